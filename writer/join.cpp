@@ -205,7 +205,7 @@ class Join {
                   fmt::format("{} and {} have the same key", printable(shards_[repeated->first].path()),
                               printable(shards_[repeated->second].path())),
                   {.key = repeated->key,
-                   .hint = "leave the sample out of one by `bale convert` and `where`, and merge what that writes"});
+                   .hint = "leave the sample out of one by `bale convert --where`, and merge what that writes"});
     }
   }
 

@@ -96,7 +96,7 @@ class Merger {
         const std::string path = join_path(directory, shard.file);
         if (file_size(path) != shard.bytes) {
           throw Error(ErrorCode::damaged, "the shard is not what was merged",
-                      {.path = path, .hint = "repair it with `bale pack` and `resume`, and the plan's options"});
+                      {.path = path, .hint = "repair it with `bale pack --resume` and the plan's options"});
         }
         datasets.num_bytes += shard.bytes;
       }

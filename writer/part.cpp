@@ -128,7 +128,7 @@ class PartPacker {
       if (!is_whole(slot, finished)) {
         throw Error(
             ErrorCode::damaged, "the shard is not what was merged",
-            {.path = final_path(slot), .hint = "repair it with `bale pack` and `resume`, and the plan's options"});
+            {.path = final_path(slot), .hint = "repair it with `bale pack --resume` and the plan's options"});
       }
       slot.finished = std::move(finished);
     });

@@ -94,7 +94,7 @@ void check_keys_unique(const Source& source) {
           ErrorCode::invalid_argument,
           fmt::format("{} and {} would have the same key", printable(source.origin(hashes[i].sample)),
                       printable(source.origin(hashes[j].sample))),
-          {.key = sample.key, .hint = "rename one, leave one out with `exclude`, or make them one sample with `pair`"});
+          {.key = sample.key, .hint = "rename one, or leave one out with `exclude`, or make them one sample with `pair`"});
     }
   }
 }

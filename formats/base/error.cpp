@@ -36,10 +36,20 @@ std::string format_error(const std::string& message, const ErrorContext& context
   return text;
 }
 
+/// A lack of resources is not about what was being read, so neither is the advice.
+ErrorContext with_resource_hint(ErrorContext context) {
+  if (context.system_error == EMFILE) context.hint = "raise the limit of open files that `ulimit -Hn` shows";
+  if (context.system_error == ENFILE) context.hint = "end programs that hold files open, or raise fs.file-max";
+  return context;
+}
+
 }  // namespace
 
 Error::Error(ErrorCode code, std::string_view message, ErrorContext context)
-    : code_(code), message_(message), context_(std::move(context)), text_(format_error(message_, context_)) {}
+    : code_(code),
+      message_(message),
+      context_(with_resource_hint(std::move(context))),
+      text_(format_error(message_, context_)) {}
 
 bool is_lack_of_resources(const Error& error) {
   const int value = error.context().system_error;

@@ -14,7 +14,7 @@ namespace {
 std::string written_formats() {
   std::string known;
   for (const Format* format : formats()) {
-    if (!format->layouts.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", format->name);
+    if (format->on_disk && !format->layouts.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", format->name);
   }
   return known;
 }
@@ -69,7 +69,7 @@ FormatAndLayout find_decoded_format(std::string_view name, std::string_view layo
   std::string known;
   for (const Format* format : formats()) {
     for (const Layout& candidate : format->layouts) {
-      if (candidate.keeps_bytes) continue;
+      if (candidate.keeps_bytes || !format->on_disk) continue;
       if (format == found.format && !chosen) return {format, &candidate};
       known += fmt::format("{}{}.{}", known.empty() ? "" : ", ", format->name, candidate.name);
     }

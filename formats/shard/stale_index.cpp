@@ -120,7 +120,7 @@ NoticeLog check_index_is_current(const std::string& path, const Format& format, 
           renew_time(beside)
               ? "was newer than its index: all of it was read and is what the index was made of"
               : "is newer than its index: all of it was read and is what the index was made of; give the index "
-                "a newer time with `touch`, or each process does it again");
+                "a newer time with `touch SHARD`, or each process does it again");
     }
   } else if (index.ends_digest() && digest_file_ends(path) != *index.ends_digest()) {
     judge_changed_file(path, format, index, newer, notices);

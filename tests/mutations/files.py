@@ -53,7 +53,10 @@ MUTATIONS = [
     Mutation("indexing stops at a damaged shard", "writer/add_indexes.cpp",
              "      if (paths.size() == 1 || !concerns_one_file(error)) throw;\n", "      if (paths.size() != 0) throw;\n",
              ("python", "tests/python/test_damaged_shards.py", "-k", "index_goes_on")),
-    Mutation("a contact sheet replaces somebody's picture", "tools/commands/preview.cpp",
-             "  if (!command.force && ", "  if (command.columns == 0 && ",
+    Mutation("a contact sheet replaces somebody's picture", "tools/commands/output_file.cpp",
+             "  if (!force && path_exists(path)) {", "  if (false && path_exists(path)) {",
              ("python", "tests/python/test_cli.py", "-k", "preview_replaces")),
+    Mutation("a page's directory is looked for when the work is done", "tools/commands/output_file.cpp",
+             "  const StagedFile probe(path, {});", "  // const StagedFile probe(path, {});",
+             ("python", "tests/python/test_cli.py", "-k", "outputs_are_tried")),
 ]

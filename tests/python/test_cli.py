@@ -3,6 +3,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 
@@ -116,6 +117,22 @@ def test_json_outputs_parse(bale, photos, packed, tmp_path):
     assert checked["samples"] == 40 and checked["findings"] == []
     rates = json.loads(bale.ok("read", packed, "--shuffle", "1", "--epochs", "2", "--json").out)
     assert rates["samples"] == 80 and rates["epochs"] == 2
+    formats = json.loads(bale.ok("formats", "--json").out)
+    assert {entry["name"] for entry in formats if entry["writes"]} == set(ALL_FORMATS)
+    assert all(layout["suffix"] or layout["counted"] for entry in formats for layout in entry["layouts"])
+    stats = json.loads(bale.ok("stats", packed, "--json").out)
+    assert stats["samples"] == 40 and [row["samples"] for row in stats["classes"]] == [8] * 5
+    assert stats["width"]["min"] <= stats["width"]["median"] <= stats["width"]["max"]
+    extracted = json.loads(bale.ok("extract", packed, tmp_path / "files", "--field", "jpg", "--json").out)
+    assert (extracted["samples"], extracted["files"], extracted["kept"]) == (40, 40, 0)
+    assert extracted["bytes"] == sum(len(image) for image, _ in expected.values())
+    sheet = json.loads(bale.ok("preview", packed, tmp_path / "sheet.png", "--count", "7", "--json").out)
+    assert sheet["shown"] == 7 and Image.open(tmp_path / "sheet.png").size == (sheet["width"], sheet["height"])
+    foreign = tmp_path / "foreign.tar"
+    foreign.write_bytes(shards(packed)[0].read_bytes())
+    assert [json.loads(bale.ok("index", foreign, "--json", *more).out)["indexed"] for more in ([], ["--force"], [])] == [1, 1, 0]
+    points = json.loads(bale.ok("index", foreign, "--json", "--seek-points").out)
+    assert points["present"] == 1 and points["seek_points"]["samples"] == 15 and points["failures"] == []
     preview = json.loads(bale.ok("pack", photos, tmp_path / "dry", "--dry-run", "--json", "--shard-samples", "15").out)
     assert [shard["samples"] for shard in preview["shards"]] == [15, 15, 10]
 
@@ -206,12 +223,34 @@ def test_completion(bale, shell):
     script = bale.ok("completion", shell).out
     for word in [*COMMANDS, "shard-size", "on-error"]:
         assert word in script
-    if shell == "bash":
-        subprocess.run(["bash", "-n"], input=script.encode(), check=True)
-        reply = subprocess.run(["bash", "-c", script + "\nCOMP_WORDS=(bale ver); COMP_CWORD=1; COMP_LINE='bale ver';"
-                                " COMP_POINT=8; $(complete -p bale | sed -E 's/.*-F ([^ ]+).*/\\1/') bale ver bale;"
-                                " echo ${COMPREPLY[@]}"], capture_output=True, text=True, check=True)
-        assert reply.stdout.split() == ["verify"]
+    assert not re.search(r"[ '(](N|DIR|SIZE|P%|cuda:N|SEED|GLOB)[ ')]", re.sub(r"\[[^]]*\]:[^:]*:|-d '.*'", "", script))
+
+
+def completed(bale, directory, *words):
+    """What bash offers for the last word."""
+    run = (bale.ok("completion", "bash").out +
+           '\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _bale; printf "%s\\n" "${COMPREPLY[@]}"')
+    done = subprocess.run(["bash", "-c", run, "-", "bale", *words], capture_output=True, text=True, check=True, cwd=directory)
+    assert done.stderr == ""
+    return sorted(done.stdout.splitlines()) if done.stdout.strip() else []
+
+
+def test_completion_offers_what_can_be_typed(bale, tmp_path):
+    (tmp_path / "my photos").mkdir()
+    (tmp_path / "my list.txt").touch()
+    assert completed(bale, tmp_path, "ver") == ["verify"]
+    assert completed(bale, tmp_path, "verify", "--dec") == ["--decode"]
+    assert completed(bale, tmp_path, "pack", "--on-error", "") == ["fail", "quarantine", "skip"]
+    assert completed(bale, tmp_path, "bench", "--device", "") == ["cpu", "cuda"]
+    for option in ("--sample", "--shard-size", "--exclude"):
+        assert completed(bale, tmp_path, "pack", option, "") == []
+    assert completed(bale, tmp_path, "verify", "--jobs", "") == ["auto"]
+    assert completed(bale, tmp_path, "ls", "--cache-dir", "") == ["my photos", "none"]
+    assert completed(bale, tmp_path, "pack", "--root", "") == ["my photos"]
+    assert completed(bale, tmp_path, "pack", "my") == ["my list.txt", "my photos"]
+    assert completed(bale, tmp_path, "pack", "my\\ l") == ["my list.txt"]
+    assert completed(bale, tmp_path, "pack", "--files-from", "my l") == ["my list.txt"]
+    assert completed(bale, tmp_path, "completion", "") == ["bash", "fish", "zsh"]
 
 
 def test_man_page(bale, tmp_path):
@@ -223,9 +262,77 @@ def test_man_page(bale, tmp_path):
     assert "verify" in shown.stdout and shown.stderr == ""
 
 
+def test_man_page_names_every_variable_that_is_read(bale):
+    section = bale.ok("man").out.partition(".SH ENVIRONMENT\n")[2].partition("\n.SH ")[0]
+    read = {name for room in ("formats", "reader", "writer", "loader") for path in (REPO / room).rglob("*.cpp")
+            for name in re.findall(r'"((?:BALE|AWS|HF)_[A-Z0-9_]+|TMPDIR|[A-Z]+_CA_BUNDLE|SSL_CERT_FILE)"', path.read_text())}
+    assert len(read) > 30 and [name for name in sorted(read) if name not in section] == []
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=lambda a: " ".join(a) or "bale")
+def test_short_help(bale, command):
+    short, long = bale.ok(*command, "-h").out, bale.ok(*command, "--help").out
+    options = re.compile(r"^  (?:-\w, |    )(--[a-z-]+)", re.M)
+    assert options.findall(short) == options.findall(long)
+    assert f"`{' '.join(['bale', *command])} --help`" in short and all(len(line) <= 80 for line in short.splitlines() if "|" not in line)
+    if command in (["pack"], ["bench"], ["report"]):
+        assert len(short.splitlines()) < 0.7 * len(long.splitlines())
+
+
+@pytest.mark.parametrize("command", ["convert", "ls", "bench", "report"])
+def test_a_commands_own_options_come_first(bale, command):
+    groups = re.findall(r"^(\w.*):$", bale.ok(command, "--help").out.partition("Usage")[2], re.M)
+    assert groups.index("Cache of remote files") > 0 and groups[0] in ("Options", "Format")
+
+
+MISSPELLED = [(["pakc"], "pack"), (["veri"], "verify"), (["pack", "a", "b", "--shard-sizes", "1"], "--shard-size"),
+              (["ls", "a", "--jason"], "--json"), (["verify", "a", "--jobz=3"], "--jobs"), (["--verson"], "--version")]
+
+
+@pytest.mark.parametrize("arguments,meant", MISSPELLED, ids=lambda a: a if isinstance(a, str) else a[-1])
+def test_misspelled_words(bale, arguments, meant):
+    result = bale(*arguments)
+    assert result.code == 2 and f"; did you mean {meant}?; see `bale" in result.error_line()
+    assert "did you mean" not in bale("ls", "a", "--zzzzzz").error_line() + bale("zzzzzz").error_line()
+
+
+@pytest.mark.parametrize("arguments", [["report", "-o"], ["dedup", "-o"], ["bench", "--html"], ["doctor", "--html"],
+                                       ["preview"], ["plan", "out", "-o"]], ids=lambda a: a[0])
+def test_outputs_are_tried_before_the_work(bale, tmp_path, arguments):
+    """The source is not there, and is not what the error is about."""
+    (tmp_path / "d.png").mkdir()
+    command, *before = arguments
+    for name in ("no/such/page.png", "d.png", "x" * 300 + ".png", "/proc/page.png"):
+        result = bale(command, "nothing", *before, name, cwd=tmp_path)
+        assert result.code == 1 and result.error_line().startswith(f"bale: {name}" if len(name) < 99 else "bale: xxx"), result
+    assert os.listdir(tmp_path) == ["d.png"]
+
+
 def test_quiet_says_nothing(bale, photos, tmp_path):
     result = bale.pack(photos, tmp_path / "p", "--quiet")
     assert (result.stdout, result.stderr) == (b"", b"")
+
+
+def test_quiet_hides_no_warning(bale, photos, tmp_path):
+    """Progress and summary alone."""
+    source = tmp_path / "source"
+    shutil.copytree(photos, source)
+    image = next(path for path in sorted(source.rglob("*.JPEG")) if path.read_bytes()[:2] == b"\xff\xd8")
+    image.write_bytes(image.read_bytes()[:900])
+    (image.parent / "notes.txt").write_text("no image")
+    packed = tmp_path / "packed"
+    for command in (["pack", source, packed, "--check-images"], ["convert", packed, tmp_path / "again", "--check-images"]):
+        result = bale.ok(*command, "--quiet")
+        assert image.stem in result.err and result.out == ""
+    left = packed / ".bale-tmp-0000000000000000-1-0000000000000000"
+    left.write_bytes(b"left")
+    os.utime(left, (0, 0))
+    checked = bale.ok("verify", packed, "--quiet")
+    assert "temporary file" in checked.err and checked.out == ""
+    for path in [*packed.glob("*.bidx"), packed / "manifest.json"]:
+        path.unlink()
+    indexed = bale.ok("index", packed, "--quiet", "--check-images")
+    assert image.stem in indexed.err and indexed.out == ""
 
 
 def test_progress_for_programs(bale, photos, tmp_path):

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
@@ -12,12 +13,14 @@
 #include "bale/tools/cli/values.hpp"
 #include "bale/tools/commands/safe_directory.hpp"
 #include "bale/tools/help/command_model.hpp"
+#include "bale/tools/help/suggestion.hpp"
 #include "bale/tools/measure/doctor_verdict.hpp"
 #include "bale/tools/measure/process_usage.hpp"
 #include "bale/tools/measure/tune_verdict.hpp"
 #include "bale/tools/report/bench_report.hpp"
 #include "bale/tools/report/histogram.hpp"
 #include "bale/tools/report/python_line.hpp"
+#include "bale/tools/terminal/advice.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/scan_notice.hpp"
@@ -177,7 +180,7 @@ TEST_CASE_METHOD(test::InTempDir, "a safe directory writes below itself and repl
   SafeDirectory directory(dir / "out");
   directory.write("a/b/c.jpg", as_bytes("one"), false);
   CHECK(test::slurp(dir / "out/a/b/c.jpg") == "one");
-  CHECK_THROWS_WITH(directory.write("a/b/c.jpg", as_bytes("two"), false), ContainsSubstring("--force"));
+  CHECK_THROWS_WITH(directory.write("a/b/c.jpg", as_bytes("two"), false), ContainsSubstring("`force`"));
   CHECK(test::slurp(dir / "out/a/b/c.jpg") == "one");
   directory.write("a/b/c.jpg", as_bytes("two"), true);
   CHECK(test::slurp(dir / "out/a/b/c.jpg") == "two");
@@ -225,6 +228,32 @@ TEST_CASE("help, man page and completion tell every command and option") {
     CHECK_THAT(completion_script(program, shell), ContainsSubstring("jobs") && ContainsSubstring("a b"));
   }
   CHECK_THROWS_AS(completion_script(program, "csh"), Error);
+}
+
+TEST_CASE("a hint has only the advice that the command can follow") {
+  const std::vector<std::string> flags{"--exclude", "--on-error"};
+  CHECK(followable("rename one, or leave it out with `exclude`, or make them one with `pair`", flags) ==
+        "rename one, or leave it out with --exclude");
+  CHECK(followable("`overwrite` replaces it, or choose `on_error` skip", flags) == "choose --on-error skip");
+  CHECK(followable("choose another name; `overwrite` would pack beside it", flags) == "choose another name");
+  CHECK(followable("`overwrite` replaces it", flags).empty());
+  CHECK(followable("run `bale index --x; y`, or `tar -c`", {}) == "run `bale index --x; y`, or `tar -c`");
+  CHECK(with_flags("`include` and `exclude` leave nothing; give `flat`", flags) == "`include` and --exclude leave nothing");
+  CHECK(with_flags("an open ` stays, or not", flags) == "an open ` stays, or not");
+  // A lack of open files is not about the file, so its hint is replaced.
+  const Error error(ErrorCode::io, "cannot read", {.hint = "leave it out with `exclude`", .system_error = EMFILE});
+  CHECK_THAT(error.what(), ContainsSubstring("ulimit") && !ContainsSubstring("exclude"));
+}
+
+TEST_CASE("a misspelled word suggests the nearest one") {
+  const std::vector<std::string> words{"--shard-size", "--shard-samples", "--quiet", "pack"};
+  CHECK(suggestion("--shard-sizes", words) == "; did you mean --shard-size?");
+  CHECK(suggestion("--qiuet", words) == "; did you mean --quiet?");
+  CHECK(suggestion("pcak", words) == "; did you mean pack?");
+  CHECK(suggestion("--shard-sam", words) == "; did you mean --shard-samples?");
+  CHECK(suggestion("ls", words).empty());
+  CHECK(suggestion("--nonsense", words).empty());
+  CHECK(suggestion("", words).empty());
 }
 
 TEST_CASE("tables align by what is seen") {

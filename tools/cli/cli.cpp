@@ -40,7 +40,7 @@ std::vector<std::string> flags_of(const CommandModel& command) {
 /// The error as one line, with options as flags. Paths and keys are unchanged.
 std::string line_of(const Error& error, const Terminal& terminal) {
   ErrorContext context = error.context();
-  context.hint = terminal.with_flags(context.hint);
+  context.hint = terminal.followable(context.hint);
   return Error(error.code(), terminal.with_flags(error.message()), std::move(context)).what();
 }
 
@@ -70,6 +70,8 @@ int run(int argc, const char* const* argv, Terminal& terminal) {
   int code = k_exit_ok;
   if (wish == Parser::Wish::help) {
     terminal.print(help_text(command, terminal.out_width()));
+  } else if (wish == Parser::Wish::short_help) {
+    terminal.print(short_help_text(command, terminal.out_width()));
   } else if (wish == Parser::Wish::version) {
     terminal.print(fmt::format("bale {}\n", k_version_text));
   } else {

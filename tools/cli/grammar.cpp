@@ -39,12 +39,6 @@ CommandModel cached(const std::string& name, const std::string& summary, int (*r
 
 struct NoArguments {};
 
-CommandModel formats_command() {
-  return command_of<NoArguments>(
-      "formats", "List the formats and layouts of this build.",
-      [](const NoArguments&, Terminal& terminal) { return run_formats(terminal); }, [](NoArguments&, CommandModel&) {});
-}
-
 CommandModel completion_command() {
   return command_of<CompletionCommand>(
       "completion", "Print a completion script for a shell.",
@@ -104,11 +98,14 @@ CommandModel bale_grammar() {
       cached("doctor", "Say what training waits for: reading, decoding, copying or the device.", run_doctor,
              declare_doctor),
       cached("cache", "Show and tend the cache of remote files on the local disk.", run_cache, declare_cache),
-      formats_command(),
+      command_of<FormatsCommand>(
+          "formats", "List the formats and layouts of this build.", run_formats,
+          [](FormatsCommand& command, CommandModel& app) { add_json(app, command.json); }),
       completion_command(),
       man_command()};
   const auto add_help = [](CommandModel& command) {
-    command.options.push_back({.short_name = "-h", .long_name = "--help", .text = "Print this help"});
+    command.options.push_back(
+        {.short_name = "-h", .long_name = "--help", .text = "Print this help; -h prints less of it"});
   };
   add_help(program);
   for (CommandModel& command : program.commands) add_help(command);

@@ -305,6 +305,7 @@ void declare_index(IndexCommand& command, CommandModel& app) {
   add_flag(app, "--seek-points", command.seek_points, k_seek_points_text);
   add_sidecars(app, command.sidecars);
   add_jobs(app, command.jobs, "Threads (default: one per core); the result never depends on it");
+  add_json(app, command.json);
   add_quiet(app, command.quiet);
 }
 

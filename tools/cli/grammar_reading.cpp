@@ -37,6 +37,7 @@ void declare_extract(ExtractCommand& command, CommandModel& app) {
   add_repeated(app, "--include", "GLOB", command.include, "Write only samples whose key matches; may be repeated");
   add_where(app, command.where);
   add_flag(app, "--force", command.force, "Replace files that are there already with other content");
+  add_json(app, command.json);
   add_quiet(app, command.quiet);
   app.footer =
       "\n"
@@ -76,7 +77,10 @@ void declare_diff(DiffCommand& command, CommandModel& app) {
       "Exit code 0: the same. 3: not the same. 1: one of them cannot be opened.";
 }
 
-void declare_stats(StatsCommand& command, CommandModel& app) { add_spec(app, command.spec); }
+void declare_stats(StatsCommand& command, CommandModel& app) {
+  add_spec(app, command.spec);
+  add_json(app, command.json);
+}
 
 void declare_preview(PreviewCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
@@ -85,6 +89,7 @@ void declare_preview(PreviewCommand& command, CommandModel& app) {
   add_parsed(app, "--columns", "N", command.columns, parse_positive, "Samples per row (default: 6)");
   add_parsed(app, "--seed", "SEED", command.seed, parse_whole, "Another seed, other samples (default: 0)");
   add_flag(app, "--force", command.force, "Replace OUT if it exists");
+  add_json(app, command.json);
 }
 
 void declare_read(ReadCommand& command, CommandModel& app) {

@@ -1,6 +1,7 @@
 // The only unit that includes the parser library.
 #include "bale/tools/cli/parser.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,18 +10,41 @@
 #include <CLI/CLI.hpp>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/tools/help/suggestion.hpp"
 
 namespace bale::tools {
 namespace {
 
-/// The error of a command line in which no command was found.
-std::string missing_command(int argc, const char* const* argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word.starts_with('-')) return fmt::format("\"{}\" is not an option of bale itself", printable(word));
-    return fmt::format("there is no command \"{}\"", printable(word));
+std::vector<std::string> option_names(const CommandModel& command) {
+  std::vector<std::string> names;
+  for (const OptionModel& option : command.options) {
+    if (!option.is_positional()) names.push_back(option.long_name);
   }
-  return "a command is needed";
+  return names;
+}
+
+/// The error of a command line in which no command was found.
+std::string missing_command(int argc, const char* const* argv, const CommandModel& program) {
+  if (argc < 2) return "a command is needed";
+  const std::string word = argv[1];
+  if (word.starts_with('-')) {
+    return fmt::format("\"{}\" is not an option of bale itself{}", printable(word),
+                       suggestion(word, option_names(program)));
+  }
+  std::vector<std::string> names;
+  for (const CommandModel& command : program.commands) names.push_back(command.short_name());
+  return fmt::format("there is no command \"{}\"{}", printable(word), suggestion(word, names));
+}
+
+/// What was meant by the first option among `words`, which the command does not have.
+std::string meant_option(const std::vector<std::string>& words, const CommandModel& command) {
+  const std::vector<std::string> names = option_names(command);
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with('-')) continue;
+    return std::find(names.begin(), names.end(), name) == names.end() ? suggestion(name, names) : std::string{};
+  }
+  return {};
 }
 
 std::string parser_names(const OptionModel& option) {
@@ -67,7 +91,8 @@ class Parser::State {
 
 Parser::State::State(const CommandModel& program) : program_(program) {
   app_.name(program.name);
-  app_.set_help_flag("-h,--help");
+  app_.set_help_flag("--help");
+  app_.set_help_all_flag("-h");
   app_.set_version_flag("-V,--version");
   app_.require_subcommand(1);
   for (const CommandModel& command : program.commands) add_options(*app_.add_subcommand(command.short_name()), command);
@@ -79,11 +104,17 @@ Parser::Wish Parser::State::parse(int argc, const char* const* argv) {
     return Wish::run;
   } catch (const CLI::CallForHelp&) {
     return Wish::help;
+  } catch (const CLI::CallForAllHelp&) {
+    return Wish::short_help;
   } catch (const CLI::CallForVersion&) {
     return Wish::version;
   } catch (const CLI::ParseError& error) {
-    const bool no_command = app_.get_subcommands().empty();
-    throw Error(ErrorCode::invalid_argument, no_command ? missing_command(argc, argv) : printable(error.what()));
+    if (app_.get_subcommands().empty()) {
+      throw Error(ErrorCode::invalid_argument, missing_command(argc, argv, program_));
+    }
+    const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    throw Error(ErrorCode::invalid_argument,
+                printable(error.what()) + (is_extra ? meant_option(app_.remaining(true), command()) : std::string{}));
   }
 }
 

@@ -9,7 +9,7 @@ namespace bale::tools {
 
 class Parser {
  public:
-  enum class Wish { run, help, version };
+  enum class Wish { run, help, short_help, version };
 
   /// `program` must outlive this object.
   explicit Parser(const CommandModel& program);

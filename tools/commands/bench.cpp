@@ -85,7 +85,7 @@ int run_bench(const BenchCommand& command, Terminal& terminal) {
     throw Error(ErrorCode::invalid_argument, "--device: only the stage train has batches for a device",
                 {.hint = "add train to --stages"});
   }
-  require_free_name(command.page.file, command.page.force);
+  require_output_file(command.page.file, command.page.force);
   const std::vector<PeerFigure> peers = load_peer_figures(command.page.beside);
   std::vector<MeasuredStage> results;
   std::optional<DeviceFigures> device;

@@ -13,7 +13,6 @@
 #include "bale/loader/loader_options.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/tools/commands/where_option.hpp"
-#include "bale/tools/help/command_model.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/measure/pipeline.hpp"
 #include "bale/tools/terminal/terminal.hpp"
@@ -24,6 +23,8 @@
 #include "bale/writer/source_diff.hpp"
 
 namespace bale::tools {
+
+struct CommandModel;
 
 /// Arguments of `pack` and `convert`.
 struct PackCommand {
@@ -73,6 +74,7 @@ struct IndexCommand {
   bool force = false;
   bool seek_points = false;
   unsigned jobs = 0;
+  bool json = false;
   bool quiet = false;
 };
 int run_index(const IndexCommand& command, Terminal& terminal);
@@ -107,6 +109,7 @@ struct ExtractCommand {
   std::vector<std::string> include;
   WhereOption where;
   bool force = false;
+  bool json = false;
   bool quiet = false;
 };
 int run_extract(const ExtractCommand& command, Terminal& terminal);
@@ -136,6 +139,7 @@ int run_diff(const DiffCommand& command, Terminal& terminal);
 
 struct StatsCommand {
   std::string spec;
+  bool json = false;
 };
 int run_stats(const StatsCommand& command, Terminal& terminal);
 
@@ -146,6 +150,7 @@ struct PreviewCommand {
   std::uint64_t columns = 6;
   std::uint64_t seed = 0;
   bool force = false;  // replace an existing file of that name
+  bool json = false;
 };
 int run_preview(const PreviewCommand& command, Terminal& terminal);
 
@@ -206,7 +211,10 @@ int run_doctor(const DoctorCommand& command, Terminal& terminal);
 /// Prints one line if samples could not be decoded during a measurement.
 void note_bad_samples(const std::vector<std::string>& bad, Terminal& terminal);
 
-int run_formats(Terminal& terminal);
+struct FormatsCommand {
+  bool json = false;
+};
+int run_formats(const FormatsCommand& command, Terminal& terminal);
 
 struct CompletionCommand {
   std::string shell;

@@ -70,7 +70,7 @@ std::string summary_text(const Survey& survey, const std::vector<SpareImage>& sp
 }  // namespace
 
 int run_dedup(const DedupCommand& command, Terminal& terminal) {
-  require_free_name(command.output, command.force);
+  require_output_file(command.output, command.force);
   SurveyedSources sources = open_surveyed({command.source}, command.survey, terminal);
   if (sources.sources.size() != 1) {
     throw Error(ErrorCode::invalid_argument, "a directory of several datasets: a list is for one of them",

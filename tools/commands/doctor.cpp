@@ -52,7 +52,7 @@ std::string report(const DoctorCommand& command, const Examination& examined) {
 }  // namespace
 
 int run_doctor(const DoctorCommand& command, Terminal& terminal) {
-  require_free_name(command.page.file, command.page.force);
+  require_output_file(command.page.file, command.page.force);
   const std::vector<PeerFigure> peers = load_peer_figures(command.page.beside);
   const Examination examined =
       examine(command.pipeline, {.seconds = command.seconds, .device = command.device, .step_s = command.step_s},

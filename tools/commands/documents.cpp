@@ -1,5 +1,7 @@
 // `bale man` and `bale completion`.
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/help/command_model.hpp"
+#include "bale/tools/terminal/terminal.hpp"
 
 namespace bale::tools {
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/ascii_case.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset_spec.hpp"
 #include "bale/reader/read_ahead.hpp"
@@ -15,6 +16,7 @@
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/commands/safe_directory.hpp"
+#include "bale/tools/report/json_document.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
@@ -126,7 +128,14 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
     ++samples;
   }
   display.finish();
-  if (!command.quiet) {
+  if (command.json) {
+    terminal.print(json_document({{"directory", bytes_to_json(command.directory)},
+                                  {"samples", samples.load()},
+                                  {"files", files},
+                                  {"kept", kept},
+                                  {"bytes", bytes.load()},
+                                  {"left_out", counts.num_left_out}}));
+  } else if (!command.quiet) {
     const std::string found = kept == 0 ? "" : fmt::format("; {} were there already", human_count(kept));
     terminal.print(fmt::format("{}: {} of {}, {}{}\n", printable(command.directory), plural(files, "file"),
                                plural(samples, "sample"), human_bytes(bytes), found));

@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/report/json_document.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale::tools {
@@ -32,6 +34,29 @@ void print_read_only(Terminal& terminal) {
     terminal.print(fmt::format("{:<20}{:<22}{}\n", format->name, fmt::join(format->read_suffixes, " "),
                                format->read_summary));
   }
+}
+
+Json formats_json() {
+  Json all = Json::array();
+  for (const Format* format : lasting_formats()) {
+    Json layouts = Json::array();
+    for (const Layout& layout : format->layouts) {
+      layouts.push_back({{"name", layout.name},
+                         {"suffix", layout.suffix},
+                         {"counted", layout.counted},
+                         {"keeps_bytes", layout.keeps_bytes},
+                         {"keeps_all_fields", layout.keeps_all_fields},
+                         {"summary", layout.summary}});
+    }
+    Json suffixes = Json::array();
+    for (const std::string_view suffix : format->read_suffixes) suffixes.push_back(suffix);
+    all.push_back({{"name", format->name},
+                   {"writes", !format->layouts.empty()},
+                   {"layouts", layouts},
+                   {"read_suffixes", suffixes},
+                   {"summary", format->read_summary}});
+  }
+  return all;
 }
 
 }  // namespace
@@ -73,7 +98,11 @@ std::string parse_source_kind(std::string_view option, const std::string& text, 
                                                        packed ? packed_source_choices() : source_choices()));
 }
 
-int run_formats(Terminal& terminal) {
+int run_formats(const FormatsCommand& command, Terminal& terminal) {
+  if (command.json) {
+    terminal.print(json_document(formats_json()));
+    return 0;
+  }
   terminal.print(fmt::format("{:<10}{:<10}{:<11}{}\n", "FORMAT", "LAYOUT", "SUFFIX", "WHAT"));
   for (const Format* format : lasting_formats()) {
     for (const Layout& layout : format->layouts) {

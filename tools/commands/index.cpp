@@ -1,3 +1,5 @@
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "bale/formats/base/error_reason.hpp"
@@ -8,6 +10,7 @@
 #include "bale/reader/image_conditions.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
+#include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
@@ -19,8 +22,10 @@
 namespace bale::tools {
 namespace {
 
-/// Returns the number of shards that could not be indexed, and prints each. Throws the error of a single shard.
-std::uint64_t make_indexes(const IndexCommand& command, Terminal& terminal) {
+bool says_more(const IndexCommand& command) { return !command.quiet && !command.json; }
+
+/// Prints each shard that could not be indexed. Throws the error of a single shard.
+AddedIndexes make_indexes(const IndexCommand& command, Terminal& terminal) {
   if (!command.sidecars.empty()) check_sidecars(Dataset::open(command.spec), command.sidecars);
   Progress progress;
   const StopOnSignal stop(progress.stop);
@@ -37,15 +42,15 @@ std::uint64_t make_indexes(const IndexCommand& command, Terminal& terminal) {
                                 }};
   const AddedIndexes added = add_indexes(command.spec, options, progress);
   display.finish();
-  show_notices(added.notices, "entry", terminal);  // also with --quiet: the index does not record what its scan ignored
+  show_notices(added.notices, "entry", terminal);
   for (const AddedIndexes::Failure& failure : added.failures) {
     terminal.error(fmt::format("{}: not indexed: {}", printable(failure.path), error_reason(failure.error)));
   }
-  if (!command.quiet) {
+  if (says_more(command)) {
     terminal.print(
         fmt::format("{} indexed, {} with an index already\n", plural(added.num_added, "shard"), added.num_present));
   }
-  return added.failures.size();
+  return added;
 }
 
 AddedSeekPoints make_seek_points(const IndexCommand& command, Terminal& terminal) {
@@ -56,7 +61,7 @@ AddedSeekPoints make_seek_points(const IndexCommand& command, Terminal& terminal
       terminal, "decoded", [&] { return counts_of(progress); }, progress_style(command.quiet));
   const AddedSeekPoints added = add_seek_points(dataset, command.jobs, command.force, progress);
   display.finish();
-  if (!command.quiet) {
+  if (says_more(command)) {
     terminal.print(fmt::format("seek points for {} of {} in {}, {} with seek points already\n",
                                human_count(added.num_images), plural(added.num_samples, "sample"),
                                plural(added.num_shards, "shard"), dataset.num_shards() - added.num_shards));
@@ -69,25 +74,29 @@ AddedSeekPoints make_seek_points(const IndexCommand& command, Terminal& terminal
 int run_index(const IndexCommand& command, Terminal& terminal) {
   use_url_storage();
   if (remote_storage_of(command.spec) != nullptr) require_local_name(command.spec, NameUse::writing);
-  if (const std::uint64_t num_failed = make_indexes(command, terminal); num_failed != 0) {
+  const AddedIndexes indexes = make_indexes(command, terminal);
+  if (!indexes.failures.empty()) {
+    if (command.json) terminal.print(index_json(command.spec, indexes, 0, std::nullopt));
     terminal.flush();
     terminal.error(
         fmt::format("{}: {} without an index; `bale verify` names the damage, and "
                     "`bale convert --on-error skip` saves what is whole",
-                    printable(command.spec), plural(num_failed, "shard")));
+                    printable(command.spec), plural(indexes.failures.size(), "shard")));
     return k_exit_skipped;
   }
-  if (!command.quiet) show_flawed_images(image_conditions(Dataset::open(command.spec), k_max_named_images), terminal);
+  show_flawed_images(image_conditions(Dataset::open(command.spec), k_max_named_images), terminal);
+  std::uint64_t num_sidecars = 0;
   if (!command.sidecars.empty()) {
-    const std::uint64_t num_files = add_sidecars(Dataset::open(command.spec), command.sidecars, command.force);
-    if (!command.quiet) terminal.print(fmt::format("{} for other readers written\n", plural(num_files, "file")));
+    num_sidecars = add_sidecars(Dataset::open(command.spec), command.sidecars, command.force);
+    if (says_more(command)) terminal.print(fmt::format("{} for other readers written\n", plural(num_sidecars, "file")));
   }
-  if (!command.seek_points) return k_exit_ok;
-  const AddedSeekPoints added = make_seek_points(command, terminal);
-  if (added.num_unreadable == 0) return k_exit_ok;
+  std::optional<AddedSeekPoints> points;
+  if (command.seek_points) points = make_seek_points(command, terminal);
+  if (command.json) terminal.print(index_json(command.spec, indexes, num_sidecars, points));
+  if (!points || points->num_unreadable == 0) return k_exit_ok;
   terminal.flush();
   terminal.error(fmt::format("{}: {} damaged and without seek points; `bale verify` names them",
-                             printable(command.spec), plural(added.num_unreadable, "sample")));
+                             printable(command.spec), plural(points->num_unreadable, "sample")));
   return k_exit_skipped;
 }
 

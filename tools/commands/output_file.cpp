@@ -1,16 +1,29 @@
 #include "bale/tools/commands/output_file.hpp"
 
+#include <sys/stat.h>
+
+#include <cerrno>
+
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
+#include "bale/formats/base/temporary_file.hpp"
 
 namespace bale::tools {
 
-void require_free_name(const std::string& path, bool force) {
+void require_output_file(const std::string& path, bool force) {
+  if (path.empty()) return;
   require_local_name(path, NameUse::writing);
-  if (force || !path_exists(path)) return;
-  throw Error(ErrorCode::exists, "the file exists already",
-              {.path = path, .hint = "choose another name, or replace it with --force"});
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    throw Error(ErrorCode::exists, "is a directory", {.path = path, .hint = "name a file"});
+  }
+  if (!force && path_exists(path)) {
+    throw Error(ErrorCode::exists, "the file exists already",
+                {.path = path, .hint = "choose another name, or replace it with `force`"});
+  }
+  if (::lstat(path.c_str(), &info) != 0 && errno != ENOENT) throw_errno("create", path);
+  const StagedFile probe(path, {});  // removed at once: a file can be made there
 }
 
 }  // namespace bale::tools

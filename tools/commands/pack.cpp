@@ -27,14 +27,14 @@ PackReport pack_attended(const PackCommand& command, const Source& source, Termi
   } catch (const Error& error) {
     if (error.context().hint == k_no_space_hint) {
       ErrorContext context = error.context();
-      context.hint = "free some space, then run the same command with --resume to go on";
+      context.hint = "free some space, then run the same command with `resume` to go on";
       throw Error(error.code(), error.message(), std::move(context));
     }
     if (error.code() != ErrorCode::interrupted) throw;
     const std::string done = fmt::format("interrupted with {} of {} written", human_count(progress.shards),
                                          plural(progress.total_shards, "shard"));
     throw Error(error.code(), done,
-                {.path = command.options.destination, .hint = "run the same command with --resume to go on"});
+                {.path = command.options.destination, .hint = "run the same command with `resume` to go on"});
   }
 }
 

@@ -135,8 +135,8 @@ int show_packed(const PackReport& report, double seconds, const NoticeLog& notic
   } else if (!style.quiet) {
     terminal.print(summary_text(report, seconds));
   }
-  if (!style.quiet) show_flawed_images(conditions, terminal);
-  if (!style.quiet) tell_undecodable(report, terminal);
+  show_flawed_images(conditions, terminal);
+  tell_undecodable(report, terminal);
   if (num_skipped(report) == 0) return k_exit_ok;
   terminal.flush();
   tell_skips(report, terminal);

@@ -6,6 +6,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/error_reason.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/commands/pack_source.hpp"
 #include "bale/tools/commands/pack_summary.hpp"
 #include "bale/tools/report/json_output.hpp"
@@ -53,6 +54,7 @@ std::string summary_text(const PartReport& report, double seconds) {
 }  // namespace
 
 int run_plan(const PackCommand& asked, Terminal& terminal) {
+  if (!asked.dry_run) require_output_file(asked.plan, false);
   const ListedSource listed = list_source(asked, terminal);
   const PackCommand& command = listed.command;
   if (command.dry_run) {

@@ -4,16 +4,20 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/local_name.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
+#include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/report/contact_sheet.hpp"
+#include "bale/tools/report/json_document.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {
 namespace {
@@ -53,7 +57,8 @@ Image thumbnail_of(const SampleView& sample, std::uint64_t& num_failed) {
 }
 
 bool is_png(const std::string& out) {
-  const std::string suffix = field_name(std::string_view(out).substr(std::min(out.rfind('.'), out.size() - 1) + 1));
+  const std::size_t dot = out.rfind('.');
+  const std::string suffix = dot == std::string::npos ? std::string{} : field_name(std::string_view(out).substr(dot + 1));
   if (suffix == "png") return true;
   if (suffix == "jpg") return false;
   throw Error(ErrorCode::invalid_argument, "neither a .png nor a .jpg",
@@ -63,15 +68,11 @@ bool is_png(const std::string& out) {
 }  // namespace
 
 int run_preview(const PreviewCommand& command, Terminal& terminal) {
-  require_local_name(command.out, NameUse::writing);
-  const bool png = !command.out.empty() && is_png(command.out);
+  const bool png = is_png(command.out);
   if (command.count > k_max_count) {
     throw Error(ErrorCode::invalid_argument, fmt::format("--count: at most {}", k_max_count));
   }
-  if (!command.force && path_exists(command.out)) {
-    throw Error(ErrorCode::exists, "the picture exists already",
-                {.path = command.out, .hint = "choose another name, or replace it with --force"});
-  }
+  require_output_file(command.out, command.force);
   const Dataset dataset = open_dataset(command.spec, terminal);
   show_notices(dataset.notices(), "entry", terminal);
   const std::vector<std::uint64_t> chosen = draw(dataset.size(), command.count, command.seed);
@@ -88,10 +89,19 @@ int run_preview(const PreviewCommand& command, Terminal& terminal) {
   const Image sheet = make_contact_sheet(items, columns, k_tile_px);
   constexpr int k_quality = 90;
   publish_file(command.out, png ? encode_png(sheet) : encode_jpeg(sheet, k_quality));
+  if (command.json) {
+    terminal.print(json_document({{"file", bytes_to_json(command.out)},
+                                  {"samples", dataset.size()},
+                                  {"shown", items.size()},
+                                  {"undecodable", num_failed},
+                                  {"width", sheet.width},
+                                  {"height", sheet.height}}));
+    return k_exit_ok;
+  }
   terminal.print(fmt::format("{}: {} of {}, {} x {} pixels\n", printable(command.out), human_count(items.size()),
                              plural(dataset.size(), "sample"), sheet.width, sheet.height));
   if (num_failed > 0) terminal.note(fmt::format("{} could not be decoded", plural(num_failed, "image")));
-  return 0;
+  return k_exit_ok;
 }
 
 }  // namespace bale::tools

@@ -84,7 +84,7 @@ int run_read(const ReadCommand& command, Terminal& terminal) {
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   display.finish();
-  if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
+  show_notices(dataset.notices(), "entry", terminal);
   const ReadRates rates{
       .epochs = command.epochs, .samples = progress.samples, .bytes = progress.bytes, .seconds = seconds};
   if (command.json) {

@@ -25,7 +25,7 @@ std::string summary_text(const SurveyReport& report) {
 }  // namespace
 
 int run_report(const ReportCommand& command, Terminal& terminal) {
-  require_free_name(command.output, command.force);
+  require_output_file(command.output, command.force);
   const SurveyedSources sources = open_surveyed(command.sources, command.survey, terminal);
   SurveyReport report{.title = title_of(sources), .survey = run_survey(sources, command.survey, terminal)};
   if (report.survey.images.empty()) {

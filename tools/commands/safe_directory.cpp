@@ -26,7 +26,7 @@ constexpr std::size_t k_compared_bytes = std::size_t{1} << 18;
 
 [[noreturn]] void refuse(std::string_view name, std::string_view why) {
   throw Error(ErrorCode::unsupported, fmt::format("refusing to write \"{}\": {}", printable(name), why),
-              {.hint = "choose other samples with --include"});
+              {.hint = "choose other samples with `include`"});
 }
 
 bool write_whole(int fd, Bytes bytes) {
@@ -156,7 +156,7 @@ Written SafeDirectory::write(std::string_view name, Bytes bytes, bool replace) {
   if (found == Found::same) return Written::kept;
   if (found == Found::other && !replace) {
     throw Error(ErrorCode::exists, "file is there already with other content",
-                {.path = shown(name), .hint = "use --force to replace files"});
+                {.path = shown(name), .hint = "use `force` to replace files"});
   }
   write_new(parent, base, name, bytes, found == Found::other);
   return found == Found::other ? Written::replaced : Written::created;

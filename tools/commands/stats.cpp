@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset_spec.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/histogram.hpp"
+#include "bale/tools/report/json_document.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/table.hpp"
@@ -26,6 +29,10 @@ struct Gathered {
 
 Gathered gather(const Dataset& dataset) {
   Gathered gathered;
+  // Named classes without samples also count: they are part of the imbalance.
+  for (std::size_t label = 0; label < dataset.classes().size(); ++label) {
+    gathered.label_counts.try_emplace(static_cast<std::int64_t>(label), 0);
+  }
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
     const IndexInUse held = dataset.use_index(number);
     const ShardIndex& index = *held;
@@ -67,11 +74,7 @@ std::string class_table(const Dataset& dataset, const std::map<std::int64_t, std
   return '\n' + table.text(2);
 }
 
-std::string classes_text(const Dataset& dataset, Gathered& gathered) {
-  // Named classes without samples also count: they are part of the imbalance.
-  for (std::size_t label = 0; label < dataset.classes().size(); ++label) {
-    gathered.label_counts.try_emplace(static_cast<std::int64_t>(label), 0);
-  }
+std::string classes_text(const Dataset& dataset, const Gathered& gathered) {
   std::string text = fmt::format("samples  {}\n", human_count(dataset.size()));
   if (gathered.num_unlabeled > 0) text += fmt::format("without a label  {}\n", human_count(gathered.num_unlabeled));
   if (gathered.label_counts.empty()) return text;
@@ -101,10 +104,7 @@ std::string spread_text(const std::string& title, std::vector<std::uint64_t>& va
 
 std::string pixels_text(std::uint64_t pixels) { return fmt::format("{}", pixels); }
 
-std::string stats_text(const std::string& spec, Terminal& terminal) {
-  const Dataset dataset = open_dataset(spec, terminal);
-  show_notices(dataset.notices(), "entry", terminal);
-  Gathered gathered = gather(dataset);
+std::string stats_text(const Dataset& dataset, Gathered& gathered) {
   std::string text = classes_text(dataset, gathered);
   const std::uint64_t num_measured = gathered.widths.size();
   text += spread_text("image width", gathered.widths, Bounds::decimal, pixels_text);
@@ -117,14 +117,48 @@ std::string stats_text(const std::string& spec, Terminal& terminal) {
   return text;
 }
 
+Json spread_json(std::vector<std::uint64_t>& values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  return {{"min", values.front()}, {"median", values[values.size() / 2]}, {"max", values.back()}};
+}
+
+Json stats_json(const std::string& spec, const Dataset& dataset, Gathered& gathered) {
+  Json classes = Json::array();
+  for (const auto& [label, count] : gathered.label_counts) {
+    const bool named = label >= 0 && static_cast<std::uint64_t>(label) < dataset.classes().size();
+    const Json name = named ? bytes_to_json(dataset.classes()[static_cast<std::size_t>(label)]) : Json();
+    classes.push_back({{"label", label}, {"name", name}, {"samples", count}});
+  }
+  return {{"spec", bytes_to_json(shown_name(spec))},
+          {"samples", dataset.size()},
+          {"unlabeled", gathered.num_unlabeled},
+          {"unmeasured", dataset.size() - gathered.widths.size()},
+          {"classes", classes},
+          {"width", spread_json(gathered.widths)},
+          {"height", spread_json(gathered.heights)},
+          {"image_bytes", spread_json(gathered.image_bytes)}};
+}
+
 }  // namespace
 
 int run_stats(const StatsCommand& command, Terminal& terminal) {
-  const std::vector<std::string> parts = datasets_below(command.spec);
-  if (parts.empty()) terminal.print(stats_text(command.spec, terminal));
-  for (const std::string& part : parts) {
-    terminal.print(
-        fmt::format("{}{}:\n{}", &part == &parts.front() ? "" : "\n", printable(part), stats_text(part, terminal)));
+  const std::vector<std::string> below = datasets_below(command.spec);
+  Json all = Json::array();
+  for (const std::string& part : below.empty() ? std::vector{command.spec} : below) {
+    const Dataset dataset = open_dataset(part, terminal);
+    show_notices(dataset.notices(), "entry", terminal);
+    Gathered gathered = gather(dataset);
+    if (command.json) {
+      all.push_back(stats_json(part, dataset, gathered));
+      continue;
+    }
+    if (!below.empty()) terminal.print(fmt::format("{}{}:\n", part == below.front() ? "" : "\n", printable(part)));
+    terminal.print(stats_text(dataset, gathered));
+  }
+  if (command.json && below.empty()) terminal.print(json_document(all.as_list("parts").front()));
+  if (command.json && !below.empty()) {
+    terminal.print(json_document({{"spec", bytes_to_json(shown_name(command.spec))}, {"parts", all}}));
   }
   return 0;
 }

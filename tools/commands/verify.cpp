@@ -80,7 +80,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
     if (!command.json) terminal.print(finding_line(damage));
   });
   display.finish();
-  if (!command.quiet) show_notices(report.notices, "entry", terminal);
+  show_notices(report.notices, "entry", terminal);
   if (command.json) {
     terminal.print(check_json(report));
   } else if (!command.quiet && !report.parts.empty()) {
@@ -91,7 +91,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   if (command.decode && !command.json && !command.quiet && report.findings.empty()) {
     terminal.print(decoded_line(report));
   }
-  if (!command.quiet) tell_leftovers(report, terminal);
+  tell_leftovers(report, terminal);
   if (report.findings.empty()) return k_exit_ok;
   terminal.flush();
   terminal.error(fmt::format("{}: {} found", printable(shown_name(command.spec)), plural(report.findings.size(), "problem")));

@@ -31,7 +31,7 @@ struct OptionModel {
   bool takes_value() const { return !value_name.empty(); }
   /// "-j, --jobs N", or the name of a positional argument.
   std::string title() const;
-  /// All accepted values; empty if any value is accepted.
+  /// The words that `value_name` lists; empty if it lists none. Words in capitals, such as N or DIR, stand for values.
   std::vector<std::string> choices() const;
 
   OptionModel& needs(const OptionModel& other);
@@ -57,12 +57,14 @@ struct CommandModel {
   std::string short_name() const;
 
   std::vector<const OptionModel*> positionals() const;
-  /// The other options by their groups, with "Options" last.
+  /// The other options by their groups, in the order in which they are declared.
   std::vector<OptionGroup> groups() const;
 };
 
 /// The text of --help, wrapped at `width` columns.
 std::string help_text(const CommandModel& command, unsigned width);
+/// The text of -h: one line of at most `width` columns per option, and where the rest is.
+std::string short_help_text(const CommandModel& command, unsigned width);
 
 /// A man page in roff for the whole program.
 std::string man_page(const CommandModel& program);

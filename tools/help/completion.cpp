@@ -17,12 +17,35 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 /// `text` in single quotes, for bash and zsh.
 std::string quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
 
-/// Values to offer; none if file names are offered instead.
-std::vector<std::string> offers(const OptionModel& option) {
-  std::vector<std::string> offers = option.choices();
-  std::erase_if(offers, [](const std::string& offer) { return offer == "N"; });
+/// What to offer for a value: words, and names of files or directories.
+struct Offers {
+  std::vector<std::string> words;
+  bool files = false;
+  bool directories = false;
+  bool nothing() const { return words.empty() && !files && !directories; }
+};
+
+/// In `value_name` words with a capital stand for values: N, DIR, cuda:N.
+Offers offers_of(const OptionModel& option) {
+  constexpr std::string_view k_files[] = {"A",   "ARG",  "B",    "FILE",   "LIST", "OTHER",
+                                          "OUT", "PATH", "PLAN", "SOURCE", "SPEC", "SRC"};
+  constexpr std::string_view k_directories[] = {"DIR", "DST"};
+  const auto has = [](const auto& names, const std::string& name) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  std::vector<std::string> words = option.choices();
+  if (words.empty()) words.push_back(option.value_name);
+  Offers offers;
+  for (const std::string& word : words) {
+    const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+    if (std::none_of(word.begin(), word.end(), is_capital)) offers.words.push_back(word);
+    offers.files = offers.files || has(k_files, word);
+    offers.directories = offers.directories || has(k_directories, word);
+  }
   return offers;
 }
+
+std::string spaced(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
 template <typename Visit>
 void each_option(const CommandModel& command, const Visit& visit) {
@@ -46,25 +69,31 @@ std::string case_pattern(const OptionModel& option) {
   return option.long_name.empty() ? option.short_name : option.short_name + '|' + option.long_name;
 }
 
+/// Arguments of _bale_offer: "files 'fail skip'".
+std::string bash_offer(const Offers& offers) {
+  const char* const names = offers.files ? "files" : offers.directories ? "directories" : "none";
+  return fmt::format("{} {}", names, quoted(spaced(offers.words)));
+}
+
 std::string bash_command(const CommandModel& command) {
   std::string values;
   each_option(command, [&](const OptionModel& option) {
     if (!option.takes_value()) return;
-    const auto words = offers(option);
-    values += words.empty() ? fmt::format("        {}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n",
-                                          case_pattern(option))
-                            : fmt::format("        {}) COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n",
-                                          case_pattern(option), quoted(fmt::format("{}", fmt::join(words, " "))));
+    values +=
+        fmt::format("        {}) _bale_offer {}; return ;;\n", case_pattern(option), bash_offer(offers_of(option)));
   });
-  std::string words;
+  Offers plain;
   for (const OptionModel* positional : command.positionals()) {
-    for (const std::string& offer : offers(*positional)) words += ' ' + offer;
+    const Offers offers = offers_of(*positional);
+    plain.words.insert(plain.words.end(), offers.words.begin(), offers.words.end());
+    plain.files = plain.files || offers.files || offers.directories;
   }
   std::string text = fmt::format("    {})\n", command.short_name());
   if (!values.empty()) text += "      case \"$previous\" in\n" + values + "      esac\n";
-  text += fmt::format("      words={}\n      ;;\n",
-                      quoted(fmt::format("{}{}", fmt::join(flag_names(command), " "), words)));
-  return text;
+  text += fmt::format(
+      "      case \"$current\" in\n        -*) _bale_offer none {} ;;\n        *) _bale_offer {} ;;\n      esac\n",
+      quoted(spaced(flag_names(command))), bash_offer(plain));
+  return text + "      ;;\n";
 }
 
 std::string bash_script(const CommandModel& program) {
@@ -76,27 +105,26 @@ std::string bash_script(const CommandModel& program) {
   }
   return fmt::format(
       "# bash completion for bale; made by `bale completion bash`.\n"
+      "# Fills COMPREPLY. $1: files, directories or none; $2: words. Names may contain spaces.\n"
+      "_bale_offer() {{\n"
+      "  local typed=\"${{current//\\\\/}}\"\n"
+      "  mapfile -t COMPREPLY < <(\n"
+      "    [ -n \"$2\" ] && compgen -W \"$2\" -- \"$typed\"\n"
+      "    case \"$1\" in files) compgen -f -- \"$typed\" ;; directories) compgen -d -- \"$typed\" ;; esac)\n"
+      "}}\n"
       "_bale() {{\n"
-      "  local current=\"${{COMP_WORDS[COMP_CWORD]}}\" previous=\"${{COMP_WORDS[COMP_CWORD-1]}}\" words=''\n"
+      "  local current=\"${{COMP_WORDS[COMP_CWORD]}}\" previous=\"${{COMP_WORDS[COMP_CWORD-1]}}\"\n"
       "  COMPREPLY=()\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-      "    COMPREPLY=($(compgen -W {} -- \"$current\"))\n"
+      "    _bale_offer none {}\n"
       "    return\n"
       "  fi\n"
       "  case \"${{COMP_WORDS[1]}}\" in\n"
       "{}"
       "  esac\n"
-      "  if [[ \"$current\" == -* ]]; then\n"
-      "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      "  else\n"
-      "    local plain=''\n"
-      "    for word in $words; do [[ \"$word\" == -* ]] || plain+=\" $word\"; done\n"
-      "    if [ -n \"$plain\" ]; then COMPREPLY=($(compgen -W \"$plain\" -- \"$current\"))\n"
-      "    else COMPREPLY=($(compgen -f -- \"$current\")); fi\n"
-      "  fi\n"
       "}}\n"
       "complete -o filenames -F _bale bale\n",
-      quoted(names + fmt::format("{}", fmt::join(flag_names(program), " "))), cases);
+      quoted(names + spaced(flag_names(program))), cases);
 }
 
 /// Text in a specification of zsh's _arguments, where brackets and colons are special.
@@ -105,8 +133,16 @@ std::string zsh_text(const std::string& text) {
 }
 
 std::string zsh_value(const OptionModel& option) {
-  const auto words = offers(option);
-  const std::string action = words.empty() ? "_files" : fmt::format("({})", fmt::join(words, " "));
+  const Offers offers = offers_of(option);
+  const char* const names = offers.files ? "_files" : "_files -/";
+  std::string action = " ";
+  if (offers.words.empty()) {
+    if (!offers.nothing()) action = names;
+  } else if (offers.files || offers.directories) {
+    action = fmt::format("{{compadd -- {}; {}}}", spaced(offers.words), names);
+  } else {
+    action = fmt::format("({})", spaced(offers.words));
+  }
   return fmt::format(":{}:{}", zsh_text(option.value_name), action);
 }
 
@@ -160,8 +196,11 @@ std::string fish_option(const OptionModel& option, const std::string& condition)
   if (!option.short_name.empty()) line += " -s " + option.short_name.substr(1);
   if (!option.long_name.empty()) line += " -l " + option.long_name.substr(2);
   if (option.takes_value()) {
-    const auto words = offers(option);
-    line += words.empty() ? " -r" : " -x -a " + fish_quoted(fmt::format("{}", fmt::join(words, " ")));
+    const Offers offers = offers_of(option);
+    std::vector<std::string> words = offers.words;
+    if (offers.directories) words.emplace_back("(__fish_complete_directories)");
+    line += offers.files ? " -r" : " -x";
+    if (!words.empty()) line += " -a " + fish_quoted(spaced(words));
   }
   return line + " -d " + fish_quoted(option.text) + '\n';
 }
@@ -175,10 +214,9 @@ std::string fish_script(const CommandModel& program) {
     const std::string condition = "__fish_seen_subcommand_from " + command.short_name();
     each_option(command, [&](const OptionModel& option) { text += fish_option(option, condition); });
     for (const OptionModel* positional : command.positionals()) {
-      const auto words = offers(*positional);
+      const std::vector<std::string> words = offers_of(*positional).words;
       if (words.empty()) continue;
-      text += fmt::format("complete -c bale -f -n {} -a {}\n", fish_quoted(condition),
-                          fish_quoted(fmt::format("{}", fmt::join(words, " "))));
+      text += fmt::format("complete -c bale -f -n {} -a {}\n", fish_quoted(condition), fish_quoted(spaced(words)));
     }
   }
   return text;

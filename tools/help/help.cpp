@@ -8,6 +8,9 @@
 namespace bale::tools {
 namespace {
 
+constexpr unsigned k_max_width = 100;
+constexpr std::size_t k_option_indent = 30;
+
 /// Breaks `text` at spaces so that no line is longer than `width`. Later lines are indented.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
   std::string out;
@@ -39,6 +42,30 @@ std::string row(const std::string& title, const std::string& text, std::size_t i
     out.append(indent - out.size(), ' ');
   }
   return out + wrapped(text, indent, width) + '\n';
+}
+
+/// `line` without its last words, so that it ends within `columns`.
+std::string cut(const std::string& line, std::size_t columns) {
+  constexpr std::string_view k_ellipsis = " ...";
+  return line.substr(0, line.rfind(' ', columns - k_ellipsis.size())) + std::string(k_ellipsis);
+}
+
+/// Everything but the footer. `show_row` makes one option's part of a title, a text and the column of the text.
+template <typename ShowRow>
+std::string help_of(const CommandModel& command, std::size_t columns, const ShowRow& show_row) {
+  std::string out = wrapped(command.summary, 0, columns) + "\n\nUsage: " + command.usage() + '\n';
+  const auto positionals = command.positionals();
+  if (!positionals.empty()) out += '\n';
+  for (const OptionModel* positional : positionals) out += show_row(positional->title(), positional->text, 9);
+
+  if (!command.commands.empty()) out += "\nCommands:\n";
+  for (const CommandModel& child : command.commands) out += show_row(child.short_name(), child.summary, 14);
+
+  for (const OptionGroup& group : command.groups()) {
+    out += '\n' + group.title + ":\n";
+    for (const OptionModel* option : group.options) out += show_row(option->title(), option->text, k_option_indent);
+  }
+  return out;
 }
 
 }  // namespace
@@ -83,15 +110,13 @@ std::vector<const OptionModel*> CommandModel::positionals() const {
 
 std::vector<OptionGroup> CommandModel::groups() const {
   std::vector<OptionGroup> groups;
-  OptionGroup last{.title = OptionModel{}.group};
   for (const OptionModel& option : options) {
     if (option.is_positional()) continue;
-    const auto has_title = [&](const OptionGroup& group) { return group.title == option.group; };
-    auto group = std::find_if(groups.begin(), groups.end(), has_title);
-    if (group == groups.end() && !has_title(last)) group = groups.insert(group, {.title = option.group, .options = {}});
-    (has_title(last) ? last : *group).options.push_back(&option);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const OptionGroup& other) { return other.title == option.group; });
+    if (group == groups.end()) group = groups.insert(group, {.title = option.group, .options = {}});
+    group->options.push_back(&option);
   }
-  groups.push_back(std::move(last));
   return groups;
 }
 
@@ -107,26 +132,24 @@ std::string CommandModel::usage() const {
 }
 
 std::string help_text(const CommandModel& command, unsigned width) {
-  constexpr unsigned k_max_width = 100;
-  constexpr std::size_t k_option_indent = 30;
   const std::size_t columns = std::clamp(width, 50U, k_max_width);
-  std::string out = wrapped(command.summary, 0, columns) + "\n\nUsage: " + command.usage() + '\n';
-
-  const auto positionals = command.positionals();
-  if (!positionals.empty()) out += '\n';
-  for (const OptionModel* positional : positionals) out += row(positional->title(), positional->text, 9, columns);
-
-  if (!command.commands.empty()) out += "\nCommands:\n";
-  for (const CommandModel& child : command.commands) out += row(child.short_name(), child.summary, 14, columns);
-
-  for (const OptionGroup& group : command.groups()) {
-    out += '\n' + group.title + ":\n";
-    for (const OptionModel* option : group.options) {
-      out += row(option->title(), option->text, k_option_indent, columns);
-    }
-  }
+  const auto wrapping = [&](const std::string& title, const std::string& text, std::size_t indent) {
+    return row(title, text, indent, columns);
+  };
+  std::string out = help_of(command, columns, wrapping);
   if (!command.footer.empty()) out += '\n' + command.footer + '\n';
   return out;
+}
+
+std::string short_help_text(const CommandModel& command, unsigned width) {
+  const std::size_t columns = std::clamp(width, 50U, k_max_width);
+  const auto cutting = [&](const std::string& title, const std::string& text, std::size_t indent) {
+    const std::string line = row(title, text.substr(0, text.find("; ")), indent, std::string::npos);
+    const std::size_t begin = line.find('\n') == line.size() - 1 ? 0 : line.find('\n') + 1;  // below a long title
+    const std::size_t length = line.size() - 1 - begin;
+    return length <= columns ? line : cut(line.substr(0, line.size() - 1), begin + columns) + '\n';
+  };
+  return help_of(command, columns, cutting) + fmt::format("\n`{} --help` says more.\n", command.name);
 }
 
 }  // namespace bale::tools

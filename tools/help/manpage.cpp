@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "bale/tools/help/command_model.hpp"
+#include "bale/tools/help/environment.hpp"
 #include "bale_version.hpp"
 
 namespace bale::tools {
@@ -89,6 +90,10 @@ std::string man_page(const CommandModel& program) {
   for (const CommandModel& command : program.commands) text += command_section(command);
   text += ".SH OPTIONS\n";
   for (const OptionModel& option : program.options) text += paragraph(tag(option), option.text);
+  text += ".SH ENVIRONMENT\n";
+  for (const VariableModel& variable : environment_variables()) {
+    text += paragraph(bold(std::string(variable.names)), std::string(variable.text));
+  }
   text += fmt::format(".SH EXIT STATUS\n{}.SH NOTES\n{}", k_exit_status, k_notes);
   return text;
 }

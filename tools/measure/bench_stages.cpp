@@ -129,7 +129,12 @@ class Consumer {
 std::vector<std::string> bad_lines(const std::vector<BadSample>& bad_samples) {
   std::vector<std::string> lines;
   for (const BadSample& bad : bad_samples) {
-    lines.push_back(fmt::format("{}: {} (key {})", printable(bad.shard), printable(bad.reason), printable(bad.key)));
+    // The reason is the line of an error, which names what it knows.
+    const std::string shard = printable(bad.shard);
+    std::string line = printable(bad.reason);
+    if (line.find(shard) == std::string::npos) line = fmt::format("{}: {}", shard, line);
+    if (line.find("(key ") == std::string::npos) line += fmt::format(" (key {})", printable(bad.key));
+    lines.push_back(std::move(line));
   }
   return lines;
 }

@@ -1,6 +1,7 @@
 #include "bale/tools/report/json_output.hpp"
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/error_reason.hpp"
 #include "bale/formats/base/json.hpp"
 #include "bale/formats/image/simd_target.hpp"
 #include "bale/tools/report/json_document.hpp"
@@ -226,6 +227,28 @@ std::string missing_json(const MergeReport& report) {
                         {"parts", report.num_parts != 0 ? Json(report.num_parts) : Json()},
                         {"missing_parts", Json::list_of(report.missing_parts)},
                         {"array", report.num_parts != 0 ? Json(number_list(report.missing_parts, "-")) : Json()}});
+}
+
+std::string index_json(const std::string& spec, const AddedIndexes& indexes, std::uint64_t num_sidecars,
+                       const std::optional<AddedSeekPoints>& points) {
+  Json failures = Json::array();
+  for (const AddedIndexes::Failure& failure : indexes.failures) {
+    failures.push_back({{"path", shown(failure.path)}, {"reason", bytes_to_json(error_reason(failure.error))}});
+  }
+  Json seek_points;
+  if (points) {
+    seek_points = {{"shards", points->num_shards},
+                   {"images", points->num_images},
+                   {"samples", points->num_samples},
+                   {"unreadable", points->num_unreadable}};
+  }
+  return json_document({{"spec", shown(spec)},
+                        {"indexed", indexes.num_added},
+                        {"present", indexes.num_present},
+                        {"failures", failures},
+                        {"notices", notices_json(indexes.notices)},
+                        {"sidecars", num_sidecars},
+                        {"seek_points", seek_points}});
 }
 
 std::string preview_json(const PackPreview& preview) {

@@ -16,6 +16,8 @@
 #include "bale/tools/measure/pipeline.hpp"
 #include "bale/tools/measure/tune_verdict.hpp"
 #include "bale/tools/report/bench_report.hpp"
+#include "bale/writer/add_indexes.hpp"
+#include "bale/writer/add_seek_points.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/scale_out.hpp"
 #include "bale/writer/source/source.hpp"
@@ -31,6 +33,9 @@ struct LeftOut {
 
 std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
                       const ImageConditions& conditions, const LeftOut& left_out);
+/// `points`: if seek points were made.
+std::string index_json(const std::string& spec, const AddedIndexes& indexes, std::uint64_t num_sidecars,
+                       const std::optional<AddedSeekPoints>& points);
 std::string preview_json(const PackPreview& preview);
 std::string plan_json(const PlanReport& report, const NoticeLog& notices, const LeftOut& left_out);
 std::string part_json(const PartReport& report, double seconds);

@@ -10,6 +10,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/excerpt.hpp"
+#include "bale/tools/terminal/advice.hpp"
 
 namespace bale::tools {
 namespace {
@@ -55,20 +56,9 @@ std::function<void(const std::string&)> Terminal::status_shower(bool quiet) {
   };
 }
 
-std::string Terminal::with_flags(std::string_view message) const {
-  std::string text;
-  for (std::size_t open = message.find('`'); open != std::string_view::npos; open = message.find('`')) {
-    const std::size_t close = message.find('`', open + 1);
-    if (close == std::string_view::npos) break;
-    std::string flag = "--" + std::string(message.substr(open + 1, close - open - 1));
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    const bool is_known = std::find(flags_.begin(), flags_.end(), flag) != flags_.end();
-    text += message.substr(0, open);
-    text += is_known ? flag : message.substr(open, close + 1 - open);
-    message.remove_prefix(close + 1);
-  }
-  return text += message;
-}
+std::string Terminal::with_flags(std::string_view message) const { return tools::with_flags(message, flags_); }
+
+std::string Terminal::followable(std::string_view hint) const { return tools::followable(hint, flags_); }
 
 void Terminal::print(std::string_view text) {
   const std::lock_guard lock(mutex_);

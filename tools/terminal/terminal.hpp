@@ -33,9 +33,9 @@ class Terminal {
 
   /// Sets the long options of this run's command: "--on-error".
   void set_flags(std::vector<std::string> flags) { flags_ = std::move(flags); }
-  /// Replaces the option names in a library's message, which are in backticks, by flags: `on_error` becomes --on-error
-  /// if the command has it.
+  /// A library's message and its hint as this command shows them: see advice.hpp.
   std::string with_flags(std::string_view message) const;
+  std::string followable(std::string_view hint) const;
 
   /// Prints an error as "bale: LINE" on standard error. Never fails.
   void error(std::string_view line);

@@ -100,7 +100,7 @@ class ObjectPart {
         if (!is_published(destination_, slot.moves, found->second)) {
           throw Error(ErrorCode::damaged, "the shard is not what was merged",
                       {.path = destination_.store().name_of(slot.moves.back().second),
-                       .hint = "repair it with `bale pack` and `resume`, and the plan's options"});
+                       .hint = "repair it with `bale pack --resume` and the plan's options"});
         }
       }
       slot.finished = std::move(finished);
@@ -255,7 +255,7 @@ class ObjectMerger {
         if (object == nullptr || object->size != shard.bytes) {
           throw Error(ErrorCode::damaged, "the shard is not what was merged",
                       {.path = destination_.store().name_of(file),
-                       .hint = "repair it with `bale pack` and `resume`, and the plan's options"});
+                       .hint = "repair it with `bale pack --resume` and the plan's options"});
         }
         datasets.num_bytes += shard.bytes;
       }

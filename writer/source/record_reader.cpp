@@ -108,12 +108,26 @@ std::size_t RecordReader::find_end() {
   return buffer_.size();
 }
 
+/// Refuses a list that is separated in the other way: its one line would be a name that no file has.
+void RecordReader::check_separator(std::size_t end) const {
+  if (kind_ == RecordKind::lines && record_.find('\0') != std::string_view::npos) {
+    throw Error(ErrorCode::invalid_argument, "the names in the list end with NUL, not newline",
+                {.path = path_, .hint = "give `null`"});
+  }
+  const bool is_whole_file = kind_ == RecordKind::nul_separated && offset_ == 0 && end == buffer_.size();
+  if (is_whole_file && record_.find('\n') != std::string_view::npos) {
+    throw Error(ErrorCode::invalid_argument, "the names in the list end with newline, not NUL",
+                {.path = path_, .hint = "leave `null` out"});
+  }
+}
+
 bool RecordReader::next() {
   line_ = next_line_;
   if (at_ >= buffer_.size() && !fill()) return false;
   const std::size_t end = find_end();
   offset_ = base_ + at_;
   record_ = std::string_view(buffer_).substr(at_, end - at_);
+  check_separator(end);
   next_line_ += 1;
   if (kind_ != RecordKind::nul_separated) {
     next_line_ += static_cast<std::uint64_t>(std::count(record_.begin(), record_.end(), '\n'));

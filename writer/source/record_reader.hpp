@@ -34,6 +34,7 @@ class RecordReader {
   std::uint64_t line() const { return line_; }
 
  private:
+  void check_separator(std::size_t end) const;
   std::size_t find_end();
   bool fill();
 
