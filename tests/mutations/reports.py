@@ -18,5 +18,5 @@ MUTATIONS = [
              (*DEDUP, "newlines")),
     Mutation("an image is listed although none like it is kept", "writer/duplicates/spare_images.cpp",
              "      if (is_kept_part(image) || near == kept.end()) {", "      if (is_kept_part(image) || kept.empty()) {",
-             ("test_duplicates", "of a chain only what is like a kept image is listed")),
+             ("duplicates", "of a chain only what is like a kept image is listed")),
 ]

@@ -21,7 +21,9 @@ def test_each_changes_the_code():
 def test_each_names_a_test():
     sources = "\n".join(path.read_text() for path in (REPO / "tests").rglob("*.cpp"))
     cases = re.findall(r'\b(?:TEMPLATE_)?TEST_CASE(?:_METHOD)?\((?:[\w:]+,)?\s*"((?:[^"\\]|\\.)*)"', sources)
-    lost = []
+    lists = "\n".join(path.read_text() for path in (REPO / "tests").rglob("CMakeLists.txt"))
+    programs = {"python", *re.findall(r"bale_add_test\((\w+)", lists)}
+    lost = [(mutation.name, mutation.test[0]) for mutation in MUTATIONS if mutation.test[0] not in programs]
     for mutation in MUTATIONS:
         kind, *arguments = mutation.test
         if kind == "python":
