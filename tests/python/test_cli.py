@@ -241,6 +241,8 @@ def test_completion_offers_what_can_be_typed(bale, tmp_path):
     assert completed(bale, tmp_path, "ver") == ["verify"]
     assert completed(bale, tmp_path, "verify", "--dec") == ["--decode"]
     assert completed(bale, tmp_path, "pack", "--on-error", "") == ["fail", "quarantine", "skip"]
+    assert completed(bale, tmp_path, "pack", "--on-error", "=", "f") == ["fail"]
+    assert completed(bale, tmp_path, "pack", "--on-error", "=") == ["fail", "quarantine", "skip"]
     assert completed(bale, tmp_path, "bench", "--device", "") == ["cpu", "cuda"]
     for option in ("--sample", "--shard-size", "--exclude"):
         assert completed(bale, tmp_path, "pack", option, "") == []

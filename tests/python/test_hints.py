@@ -93,7 +93,7 @@ def places(bale, tiny, tmp_path_factory):
 @pytest.mark.parametrize("line", [
     "pack TINY packed", "convert other packed", "plan TINY packed -o p", "merge packed other -o packed",
     "pack twice out", "plan twice out -o p", "diff twice twice", "report twice", "dedup twice",
-    "pack empty out", "plan empty out -o p", "pack table.csv out", "diff table.csv packed", "report table.csv", "dedup table.csv",
+    "pack empty out", "diff empty packed", "plan empty out -o p", "pack table.csv out", "diff table.csv packed", "report table.csv", "dedup table.csv",
     "pack text out", "report text", "pack packed out --flat", "pack TINY out --format nope", "convert packed out --format nope",
     "pack TINY out --decode --format recordio", "convert packed out --compress zstd --decode", "pack --files-from nul out",
     "pack --files-from lines -0 out", "extract packed files", "preview packed mine", "preview packed mine.jpg",

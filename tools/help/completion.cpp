@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -115,6 +116,8 @@ std::string bash_script(const CommandModel& program) {
       "_bale() {{\n"
       "  local current=\"${{COMP_WORDS[COMP_CWORD]}}\" previous=\"${{COMP_WORDS[COMP_CWORD-1]}}\"\n"
       "  COMPREPLY=()\n"
+      "  if [ \"$current\" = = ]; then current=''; fi  # --option=VALUE is three words\n"
+      "  if [ \"$previous\" = = ]; then previous=\"${{COMP_WORDS[COMP_CWORD-2]}}\"; fi\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    _bale_offer none {}\n"
       "    return\n"

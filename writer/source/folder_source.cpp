@@ -97,7 +97,7 @@ class FolderLister {
     if (empty.size() > k_max_named_classes) names += fmt::format(", ... ({} in all)", empty.size());
     refuse(fmt::format("Found no valid file for the classes {}. Supported extensions are: {}", names,
                        k_imagefolder_extensions),
-           "remove the empty folders or give `allow_empty`");
+           "remove the empty folders, or give `allow_empty`");
   }
 
   void add_tree(const std::string& top, std::int64_t label) {
