@@ -272,6 +272,7 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
   asked.offset = used_bytes;
   ring_.samples(slot)[row] = pick.sample;
   std::string error = faults_.is_quarantined(pick.sample) ? "in quarantine: it ended its worker before" : "";
+  ErrorCode code = ErrorCode::damaged;
   try {
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);
     const std::int64_t label = dataset_.label_in_shard(shard, sample_in_shard);
@@ -279,12 +280,13 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
   } catch (const Error& caught) {  // if a shard is damaged, its samples fail, not the stream
     if (!is_about_content(caught)) throw;
     error = caught.what();
+    code = caught.code();
     asked.capacity = options_.transform.image_bytes();
     ring_.labels(slot)[row] = options_.no_label;
   }
   used_bytes += asked.capacity;
   ring_.prepare_row(slot, row, batch, error.empty() ? RowPhase::free : RowPhase::failed);
-  set_error(asked, error);
+  set_error(asked, error, code);
 }
 
 /// Gives the fields of a row their places. If the index is damaged, they have no room, and the row fails.

@@ -82,7 +82,7 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
       const BadSample bad = describe(batch, i, BadSample::Action::failed);
       faults_.report_failure(batch.number, bad);
       throw Error(
-          ErrorCode::damaged, bad.reason,
+          row.code, bad.reason,
           {.hint = fmt::format("set on_bad_sample to skip or substitute to go on without sample {}", bad.sample)});
     }
     if (options_.on_bad_sample == OnBadSample::skip) {
@@ -94,7 +94,7 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
     const std::uint32_t attempts = faults_.next_attempt(batch.number, i);
     if (attempts == 1) faults_.report(describe(batch, i, BadSample::Action::substituted));
     if (attempts > k_max_substitutes) {
-      throw Error(ErrorCode::damaged,
+      throw Error(row.code,
                   fmt::format("{} samples in a row are bad; the last one: {}", attempts, row.error));
     }
     KeyedRandom random{options_.seed, batch.place.epoch, row.sample, row.copy, k_substitute_tag};
@@ -118,14 +118,14 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
 void Session::settle_undecodable(const Batch& batch, std::uint32_t number, const Error& why) {
   const std::lock_guard lock(mutex_);
   Row& row = ring_.row(batch.slot_, number);
-  set_error(row, Error(why.code(), why.message(), {.path = dataset_.shard_path(row.shard), .key = key_of(row)}).what());
+  set_error(row, Error(why.code(), why.message(), {.path = dataset_.shard_path(row.shard), .key = key_of(row)}).what(), why.code());
   const OpenBatch delivered{.number = Ring::batch_of(row.state.load()),
                             .slot = batch.slot_,
                             .place = {.epoch = batch.epoch(), .index = batch.index()}};
   if (options_.on_bad_sample != OnBadSample::skip) {
     const BadSample bad = describe(delivered, number, BadSample::Action::failed);
     faults_.report_failure(delivered.number, bad);
-    throw Error(ErrorCode::damaged, bad.reason,
+    throw Error(row.code, bad.reason,
                 {.hint = fmt::format("set on_bad_sample to skip to go on without sample {}", bad.sample)});
   }
   faults_.report(describe(delivered, number, BadSample::Action::skipped));
@@ -155,7 +155,7 @@ void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBa
       fields_.read_large_fields(ring_, batch.slot, i, image);
     } catch (const Error& error) {
       if (!is_about_content(error)) throw;
-      set_error(row, error.what());
+      set_error(row, error.what(), error.code());
       row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::failed)));
     }
   }

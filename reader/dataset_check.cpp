@@ -243,7 +243,8 @@ void Checker::check_images(Task& task, const Shard& shard) {
            {.path = task.path,
             .key = std::string(index.key(i)),
             .field = index.fields()[*field].name,
-            .what = fmt::format("the image {}: {}", incomplete ? "is incomplete" : "cannot be decoded", facts.why)});
+            .what = fmt::format("the image {}: {}", incomplete ? "is incomplete" : "cannot be decoded", facts.why),
+            .code = facts.is_supported ? ErrorCode::damaged : ErrorCode::unsupported});
   }
   const std::lock_guard lock(mutex_);
   report_.num_images_not_decoded += not_decoded;
@@ -277,6 +278,21 @@ void Checker::check_seek_points(Task& task, const ShardIndex& index) {
   }
 }
 
+namespace {
+
+/// What an error of opening a shard means. "No format recognizes it" is damage of a file that is known to be a shard.
+ErrorCode meaning_of(const Error& error, const std::string& path) {
+  if (error.code() != ErrorCode::unsupported) return ErrorCode::damaged;
+  try {
+    probe_format(path);
+    return ErrorCode::unsupported;
+  } catch (const Error&) {
+    return ErrorCode::damaged;
+  }
+}
+
+}  // namespace
+
 /// For a file that is known to be a shard, or is one of several, "no format recognizes it" is damage as well.
 bool Checker::is_finding(const Error& error, const Task& task) const {
   if (error.code() == ErrorCode::unsupported && is_single_shard_ && !may_exist(index_path(task.path))) return false;
@@ -298,10 +314,13 @@ void Checker::check(Task& task) {
   } catch (const Error& error) {
     if (!is_finding(error, task)) throw;
     const ErrorContext& where = error.context();
+    const ErrorCode code = meaning_of(error, task.path);
+    const bool has_remedy = code == ErrorCode::unsupported && !where.hint.empty();
     report(task.findings, {.path = where.path.empty() ? task.path : where.path,
                            .key = where.key,
                            .offset = where.offset,
-                           .what = error_reason(error)});
+                           .what = error_reason(error) + (has_remedy ? "; " + where.hint : std::string()),
+                           .code = code});
   }
   ++progress_.shards;
 }

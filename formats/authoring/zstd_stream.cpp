@@ -111,8 +111,11 @@ class SeekableStream : public Stream {
       }
       zstd_decompress(compressed, memory());
     } catch (const Error& error) {
-      throw Error(ErrorCode::damaged, fmt::format("damaged frame: {}", error.message()),
-                  {.path = file_.path(), .offset = place.file_offset, .hint = "copy or pack it again"});
+      const bool is_damaged = error.code() == ErrorCode::damaged;
+      throw Error(error.code(), is_damaged ? fmt::format("damaged frame: {}", error.message()) : error.message(),
+                  {.path = file_.path(),
+                   .offset = place.file_offset,
+                   .hint = is_damaged ? "copy or pack it again" : error.context().hint});
     }
   }
 
@@ -143,14 +146,8 @@ std::unique_ptr<Stream> inflate_whole(const File& file) {
     for (bool more = true; more;) {
       ZSTD_outBuffer out{output.data(), output.size(), 0};
       open_frame = ZSTD_decompressStream(context.get(), &out, &in);
-      if (ZSTD_getErrorCode(open_frame) == ZSTD_error_frameParameter_windowTooLarge) {
-        throw Error(
-            ErrorCode::unsupported, "a zstd frame with a window of more than 2 GiB",
-            {.path = file.path(), .offset = read + in.pos, .hint = "compress it again with `zstd --long=31` at most"});
-      }
       if (ZSTD_isError(open_frame) != 0U) {
-        throw Error(ErrorCode::damaged, fmt::format("damaged zstd data: {}", ZSTD_getErrorName(open_frame)),
-                    {.path = file.path(), .offset = read + in.pos, .hint = "copy or pack it again"});
+        fail_zstd(open_frame, {.path = file.path(), .offset = read + in.pos, .hint = "copy or pack it again"});
       }
       spill.append(Bytes(output).first(out.pos));
       more = in.pos < in.size || (out.pos == out.size && open_frame != 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -131,6 +132,22 @@ std::optional<ArrayHeader> parse_array_header(Bytes head) {
   ArrayHeader header{.shape = {}, .data_offset = begin + length};
   if (!Literal(text.substr(begin, length)).header(header)) return std::nullopt;
   return header;
+}
+
+void fail_array_header(Bytes head, ErrorContext context) {
+  const std::string_view text = as_text(head);
+  constexpr std::size_t k_version_at = k_array_magic.size();
+  if (text.starts_with(k_array_magic) && text.size() > k_version_at && text[k_version_at] > 3) {
+    context.hint = "save it with numpy.save()";
+    throw Error(ErrorCode::unsupported, fmt::format("a NumPy array of format version {}, bale reads 1 to 3", int{text[k_version_at]}),
+                std::move(context));
+  }
+  const std::string_view dict = text.substr(0, text.find('\n'));
+  if (text.starts_with(k_array_magic) && dict.find("'descr': [") != std::string_view::npos) {
+    context.hint = "save one column of it, of a plain type";
+    throw Error(ErrorCode::unsupported, "a NumPy array of records", std::move(context));
+  }
+  throw Error(ErrorCode::damaged, "not a NumPy array: its header cannot be read", std::move(context));
 }
 
 std::optional<std::uint64_t> num_elements(const ArrayHeader& header) {

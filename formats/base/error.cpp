@@ -53,7 +53,7 @@ Error::Error(ErrorCode code, std::string_view message, ErrorContext context)
 
 bool is_lack_of_resources(const Error& error) {
   const int value = error.context().system_error;
-  if (error.code() == ErrorCode::retryable) return true;
+  if (error.code() == ErrorCode::retryable || error.code() == ErrorCode::out_of_memory) return true;
   return value == EMFILE || value == ENFILE || value == ENOMEM;
 }
 
@@ -61,7 +61,13 @@ void throw_errno(std::string_view action, const std::string& path) {
   const int value = errno;
   ErrorContext context{.path = path, .system_error = value};
   if (value == ENOSPC || value == EDQUOT) context.hint = k_no_space_hint;
-  throw Error(ErrorCode::io, fmt::format("cannot {}", action), std::move(context));
+  const ErrorCode code = value == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::io;
+  throw Error(code, fmt::format("cannot {}", action), std::move(context));
+}
+
+Error out_of_memory_error(ErrorContext context) {
+  if (context.hint.empty()) context.hint = "use fewer workers or jobs, smaller batches, or a machine with more memory";
+  return {ErrorCode::out_of_memory, "not enough memory", std::move(context)};
 }
 
 std::string shown_name(std::string_view name) {

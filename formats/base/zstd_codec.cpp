@@ -1,9 +1,12 @@
 #include "bale/formats/base/zstd_codec.hpp"
 
 #include <memory>
+#include <new>
+#include <utility>
 
 #include <fmt/format.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "bale/formats/base/error.hpp"
 
@@ -33,7 +36,10 @@ void zstd_compress(Bytes input, int level, std::vector<std::byte>& out) {
 std::uint64_t zstd_content_size(Bytes frame, std::uint64_t limit) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (size == ZSTD_CONTENTSIZE_ERROR) throw Error(ErrorCode::damaged, "not a zstd frame");
-  if (size == ZSTD_CONTENTSIZE_UNKNOWN) throw Error(ErrorCode::damaged, "the zstd frame does not state its size");
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN) {
+    throw Error(ErrorCode::unsupported, "the zstd frame does not state its size",
+                {.hint = "compress it from a file or from memory, not from a stream"});
+  }
   if (size / k_most_per_byte > frame.size()) {
     throw Error(ErrorCode::damaged,
                 fmt::format("the zstd frame states {} bytes, which its {} bytes cannot hold", size, frame.size()));
@@ -45,10 +51,26 @@ std::uint64_t zstd_content_size(Bytes frame, std::uint64_t limit) {
   return size;
 }
 
+void fail_zstd(std::size_t error, ErrorContext context) {
+  switch (ZSTD_getErrorCode(error)) {
+    case ZSTD_error_memory_allocation:
+      throw std::bad_alloc();
+    case ZSTD_error_version_unsupported:
+    case ZSTD_error_dictionary_wrong:
+      context.hint = "compress it again without a dictionary, by zstd 1.0 or later";
+      throw Error(ErrorCode::unsupported, fmt::format("zstd: {}", ZSTD_getErrorName(error)), std::move(context));
+    case ZSTD_error_frameParameter_windowTooLarge:
+      context.hint = "compress it again with `zstd --long=31` at most";
+      throw Error(ErrorCode::unsupported, "a zstd frame with a window of more than 2 GiB", std::move(context));
+    default:
+      throw Error(ErrorCode::damaged, fmt::format("damaged zstd data: {}", ZSTD_getErrorName(error)), std::move(context));
+  }
+}
+
 void zstd_decompress(Bytes frame, MutableBytes out) {
   thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context{ZSTD_createDCtx()};
   const std::size_t size = ZSTD_decompressDCtx(context.get(), out.data(), out.size(), frame.data(), frame.size());
-  if (ZSTD_isError(size) != 0U) throw Error(ErrorCode::damaged, fmt::format("zstd: {}", ZSTD_getErrorName(size)));
+  if (ZSTD_isError(size) != 0U) fail_zstd(size);
   if (size != out.size()) throw Error(ErrorCode::damaged, "zstd frame is shorter than it states");
 }
 

@@ -70,7 +70,9 @@ class Scan final : public ColumnScan<Column> {
 
   void check_image(const Place& at, const beton::Value& value) {
     if (value.mode > k_raw) {
-      fail(ErrorCode::damaged, at.offset, about(at, fmt::format("is an image of mode {}", value.mode)));
+      constexpr unsigned k_png = 2;  // of forks of FFCV
+      fail(value.mode == k_png ? ErrorCode::unsupported : ErrorCode::damaged, at.offset,
+           about(at, fmt::format("is an image of mode {}", value.mode)));
     }
     if (value.width == 0 || value.height == 0) {
       fail(ErrorCode::damaged, at.offset, about(at, fmt::format("has {}x{} pixels", value.width, value.height)));
@@ -83,7 +85,7 @@ class Scan final : public ColumnScan<Column> {
     const Column& column = *at.column;
     if (column.kind == ValueKind::number || value.bytes == std::uint64_t{0}) return {&column, at.offset, 0};
     if (column.kind == ValueKind::array && !value.bytes) {
-      fail(ErrorCode::damaged, at.offset, about(at, "is an array of 4 GiB or more"));
+      fail(ErrorCode::unsupported, at.offset, about(at, "is an array of 4 GiB or more"));
     }
     const std::optional<std::uint64_t> bytes = allocations_.size_of(number_, value.offset);
     if (!bytes) {
@@ -95,7 +97,7 @@ class Scan final : public ColumnScan<Column> {
            about(at, fmt::format("has {} bytes, the allocation table says {}", *value.bytes, *bytes)));
     }
     constexpr std::uint64_t k_max_bytes = std::uint64_t{1} << 32;
-    if (*bytes >= k_max_bytes) fail(ErrorCode::damaged, at.offset, about(at, "has 4 GiB or more"));
+    if (*bytes >= k_max_bytes) fail(ErrorCode::unsupported, at.offset, about(at, "has 4 GiB or more"));
     return {&column, value.offset, static_cast<std::uint32_t>(*bytes)};
   }
 

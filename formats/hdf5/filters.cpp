@@ -1,6 +1,7 @@
 #include <zlib.h>
 
 #include <cstring>
+#include <new>
 
 #include "bale/formats/hdf5/chunks.hpp"
 #include "bale/formats/hdf5/lzf.hpp"
@@ -18,10 +19,10 @@ std::vector<std::byte> inflate_all(const std::vector<std::byte>& stored, std::ui
   std::vector<std::byte> plain(limit);
   uLongf plain_bytes = plain.size();
   uLong stored_bytes = stored.size();
-  if (uncompress2(reinterpret_cast<Bytef*>(plain.data()), &plain_bytes, reinterpret_cast<const Bytef*>(stored.data()),
-                  &stored_bytes) != Z_OK) {
-    fail(path, "a compressed chunk does not decompress");
-  }
+  const int result = uncompress2(reinterpret_cast<Bytef*>(plain.data()), &plain_bytes,
+                                 reinterpret_cast<const Bytef*>(stored.data()), &stored_bytes);
+  if (result == Z_MEM_ERROR) throw std::bad_alloc();
+  if (result != Z_OK) fail(path, "a compressed chunk does not decompress");
   plain.resize(plain_bytes);
   return plain;
 }

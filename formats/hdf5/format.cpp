@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/hdf5/array_payload.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 #include "bale/formats/hdf5/writer.hpp"
@@ -30,12 +32,17 @@ constexpr std::array k_layouts{
            .summary = "decoded N x H x W x 3 pixels; options size, level (of compression)"},
 };
 
+/// A user block moves the superblock to 512, 1024, 2048, ... (format specification, II.A).
 int probe(const ProbeInput& input) {
   constexpr std::string_view k_signature{"\x89HDF\r\n\x1a\n", 8};
-  const std::string_view head = as_text(input.head);
-  // A user block moves the superblock to 512, 1024, 2048, ... (format specification, II.A).
-  for (const std::size_t at : {0, 512, 1024, 2048}) {
-    if (head.size() >= at && head.substr(at).starts_with(k_signature)) return 100;
+  for (std::uint64_t at = 0; at < input.file_bytes; at = std::max<std::uint64_t>(512, 2 * at)) {
+    std::array<std::byte, k_signature.size()> found{};
+    if (at + found.size() <= input.head.size()) {
+      std::copy_n(input.head.begin() + static_cast<std::ptrdiff_t>(at), found.size(), found.begin());
+    } else if (input.file == nullptr || input.file->read_some(at, found) < found.size()) {
+      return 0;
+    }
+    if (as_text(found) == k_signature) return 100;
   }
   return 0;
 }

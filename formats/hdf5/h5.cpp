@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -33,6 +36,14 @@ herr_t summarize(unsigned, const H5E_error2_t* entry, void* out) {
     std::from_chars(text.data() + at + k_mark.size(), text.data() + text.size(), summary.system_error);
   }
   return 0;
+}
+
+/// Whether the library met something that it does not know: what a newer one wrote, or a filter. Its error numbers do not
+/// say so, its texts do.
+bool is_unknown_to_library(std::string_view innermost) {
+  constexpr std::array<std::string_view, 5> k_marks{"version", "nknown", "nrecognized", "not supported", "not registered"};
+  return std::any_of(k_marks.begin(), k_marks.end(),
+                     [&](std::string_view mark) { return innermost.find(mark) != std::string_view::npos; });
 }
 
 H5Handle new_property_list(hid_t kind, const std::string& path) {
@@ -81,9 +92,17 @@ void throw_h5(ErrorCode code, std::string_view action, const std::string& path) 
     errno = summary.system_error;
     throw_errno(action, path);
   }
-  throw Error(code,
-              fmt::format("cannot {}: {}", action, summary.innermost.empty() ? "no reason given" : summary.innermost),
-              {.path = path});
+  if (summary.innermost.find("already open for") != std::string::npos) {
+    throw Error(ErrorCode::unsupported, "a file that a program writes to, or did not close",
+                {.path = path, .hint = "close it, or remove the mark with `h5clear -s`"});
+  }
+  const std::string what =
+      fmt::format("cannot {}: {}", action, summary.innermost.empty() ? "no reason given" : summary.innermost);
+  if (code == ErrorCode::damaged && is_unknown_to_library(summary.innermost)) {
+    throw Error(ErrorCode::unsupported, what + ", of a newer HDF5 than 1.10",
+                {.path = path, .hint = "rewrite it with `h5repack --high=2`, or in h5py with libver=(\"earliest\", \"v110\")"});
+  }
+  throw Error(code, what, {.path = path});
 }
 
 H5Handle take(hid_t id, H5Handle::Close close, ErrorCode code, std::string_view action, const std::string& path) {
@@ -229,7 +248,10 @@ void OutputFile::close() {
 }
 
 haddr_t dataset_offset(hid_t dataset) {
-  const haddr_t offset = H5Dget_offset(dataset);
+  // H5Dget_offset adds the user block to the address even if there is no address.
+  H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
+  const bool is_stored = H5Dget_space_status(dataset, &status) >= 0 && status != H5D_SPACE_STATUS_NOT_ALLOCATED;
+  const haddr_t offset = is_stored ? H5Dget_offset(dataset) : HADDR_UNDEF;
   if (offset == HADDR_UNDEF) H5Eclear2(H5E_DEFAULT);
   return offset;
 }

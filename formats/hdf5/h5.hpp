@@ -25,7 +25,8 @@ class H5Lock {
   std::lock_guard<std::mutex> guard_;
 };
 
-/// Throws for the library's current error stack: `io` if it has an errno, else `code`. Clears the stack.
+/// Throws for the library's current error stack: `io` if it has an errno, `unsupported` instead of `damaged` if the library
+/// does not know a version or a kind of something, else `code`. Clears the stack.
 [[noreturn]] void throw_h5(ErrorCode code, std::string_view action, const std::string& path);
 
 /// An identifier of the library with the function that closes it.
@@ -112,7 +113,7 @@ class OutputFile {
   mutable bool failed_ = false;
 };
 
-/// Offset in the file of a contiguous dataset; HADDR_UNDEF if it has no storage.
+/// Offset in the file of a contiguous dataset; HADDR_UNDEF if it has no storage, because it was never written.
 haddr_t dataset_offset(hid_t dataset);
 /// Offset of a dataset that OutputFile::make_reserved() made. Throws `io` if the library has not allocated it.
 haddr_t reserved_offset(const H5Handle& dataset, const std::string& path);

@@ -121,7 +121,8 @@ bool InputFile::has_hard_link(const std::string& name) const {
       throw_h5(ErrorCode::damaged, "look up a name", path());
     }
     if (info.type != H5L_TYPE_HARD) {
-      unsupported(fmt::format("/{} is a soft or external link", printable(prefix)), "links are not followed");
+      unsupported(fmt::format("/{} is a soft or external link", printable(prefix)),
+                  "replace it by a copy of its target: in h5py, copy() with expand_soft or expand_external");
     }
     if (end == std::string::npos) return true;
   }
@@ -147,7 +148,7 @@ InputDataset InputFile::describe(H5Handle id, const std::string& name) const {
   const H5Handle creation = take(H5Dget_create_plist(id.id()), H5Pclose, ErrorCode::damaged, "read a dataset", path());
   dataset.layout = H5Pget_layout(creation.id());
   if (dataset.layout == H5D_VIRTUAL || H5Pget_external_count(creation.id()) != 0) {
-    unsupported(fmt::format("/{} keeps its data in other files", printable(name)), "rewrite it with h5repack");
+    unsupported(fmt::format("/{} keeps its data in other files", printable(name)), "rewrite it with `h5repack -l CONTI`");
   }
   dataset.type = take(H5Dget_type(id.id()), H5Tclose, ErrorCode::damaged, "read a type", path());
   dataset.kind = element_kind(dataset.type.id());
@@ -169,6 +170,10 @@ InputDataset InputFile::describe(H5Handle id, const std::string& name) const {
   for (const hsize_t dim : dataset.dims) {
     dataset.count *= dim;
     if (__builtin_mul_overflow(total, std::uint64_t{dim}, &total)) total = ~std::uint64_t{0};
+  }
+  if (dataset.count != 0 && total > limit && is_sparse) {
+    unsupported(fmt::format("/{} has more than 256 MiB of rows that were never written", printable(name)),
+                "leave the dataset out, or write all its rows");
   }
   if (dataset.count != 0 && total > limit) {
     damaged(fmt::format("/{} states more elements than the file holds", printable(name)));

@@ -129,6 +129,10 @@ ForeignLabels find_labels(const InputFile& file, std::uint64_t num_samples, Noti
       notices.warn(fmt::format("/{} gives no labels: row {} {}", name, labels.bad->number, labels.bad->what));
       continue;
     }
+    if (labels.numbers.size() < num_samples) {
+      notices.warn(fmt::format("/{} has {} rows for {} images: the others have no label", name, labels.numbers.size(),
+                               num_samples));
+    }
     labels.numbers.resize(num_samples, k_no_label);
     return {std::move(labels.numbers), name};
   }

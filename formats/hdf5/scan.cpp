@@ -53,7 +53,7 @@ void scan_blob_field(const InputFile& file, const std::string& name, IndexBuilde
   for (std::uint64_t i = 0; i < index.size(); ++i) {
     if (!present.empty() && present[i] == 0) continue;
     const auto length = static_cast<std::uint64_t>(offsets[i + 1] - offsets[i]);
-    if (length > std::numeric_limits<std::uint32_t>::max()) file.damaged("a field of 4 GiB or more");
+    if (length > std::numeric_limits<std::uint32_t>::max()) file.unsupported("a field of 4 GiB or more");
     index.set_extent(i, field, base + static_cast<std::uint64_t>(offsets[i]), static_cast<std::uint32_t>(length));
   }
 }

@@ -32,7 +32,10 @@ ImageHeader probe_array(Bytes bytes) {
 
 std::size_t array_pixels_offset(Bytes bytes) {
   const auto header = parse_array_header(bytes);
-  if (!header) throw Error(ErrorCode::damaged, "array: its header cannot be read");
+  if (!header) fail_array_header(bytes);
+  if (header->fortran_order) {
+    throw Error(ErrorCode::unsupported, "array in Fortran order", {.hint = "save it with numpy.ascontiguousarray()"});
+  }
   if (!is_rgb(*header)) {
     throw Error(ErrorCode::unsupported, fmt::format("array of shape ({}) and type {}, not height x width x 3 bytes",
                                                     fmt::join(header->shape, ", "), printable(header->type)));

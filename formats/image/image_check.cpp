@@ -50,7 +50,8 @@ ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels) 
     facts.condition = ImageCondition::complete;
   } catch (const Error& error) {
     // Of an image that is not supported no end was looked for.
-    const bool undecodable = complete || error.code() == ErrorCode::unsupported;
+    facts.is_supported = error.code() != ErrorCode::unsupported;
+    const bool undecodable = complete || !facts.is_supported;
     facts.condition = undecodable ? ImageCondition::undecodable : ImageCondition::incomplete;
     facts.why = error.message();
   }

@@ -28,6 +28,8 @@ using image_detail::ReusedMemory;
 
 /// More than most images need.
 constexpr std::size_t k_kept_pixel_bytes = std::size_t{1} << 20;
+/// Getting memory of this size costs little beside decoding what fills it.
+constexpr std::size_t k_large_pixel_bytes = std::size_t{64} << 20;
 
 bool is_inside(const Region& region, const ImageHeader& header) {
   return region.width != 0 && region.height != 0 && region.x < header.width && region.y < header.height &&
@@ -120,6 +122,7 @@ struct ImageDecoder::State {
   /// False if there is nothing that can be done beside another image.
   bool begin_ahead(const Region& region) {
     if (header.kind != ImageKind::jpeg || !is_inside(region, header)) return false;
+    if (std::size_t{region.width} * region.height * 3 > k_large_pixel_bytes) return false;  // one at a time: free_large()
     if (!ahead || ahead->region != region) {
       ahead = {};
       const BaselineState begun = baseline.begin(jpeg.info(), region, entry(), pixels_for(region));
@@ -257,6 +260,11 @@ PixelView ImageDecoder::read(const Region& region) {
   }
   state_->header = {};
   return state_->read(header, region);
+}
+
+void ImageDecoder::free_large() {
+  state_->buffer.free_above(k_large_pixel_bytes);
+  state_->converted.free_above(k_large_pixel_bytes);
 }
 
 std::array<bool, 2> ImageDecoder::decode_ahead(const Upcoming& first, const Upcoming& second) {

@@ -41,7 +41,7 @@ std::size_t value_bytes_of(std::string_view type) {
 
 Mask decode_array_mask(Bytes bytes, std::uint64_t max_pixels) {
   const auto header = parse_array_header(bytes);
-  if (!header) throw Error(ErrorCode::damaged, "not a NumPy array: its header cannot be read");
+  if (!header) fail_array_header(bytes);
   const std::size_t value_bytes = value_bytes_of(header->type);
   constexpr std::uint64_t k_max_side = 0x7FFFFFFF;
   if (value_bytes == 0 || header->shape.size() != 2 || header->shape[0] > k_max_side || header->shape[1] > k_max_side) {

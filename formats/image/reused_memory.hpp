@@ -29,6 +29,10 @@ class ReusedMemory {
     }
     return memory_.get();
   }
+  /// Frees the memory if it is larger than `limit`.
+  void free_above(std::size_t limit) {
+    if (capacity_ > limit) renew(0);
+  }
   /// The memory that get() returned last.
   std::uint8_t* data() const { return memory_.get(); }
 

@@ -129,7 +129,10 @@ std::vector<std::string> stems_of(std::size_t count, const Json& spec) {
     std::replace(stem.begin(), stem.end(), '/', '_');
     if (stem.empty()) stem = std::to_string(i);
     if (taken.contains(stem)) stem = fmt::format("{}_{}", stem, i);
-    if (!taken.insert(stem).second) throw Error(ErrorCode::damaged, "leaves of a sample have one name");
+    if (!taken.insert(stem).second) {
+      throw Error(ErrorCode::unsupported, fmt::format("two values of a sample are both called \"{}\"", printable(stem)),
+                  {.hint = "write it again with other names"});
+    }
     paths[i] = stem;
   }
   return paths;

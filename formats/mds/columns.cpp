@@ -34,7 +34,11 @@ void parse_array(Column& column) {
   if (parts.size() > 3) fail(fmt::format("column \"{}\" has a malformed type", printable(column.name)));
   if (parts.size() > 1) {
     column.type = parts[1] == "bool" ? "" : number_type(parts[1]);
-    if (column.type.empty()) fail(fmt::format("column \"{}\" has an unknown type", printable(column.name)));
+    if (column.type.empty()) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("column \"{}\" has arrays of type {}", printable(column.name), printable(parts[1])),
+                  {.hint = "write the column again with a plain type of NumPy"});
+    }
   }
   if (parts.size() < 3) return;
   for (const std::string_view part : split(parts[2], ',')) {

@@ -21,10 +21,7 @@ ArrayHeader read_array_header(const File& file) {
   std::vector<std::byte> head(std::min<std::uint64_t>(file.size(), k_max_header_bytes));
   head.resize(file.read_some(0, head));
   auto header = parse_array_header(head);
-  if (!header) {
-    throw Error(ErrorCode::damaged, "not an array file of numbers: its header cannot be read",
-                {.path = file.path(), .offset = 0});
-  }
+  if (!header) fail_array_header(head, {.path = file.path(), .offset = 0});
   return *std::move(header);
 }
 
@@ -47,12 +44,11 @@ std::string image_header(std::uint32_t height, std::uint32_t width) {
 
 ImageArray read_image_array(const File& file) {
   const ArrayHeader header = read_array_header(file);
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorCode::unsupported, what,
-                {.path = file.path(), .hint = "images are a C-ordered uint8 array of shape (N, height, width, 3)"});
+  const auto refuse = [&](const std::string& what, const char* hint = "save uint8 images of shape (N, height, width, 3)") {
+    throw Error(ErrorCode::unsupported, what, {.path = file.path(), .hint = hint});
   };
   if (header.type != "|u1") refuse(fmt::format("array of type {}, not uint8", printable(header.type)));
-  if (header.fortran_order) refuse("array in Fortran order: its images do not lie in one piece each");
+  if (header.fortran_order) refuse("array in Fortran order", "save it with numpy.ascontiguousarray()");
   const std::vector<std::uint64_t>& shape = header.shape;
   constexpr std::uint64_t k_max_side = std::numeric_limits<std::uint32_t>::max();
   if (shape.size() != 4 || shape[3] != 3 || shape[1] > k_max_side || shape[2] > k_max_side) {

@@ -81,8 +81,9 @@ class Scan {
     const Place place{.offset = record_.place_of(field.position),
                       .words = record_.words_within(field.position, field.length)};
     set_field(field_of_stored_name(field.name), place, field.length);
-    if (field.name == k_label_field && field.length <= k_head_bytes) {
-      index_.set_label(sample_, parse_label(read_bytes(window_, record_, field.position, field.length)));
+    if (field.name == k_label_field) {
+      const std::uint64_t length = std::min<std::uint64_t>(field.length, k_head_bytes);
+      index_.set_label_of(sample_, read_bytes(window_, record_, field.position, length), length == field.length);
     }
   }
 

@@ -19,6 +19,20 @@ std::string written_formats() {
   return known;
 }
 
+/// nullptr if no format claims the file.
+const Format* highest_bid(const ProbeInput& input) {
+  const Format* best = nullptr;
+  int best_bid = 0;
+  for (const Format* format : formats()) {
+    const int bid = format->probe(input);
+    if (bid > best_bid) {
+      best = format;
+      best_bid = bid;
+    }
+  }
+  return best;
+}
+
 /// Tables of images are read by the Python package, with pyarrow.
 void refuse_table(const std::string& path, Bytes head) {
   const std::string_view text = as_text(head);
@@ -84,18 +98,14 @@ const Format& probe_format(const std::string& path) {
   const File file = File::open_read(path);
   std::vector<std::byte> head(4096);
   head.resize(file.read_some(0, head));
-  const ProbeInput input{.path = path, .head = head, .file_bytes = file.size()};
-  const Format* best = nullptr;
-  int best_bid = 0;
-  for (const Format* format : formats()) {
-    const int bid = format->probe(input);
-    if (bid > best_bid) {
-      best = format;
-      best_bid = bid;
-    }
-  }
+  ProbeInput input{.path = path, .head = head, .file_bytes = file.size()};
+  const Format* best = highest_bid(input);
   if (best == nullptr) {
     refuse_table(path, head);
+    input.file = &file;
+    best = highest_bid(input);
+  }
+  if (best == nullptr) {
     throw Error(ErrorCode::unsupported, "no format recognizes this file",
                 {.path = path, .hint = "is it a packed shard?"});
   }

@@ -155,6 +155,15 @@ std::string_view IndexBuilder::key(std::uint64_t i) const {
   return std::string_view(keys_).substr(begin, key_ends_[i] - begin);
 }
 
+void IndexBuilder::set_label_of(std::uint64_t i, Bytes cls, bool is_whole) {
+  constexpr std::size_t k_shown_bytes = 40;
+  const std::int64_t label = is_whole ? parse_label(cls) : k_no_label;
+  set_label(i, label);
+  const std::string_view text = as_text(cls);
+  if (label != k_no_label || text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
+  notices_.add(fmt::format("{}: \"{}\"", key(i), text.substr(0, k_shown_bytes)), "cls that is no whole number, so no label");
+}
+
 void IndexBuilder::set_dimensions(std::uint64_t i, std::uint32_t width, std::uint32_t height) {
   samples_[i].width = width;
   samples_[i].height = height;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "bale/formats/shard/key.hpp"
 
@@ -15,13 +16,22 @@ const FieldView* SampleView::find_image() const {
 
 std::int64_t parse_label(Bytes cls) {
   std::string_view text = as_text(cls);
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // the byte order mark of editors on Windows
   constexpr std::string_view k_space = " \t\r\n";
   const std::size_t first = text.find_first_not_of(k_space);
   if (first == std::string_view::npos) return k_no_label;
   text = text.substr(first, text.find_last_not_of(k_space) - first + 1);
   std::int64_t label = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
-  return error == std::errc{} && end == text.data() + text.size() ? label : k_no_label;
+  const char* const text_end = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), text_end, label);
+  if (error != std::errc{}) return k_no_label;
+  const std::string_view rest(end, text_end);
+  if (rest.empty() || (rest[0] == '.' && rest.find_first_not_of('0', 1) == std::string_view::npos)) return label;
+  // "8.000e+00", as NumPy writes it. A double has all whole numbers up to 2^53.
+  double number = 0;
+  const auto [number_end, number_error] = std::from_chars(text.data(), text_end, number);
+  const bool is_whole = number_error == std::errc{} && number_end == text_end && std::abs(number) <= 0x1p53 && number == std::floor(number);
+  return is_whole ? static_cast<std::int64_t>(number) : k_no_label;
 }
 
 }  // namespace bale

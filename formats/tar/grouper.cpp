@@ -12,8 +12,6 @@
 namespace bale::tar {
 namespace {
 
-/// Room for an integer with white space around it. A longer file is not a label.
-constexpr std::uint64_t k_max_label_bytes = 64;
 constexpr std::string_view k_jpg = "jpg";
 constexpr std::string_view k_jpeg = "jpeg";
 
@@ -112,8 +110,7 @@ std::optional<std::uint64_t> Grouper::add(std::string_view name, Place place) {
   enter_sample(parts->key);
   const std::uint32_t field = field_of(parts->extension, place.offset);
   index_.set_extent(sample_, field, place.offset, static_cast<std::uint32_t>(place.size));
-  const bool is_label = index_.fields()[field].name == k_label_field && place.size <= k_max_label_bytes;
-  return is_label ? std::optional(sample_) : std::nullopt;
+  return index_.fields()[field].name == k_label_field ? std::optional(sample_) : std::nullopt;
 }
 
 std::optional<Grouper::Label> Grouper::add_link(std::string_view name, std::string_view target) {

@@ -48,8 +48,11 @@ class Grouper {
   /// `path` is for messages. All arguments must outlive the grouper.
   Grouper(IndexBuilder& index, const std::string& path, Survey& survey) : index_(index), path_(path), survey_(survey) {}
 
-  /// Adds a file to its sample, if it belongs to one. Returns the sample if the file is its label field and small
-  /// enough for a label: pass its content to index.set_label(). Throws `damaged` if the sample already has the field.
+  /// Room for a number with white space around it. A longer file is not a label.
+  static constexpr std::uint64_t k_max_label_bytes = 64;
+
+  /// Adds a file to its sample, if it belongs to one. Returns the sample if the file is its label field: pass its first bytes to
+  /// index.set_label_of(). Throws `damaged` if the sample already has the field.
   std::optional<std::uint64_t> add(std::string_view name, Place place);
   /// Adds a hard link in the same way. Its data is that of an earlier file, whose place is also returned.
   struct Label {

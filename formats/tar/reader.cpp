@@ -34,7 +34,8 @@ bool look_at_stream(const Stream& stream, const std::string& path, IndexBuilder&
   Grouper grouper(index, path, survey);
   Member member;
   const auto set_label = [&](std::uint64_t sample, const Place& place) {
-    index.set_label(sample, parse_label(scanner.view(place.offset, static_cast<std::size_t>(place.size))));
+    const std::uint64_t length = std::min(place.size, Grouper::k_max_label_bytes);
+    index.set_label_of(sample, scanner.view(place.offset, static_cast<std::size_t>(length)), length == place.size);
   };
   for (;;) {
     const Scanner::Step step = scanner.next(member);
@@ -99,9 +100,9 @@ void scan_odd(const std::string& path, IndexBuilder& index) {
   });
   grouper.finish();
   for (const Grouper::Label& label : labels) {
-    std::vector<std::byte> cls(static_cast<std::size_t>(label.place.size));
+    std::vector<std::byte> cls(static_cast<std::size_t>(std::min(label.place.size, Grouper::k_max_label_bytes)));
     stream->read_exact(label.place.offset, cls);
-    index.set_label(label.sample, parse_label(cls));
+    index.set_label_of(label.sample, cls, cls.size() == label.place.size);
   }
   for (std::uint32_t f = 0; f < index.fields().size(); ++f) index.set_located(f, false);
 }

@@ -114,9 +114,7 @@ class Scan {
   void set_field(const FieldInfo& field, const Feature& feature) {
     set_field(field, feature.value.offset, feature.value.length);
     // In our files the label feature may have a label base added. This text is the label as it was packed.
-    if (field.name == k_label_field && feature.is_whole()) {
-      index_.set_label(sample_, parse_label(as_bytes(feature.text)));
-    }
+    if (field.name == k_label_field) index_.set_label_of(sample_, as_bytes(feature.text), feature.is_whole());
   }
 
   void set_dimensions() {

@@ -1,6 +1,7 @@
 #include "bale/formats/zip/scan.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/inflation.hpp"
 #include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample.hpp"
 #include "bale/formats/zip/member.hpp"
 #include "bale/formats/zip/member_name.hpp"
 #include "bale/formats/zip/nested.hpp"
@@ -31,10 +33,14 @@ class Scan {
       const auto file = std::find_if_not(members_.begin(), members_.end(), is_directory);
       const std::string such =
           file == members_.end() ? "" : fmt::format(": its members are such as {}", printable(file->name));
+      const auto parts = file == members_.end() ? std::nullopt : split_member_name(file->name);
+      const bool is_of_arrays = parts && parts->extension == k_array_field;  // numpy.savez()
       throw Error(ErrorCode::unsupported, "an archive without images" + such,
                   {.path = window_.file().path(),
-                   .hint = "bale reads archives of image files, and ZIP archives of these; unpack this one, and pack "
-                           "what is in it"});
+                   .hint = is_of_arrays ? "in Python: `arrays = numpy.load(FILE)`, and `bale.pack(zip(arrays[\"images\"], "
+                                          "arrays[\"labels\"]), DST)` with its own names"
+                                        : "bale reads archives of image files, and ZIP archives of these; unpack this one, "
+                                          "and pack what is in it"});
     }
     for (const Member& member : members_) add_other(member);
     for (std::uint32_t field = 0; field < has_deflated_.size(); ++field) {

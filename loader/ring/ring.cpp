@@ -23,10 +23,11 @@ std::uint32_t phase_number(RowPhase phase) { return static_cast<std::uint32_t>(p
 
 }  // namespace
 
-void set_error(Row& row, std::string_view text) {
+void set_error(Row& row, std::string_view text, ErrorCode code) {
   const std::size_t length = text.copy(row.error, k_error_bytes - 1);
   row.error[length] = '\0';
-  row.failure = 0;
+  row.code = code;
+  row.is_failure = false;
 }
 
 void set_failure(Row& row, const Error& error) {
@@ -38,16 +39,17 @@ void set_failure(Row& row, const Error& error) {
   append(error.message(), k_message_bytes);
   append(error.context().path, k_path_bytes);
   append(error.context().hint, k_error_bytes - k_message_bytes - k_path_bytes);
-  row.failure = 1 + static_cast<std::uint32_t>(error.code());
+  row.code = error.code();
+  row.is_failure = true;
   row.system_error = error.context().system_error;
 }
 
 std::optional<Error> failure_of(const Row& row) {
-  if (row.failure == 0) return std::nullopt;
+  if (!row.is_failure) return std::nullopt;
   const std::string message = row.error;
   const std::string path = row.error + message.size() + 1;
   const std::string hint = row.error + message.size() + path.size() + 2;
-  return Error(static_cast<ErrorCode>(row.failure - 1), message, {.path = path, .hint = hint, .system_error = row.system_error});
+  return Error(row.code, message, {.path = path, .hint = hint, .system_error = row.system_error});
 }
 
 /// Offsets of all parts, in bytes from the beginning of the memory.
@@ -270,9 +272,9 @@ std::optional<Claim> Ring::claim(std::uint32_t worker) {
   return std::nullopt;
 }
 
-void Ring::finish(const Claim& claim, std::string_view error) {
+void Ring::finish(const Claim& claim, std::string_view error, ErrorCode code) {
   Row& finished = row(claim.slot, claim.row);
-  set_error(finished, error);
+  set_error(finished, error, code);
   end_row(claim, error.empty() ? RowPhase::done : RowPhase::failed);
 }
 

@@ -50,7 +50,8 @@ struct Row {
   std::uint64_t bytes;
   EncodedImage encoded;  // bytes 0 unless a device decodes it
   AugmentDraw draw;
-  std::uint32_t failure;  // of a failed row: 0 if the sample is bad, else 1 + the ErrorCode of a failure of the run
+  ErrorCode code;         // of a failed row
+  bool is_failure;        // of the run; else the sample is bad
   std::int32_t system_error;  // of a failure of the run
   char error[k_error_bytes];  // NUL-terminated; of a failure of the run: its message, path and hint, each NUL-terminated
 };
@@ -74,8 +75,8 @@ struct alignas(k_line_bytes) Slot {
   std::uint64_t index;  // of the batch in its epoch
 };
 
-/// Sets the row's error to `text`, truncated to fit: the sample is bad.
-void set_error(Row& row, std::string_view text);
+/// Sets the row's error to `text`, truncated to fit: the sample is bad, as `code` says.
+void set_error(Row& row, std::string_view text, ErrorCode code = ErrorCode::damaged);
 /// Sets the row's error to one that is not the sample's fault. Its parts are truncated to fit.
 void set_failure(Row& row, const Error& error);
 /// The error that set_failure() was called with; nullopt if the sample is bad.
@@ -173,7 +174,7 @@ class Ring {
   /// The first free row of the oldest batch that has one.
   std::optional<Claim> claim(std::uint32_t worker);
   /// Sets a claimed row to done, or to failed if `error` is not empty.
-  void finish(const Claim& claim, std::string_view error);
+  void finish(const Claim& claim, std::string_view error, ErrorCode code = ErrorCode::damaged);
   /// Sets a claimed row to failed, by no fault of its sample.
   void fail(const Claim& claim, const Error& error);
   bool stopped() const;

@@ -18,7 +18,7 @@ constexpr std::uint64_t k_max_row_bytes = std::uint64_t{1} << 36;
 
 ArrayHeader header_of(Bytes stored) {
   auto header = parse_array_header(stored);
-  if (!header) throw Error(ErrorCode::damaged, "not a NumPy array: its header cannot be read");
+  if (!header) fail_array_header(stored);
   return *std::move(header);
 }
 

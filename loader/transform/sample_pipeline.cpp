@@ -192,6 +192,10 @@ std::array<bool, 2> SamplePipeline::decode_ahead(SamplePipeline& first, SamplePi
 
 AppliedTransform SamplePipeline::finish(MutableBytes out, std::span<const MutableBytes> further) {
   State& state = *state_;
+  const struct FreeLarge {
+    ImageDecoder& decoder;
+    ~FreeLarge() { decoder.free_large(); }
+  } after{state.decoder};
   const Transform& transform = state.transform;
   if (transform.has_fixed_shape()) state.require_room(out, transform.image_bytes());
   if (transform.kind == Transform::Kind::raw) {

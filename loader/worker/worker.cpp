@@ -147,11 +147,12 @@ void Worker::attempt(Lane& lane, const Work& work) {
   } catch (const Error& caught) {
     if (is_about_content(caught)) {
       lane.error = caught.what();
+      lane.error_code = caught.code();
     } else {
       lane.failure = caught;
     }
   } catch (const std::bad_alloc&) {
-    lane.error = "not enough memory for this sample";
+    lane.failure = out_of_memory_error({.path = config_.shards[row_of(lane).shard]});
   }
 }
 
@@ -167,7 +168,7 @@ void Worker::attempt_finish(Lane& lane) {
   if (lane.failure) {
     ring_.fail(lane.claim, *lane.failure);
   } else {
-    ring_.finish(lane.claim, lane.error);
+    ring_.finish(lane.claim, lane.error, lane.error_code);
   }
   lane.is_held = false;
   ring_.worker(number_).rows_done.fetch_add(1);

@@ -56,6 +56,7 @@ class Worker {
     bool has_seek_points = false;
     std::optional<EncodedImage> encoded{};  // a device decodes the image
     std::string error{};             // why the sample is bad
+    ErrorCode error_code = ErrorCode::damaged;
     std::optional<Error> failure{};  // of the run: no sample is at fault
     bool has_failed() const { return failure || !error.empty(); }
   };
@@ -65,7 +66,7 @@ class Worker {
   bool step_busy();
   void decode_beside();
   template <typename Work>
-  static void attempt(Lane& lane, const Work& work);
+  void attempt(Lane& lane, const Work& work);
   void attempt_begin(Lane& lane);
   void attempt_finish(Lane& lane);
   void begin(Lane& lane);

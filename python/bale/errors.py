@@ -9,13 +9,14 @@ if TYPE_CHECKING:
 class Error(RuntimeError):
     """Any error that bale reports.
 
-    Errors also have Python's own types: ValueError (invalid_argument), FileNotFoundError (a missing path), KeyError (a
-    field that a sample does not have).
+    Subclasses say what went wrong, and are Python's own types too if it has one: ArgumentError is a ValueError, PathNotFoundError a
+    FileNotFoundError, FieldNotFoundError a KeyError, OutOfMemoryError a MemoryError. docs/TROUBLESHOOTING.md has the table of
+    codes, classes and exit codes.
 
     Attributes
     ----------
     code : str
-        invalid_argument, not_found, io, damaged, unsupported, exists, changed, retryable or interrupted.
+        invalid_argument, not_found, io, damaged, unsupported, exists, changed, out_of_memory, retryable or interrupted.
     path : str or None
         The file; None if not known.
     key : str or None
@@ -55,15 +56,56 @@ class FieldNotFoundError(Error, KeyError):
     """A field that a sample does not have: a KeyError with code "not_found"."""
 
 
+class DamagedError(Error):
+    """Bytes that contradict their checksum, index or format: code "damaged"."""
+
+
+class UnsupportedError(Error):
+    """Valid data that bale does not read or write: code "unsupported"."""
+
+
+class ChangedError(Error):
+    """A file that changed while it was read, or after its index was made: code "changed"."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """Memory could not be allocated; no sample or file is at fault: a MemoryError with code "out_of_memory"."""
+
+
+class RetryableError(Error):
+    """What may succeed if it is tried again, such as storage that does not answer: code "retryable"."""
+
+
+# The table of formats/base/error_code.cpp: code, exit code of the program, class. A test compares the two.
+VERDICTS: tuple[tuple[str, int, type[Error]], ...] = (
+    ("invalid_argument", 2, ArgumentError),
+    ("not_found", 1, PathNotFoundError),
+    ("io", 1, Error),
+    ("damaged", 1, DamagedError),
+    ("unsupported", 1, UnsupportedError),
+    ("exists", 1, Error),
+    ("changed", 1, ChangedError),
+    ("retryable", 5, RetryableError),
+    ("interrupted", 130, Error),
+    ("out_of_memory", 1, OutOfMemoryError),
+)
+_CLASSES = {code: error for code, _, error in VERDICTS}
+
+
+def exit_code_of(code: str) -> int:
+    """The exit code of a program that an error of this code ends."""
+    return next((exit_code for name, exit_code, _ in VERDICTS if name == code), 1)
+
+
+def code_of_exit(exit_code: int) -> str:
+    """The code that an exit code stands for; "io" if it stands for several."""
+    return next((name for name, its_exit_code, _ in VERDICTS if its_exit_code == exit_code != 1), "io")
+
+
 def make_error(code: str, text: str, path: str = "", key: str = "", offset: int | None = None, hint: str = "",
                system_error: int = 0) -> Error:
-    error: Error
-    if code == "invalid_argument":
-        error = ArgumentError(text)
-    elif code == "not_found":
-        error = FieldNotFoundError(text) if key else PathNotFoundError(text)
-    else:
-        error = Error(text)
+    missing_field = code == "not_found" and (key or not path)
+    error = FieldNotFoundError(text) if missing_field else _CLASSES.get(code, Error)(text)
     error.code = code
     error.path = path or None
     error.key = key or None

@@ -5,7 +5,7 @@ import os
 import sys
 
 from bale.child_process import call_program
-from bale.errors import make_error
+from bale.errors import Error, code_of_exit, make_error
 from bale.program_messages import ProgramMessages
 from bale.progress_bar import bar_class, is_watched
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     Report = dict[str, Any]
 
 _BIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
-_CODES = {2: "invalid_argument", 3: "damaged", 5: "retryable", 130: "interrupted"}
 _LEFT_OUT = 4  # finished, but samples were left out, as was asked
 
 
@@ -256,14 +255,14 @@ def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[Verify
     Returns
     -------
     dict
-        The report. Damage is listed in its `findings` and does not raise.
+        The report. Its `findings` list what is damaged or not supported, as their `code` says, and do not raise.
 
     Raises
     ------
     bale.Error
         If nothing could be verified.
     """
-    return _run("verify", [spec], dict(options), progress, fine=(0, 3))
+    return _run("verify", [spec], dict(options), progress, fine=(0, 1, 3))
 
 
 def inspect(spec: Path) -> Report:
@@ -317,9 +316,9 @@ def _run(command: str, positional: list[Path], options: dict[str, Any], progress
         code = call_program(words, None if own else messages.take, out)
         out.seek(0)
         printed = out.read()
-    if code in fine:
-        # Names of files may be of any bytes.
-        report: Report = json.loads(printed.decode("utf-8", "surrogateescape"))
+    # Names of files may be of any bytes.
+    report: Report = json.loads(printed.decode("utf-8", "surrogateescape")) if code in fine and printed else {"error": {}}
+    if "error" not in report:
         if not progress and not options.get("quiet"):  # else the messages were shown
             _warn_of(report)
         return report
@@ -327,7 +326,23 @@ def _run(command: str, positional: list[Path], options: dict[str, Any], progress
         text = f"bale {command} was ended by signal {-code}"
     else:
         text = _with_keywords(command, messages.error) or f"bale {command} ended with code {code}; the reason is on standard error"
-    raise make_error(_CODES.get(code, "io"), text)
+    raise _error_of(printed, code, text)
+
+
+def _error_of(printed: bytes, exit_code: int, text: str) -> Error:
+    """The error that the program printed as JSON; of its exit code alone if it printed none."""
+    import json
+
+    try:
+        said = json.loads(printed.decode("utf-8", "surrogateescape"))["error"]
+    except (ValueError, LookupError, TypeError):
+        return make_error(code_of_exit(exit_code), text)
+
+    def name(value: Any) -> str:
+        return os.fsdecode(bytes.fromhex(value["hex"])) if isinstance(value, dict) else value or ""
+
+    return make_error(said["code"], text, name(said.get("path")), name(said.get("key")), said.get("offset"), said.get("hint", ""),
+                      said.get("errno", 0))
 
 
 def _warn_of(report: Report) -> None:

@@ -1,4 +1,5 @@
 #include <exception>
+#include <new>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/simd_target.hpp"
@@ -8,37 +9,13 @@
 namespace bale::python {
 namespace {
 
-const char* name_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_argument:
-      return "invalid_argument";
-    case ErrorCode::not_found:
-      return "not_found";
-    case ErrorCode::io:
-      return "io";
-    case ErrorCode::damaged:
-      return "damaged";
-    case ErrorCode::unsupported:
-      return "unsupported";
-    case ErrorCode::exists:
-      return "exists";
-    case ErrorCode::changed:
-      return "changed";
-    case ErrorCode::retryable:
-      return "retryable";
-    case ErrorCode::interrupted:
-      break;
-  }
-  return "interrupted";
-}
-
 /// Sets Python's error. The package makes the exception (python/bale/errors.py).
 void set_python_error(const Error& error) {
   const ErrorContext& context = error.context();
   nb::object offset = context.offset ? nb::object(nb::int_(*context.offset)) : nb::none();
   const nb::object exception =
       nb::module_::import_("bale.errors")
-          .attr("make_error")(name_of(error.code()), to_str(error.what()), to_str(context.path), to_str(context.key),
+          .attr("make_error")(to_str(verdict_of(error.code()).name), to_str(error.what()), to_str(context.path), to_str(context.key),
                               offset, to_str(context.hint), context.system_error);
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
 }
@@ -66,16 +43,24 @@ nb::bytes to_bytes(Bytes bytes) { return nb::bytes(bytes.data(), bytes.size()); 
 
 void bind_errors(nb::module_& module) {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
-    try {
-      std::rethrow_exception(thrown);
-    } catch (const Error& error) {
+    const auto translate = [](const Error& error) {
       try {
         set_python_error(error);
       } catch (nb::python_error& failed) {
         failed.restore();
       }
+    };
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+      translate(error);
+    } catch (const std::bad_alloc&) {
+      translate(out_of_memory_error());
     }
   });
+  nb::list rows;
+  for (const Verdict& verdict : verdicts()) rows.append(nb::make_tuple(to_str(verdict.name), verdict.exit_code, to_str(verdict.python_class)));
+  module.attr("VERDICTS") = nb::tuple(rows);
   module.attr("NO_LABEL") = k_no_label;
 }
 

@@ -231,3 +231,70 @@ def test_a_filter_that_is_not_supported_is_named(bale, name, tmp_path):
         result = bale(*command)
         assert result.code == 1 and f"/{name}: HDF5 filter blosc (32001) is not supported" in result.error_line()
     assert not (tmp_path / "converted").exists()
+
+
+# --- files of newer libraries, of MATLAB, and of other places
+
+@pytest.mark.parametrize("block", [512, 2048, 4096, 65536, 1 << 20])
+@pytest.mark.parametrize("written", [True, False])
+def test_a_user_block(bale, block, written, tmp_path):
+    """MATLAB begins its files with one. A dataset that was never written has the fill value, not what lies around it."""
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w", userblock_size=block) as file:
+        for name, values in (("images", pixels()), ("labels", np.arange(ROWS)), ("area", np.arange(ROWS, dtype=">f8"))):
+            dataset = file.create_dataset(name, values.shape, values.dtype, fillvalue=3)
+            if written:
+                dataset[...] = values
+    with open(path, "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(block, b"\xee"))
+    with h5py.File(path) as file:
+        expected, labels, area = file["images"][:], list(file["labels"]), file["area"][:]
+    found = samples(bale, path, tmp_path)
+    assert np.array_equal([array(fields["npy"]) for _, fields in found], expected)
+    assert np.array_equal([array(fields["area.npy"]) for _, fields in found], area)
+    assert [label for label, _ in found] == labels
+
+
+def test_what_a_newer_library_wrote_is_unsupported_and_not_damaged(bale, tmp_path):
+    """The layout message of HDF5 2.0, alone and among others: exit 1 and a remedy, which helps."""
+    paths = [tmp_path / "new" / f"{i}.h5" for i in range(2)]
+    paths[0].parent.mkdir()
+    for path in paths:
+        with h5py.File(path, "w", libver="latest") as file:
+            file.create_dataset("images", data=pixels(), chunks=(4, 6, 5, 3), compression="gzip")
+    for command in (["verify", paths[0]], ["verify", tmp_path / "new" / "*.h5"], ["inspect", paths[0]], ["index", paths[0]],
+                    ["convert", paths[0], tmp_path / "out"]):
+        result = bale(*command)
+        assert result.code == 1, (command, result)
+        assert "layout message" in result.out + result.err and "libver=" in result.out + result.err, (command, result)
+    found = json.loads(bale("verify", "--json", tmp_path / "new" / "*.h5").out)["findings"]
+    assert [one["code"] for one in found] == ["unsupported"] * 2
+    with h5py.File(paths[0], "w", libver=("earliest", "v110")) as file:
+        file.create_dataset("images", data=pixels(), chunks=(4, 6, 5, 3), compression="gzip")
+    assert np.array_equal([array(fields["npy"]) for _, fields in samples(bale, paths[0], tmp_path)], pixels())
+
+
+@pytest.mark.parametrize("kind", ["virtual", "external"])
+def test_data_in_other_files_has_the_remedy_that_helps(bale, kind, tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w", libver="v110") as file:
+        if kind == "virtual":
+            with h5py.File(tmp_path / "source.h5", "w") as source:
+                source["data"] = pixels()
+            layout = h5py.VirtualLayout((ROWS, 6, 5, 3), np.uint8)
+            layout[:] = h5py.VirtualSource(str(tmp_path / "source.h5"), "data", (ROWS, 6, 5, 3))
+            file.create_virtual_dataset("images", layout)
+        else:
+            file.create_dataset("images", (ROWS, 6, 5, 3), np.uint8, external=[("x.bin", 0, pixels().nbytes)])
+    result = bale("verify", path)
+    assert result.code == 1 and "h5repack -l CONTI" in result.error_line()
+
+
+def test_fewer_labels_than_images_are_told(bale, tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file["images"] = pixels()
+        file["labels"] = np.arange(5)
+    for command in (["inspect", path], ["convert", path, tmp_path / "out"]):
+        result = bale.ok(*command)
+        assert f"/labels has 5 rows for {ROWS} images" in result.out + result.err, command

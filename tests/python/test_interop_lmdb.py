@@ -3,7 +3,7 @@ import pickle
 
 import lmdb
 import pytest
-from conftest import check_images_of_others, images_in_order, shards, tree_bytes
+from conftest import check_images_of_others, fields_by_key, images_in_order, shards, tree_bytes
 
 
 # --- others read ours
@@ -121,3 +121,91 @@ def test_efficient_pytorch_style_is_refused(bale, photos, tmp_path):
     write(tmp_path / "x.lmdb", [*items, (b"__keys__", pickle.dumps(keys)), (b"__len__", pickle.dumps(len(keys)))])
     result = bale("inspect", tmp_path / "x.lmdb")
     assert result.code == 1 and "pickle" in result.error_line().lower()
+
+
+@pytest.mark.parametrize("dumped", [b"\x92\xc5\x00\x02ab\x07", b"\xdf\x00\x00\x00\x00"])
+def test_msgpack_is_not_called_a_pickle(bale, dumped, tmp_path):
+    write(tmp_path / "x.lmdb", [(b"00000000", dumped), (b"__keys__", b"\x91\xa800000000")])
+    line = bale("inspect", tmp_path / "x.lmdb").error_line()
+    assert "msgpack" in line and "pickle" not in line.lower()
+
+
+# --- lists of text recognition: image-000000001, label-000000001, num-samples
+
+WORDS = [f"word{i}" for i in range(1, 7)]
+
+
+def lists_of(images, *further, count=len(WORDS)):
+    items = [(b"image-%09d" % i, images[i % len(images)]) for i in range(1, 7)]
+    items += [(b"label-%09d" % i, word.encode()) for i, word in enumerate(WORDS, 1)]
+    return [*items, (b"num-samples", str(count).encode()), *further]
+
+
+@pytest.fixture
+def images(photos):
+    return [image for _, image, _ in jpegs_only(photos)]
+
+
+def told(bale, path):
+    result = bale.ok("ls", path)
+    return result.out + result.err
+
+
+@pytest.mark.parametrize("key, value, field", [
+    (b"meta", b"{}", None), (b"lang", b"en", None), (b"zz\xff", b"\0\1", None), (b"000000001", b"odd", None),
+    (b"thumbnail", None, None), (b"lexicon-000000002", b"a,b", "lexicon.txt"), (b"wh-000000002", b"\x80\0\0\0", "wh.bin"),
+    (b"mask-000000002", None, "mask.jpg"), (b"label-000000099", b"nobody's", None)])
+def test_further_keys_do_not_end_the_pairs(bale, images, key, value, field, tmp_path):
+    path = tmp_path / "x.lmdb"
+    write(path, lists_of(images, (key, value or images[3])))
+    found = fields_by_key(bale, path)
+    assert [fields["txt"].decode() for _, fields in sorted(found.items())] == WORDS
+    assert all(fields["jpg"] == images[int(name) % len(images)] for name, fields in found.items())
+    text = told(bale, path)
+    if field:
+        assert found["000000002"][field] == (value or images[3]) and field not in found["000000003"]
+        assert f"{key.decode().split('-')[0]} has entries for 1 of 6 samples" in text
+    else:
+        assert f": {key.decode('utf-8', 'backslashreplace')})" in text and "ignored 1 entry" in text
+
+
+@pytest.mark.parametrize("plain", ["image_hr", "image"])
+def test_images_of_two_sizes_are_one_sample(bale, images, plain, tmp_path):
+    """TextZoom."""
+    path = tmp_path / "x.lmdb"
+    write(path, [(b"%s-%09d" % (name, i), images[i + more]) for i in range(1, 4)
+                 for name, more in ((plain.encode(), 0), (b"image_lr", 5))]
+          + [(b"label-%09d" % i, b"word") for i in range(1, 4)] + [(b"num-samples", b"3")])
+    found = fields_by_key(bale, path)
+    assert len(found) == 3
+    for key, fields in found.items():
+        assert fields == {"jpg": images[int(key)], "image_lr.jpg": images[int(key) + 5], "txt": b"word"}
+    assert "ignored" not in told(bale, path)
+
+
+@pytest.mark.parametrize("count", [5, 7, 0])
+def test_a_count_that_disagrees_is_told(bale, images, count, tmp_path):
+    path = tmp_path / "x.lmdb"
+    write(path, lists_of(images, count=count))
+    assert f"num-samples is {count}, and there are 6 samples" in told(bale, path)
+    assert bale("verify", path).code == 3
+    write(tmp_path / "good.lmdb", lists_of(images))
+    assert bale("verify", tmp_path / "good.lmdb").code == 0
+
+
+@pytest.mark.parametrize("key", [b"length", b"num_samples", b"nSamples", b"__len__"])
+@pytest.mark.parametrize("name", [b"%05d", b"256-%05d", b"name%d.x"])
+def test_a_count_is_no_sample(bale, images, key, name, tmp_path):
+    path = tmp_path / "x.lmdb"
+    write(path, [*((name % i, images[i]) for i in range(6)), (key, b"6")])
+    assert len(fields_by_key(bale, path)) == 6
+    bale.ok("verify", path)
+    write(path, [(key, b"9")])
+    assert f"{key.decode()} is 9, and there are 6 samples" in told(bale, path)
+
+
+def test_names_of_cameras_are_no_lists(bale, images, tmp_path):
+    path = tmp_path / "x.lmdb"
+    keys = [b"IMG_0001", b"DSC_0001", b"IMG_0002", b"img_0003"]
+    write(path, [(key, images[i]) for i, key in enumerate(keys)])
+    assert sorted(fields_by_key(bale, path)) == sorted(key.decode() for key in keys)

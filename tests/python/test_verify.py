@@ -71,7 +71,7 @@ def test_missing_and_unreadable_shards(bale, packed, tmp_path, with_manifest):
     middle.rename(tmp_path / "away")
     code, found = findings(bale, spec)
     assert code == 3
-    assert {"path": str(middle), "what": "shard file is missing"} in found
+    assert {"path": str(middle), "what": "shard file is missing", "code": "damaged"} in found
     assert key in [finding.get("key") for finding in found]
     os.mkfifo(middle)  # cannot be read as a file
     code, found = findings(bale, spec)
@@ -117,8 +117,8 @@ def test_verify_of_a_list_uses_each_manifest(bale, packed, tiny, tmp_path):
     last.rename(tmp_path / "away")
     code, found = findings(bale, spec)
     assert code == 3
-    assert {"path": str(last), "what": "shard file is missing"} in found
-    assert {"path": str(stray), "what": "shard is not in the manifest"} in found
+    assert {"path": str(last), "what": "shard file is missing", "code": "damaged"} in found
+    assert {"path": str(stray), "what": "shard is not in the manifest", "code": "damaged"} in found
     assert len(found) == 2
 
 

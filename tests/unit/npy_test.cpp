@@ -79,10 +79,10 @@ TEST_CASE_METHOD(InTempDir, "arrays of other types, orders and shapes are refuse
   refused(array("(1, 65536, 65536, 3)"), 24, ErrorCode::unsupported, "1 GiB");
   refused(array("(99999999999999999999, 2, 2, 3)"), 24, ErrorCode::damaged, "header cannot be read");
   refused(array("(-1, 2, 2, 3)"), 24, ErrorCode::damaged, "header cannot be read");
-  refused(header_of(1, "{'descr': [('a', '|u1')], 'fortran_order': False, 'shape': (2,), }"), 2, ErrorCode::damaged,
-          "header cannot be read");
+  refused(header_of(1, "{'descr': [('a', '|u1')], 'fortran_order': False, 'shape': (2,), }"), 2, ErrorCode::unsupported,
+          "records");
   refused(header_of(1, "{'descr': '|u1', 'shape': (1, 1, 1, 3), }"), 3, ErrorCode::damaged, "header cannot be read");
-  refused(header_of(4, dict_of("|u1", false, "(1, 1, 1, 3)")), 3, ErrorCode::damaged, "header cannot be read");
+  refused(header_of(4, dict_of("|u1", false, "(1, 1, 1, 3)")), 3, ErrorCode::unsupported, "version 4");
   refused(std::string(k_array_magic) + std::string("\x01\x00\xFF\xFF", 4), 40, ErrorCode::damaged, "cannot be read");
   refused(std::string(k_array_magic) + std::string("\x02\x00\xFF\xFF\xFF\xFF", 6), 40, ErrorCode::damaged,
           "cannot be read");

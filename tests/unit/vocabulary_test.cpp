@@ -75,10 +75,12 @@ TEST_CASE("an encoded key splits back whole and never collides") {
   CHECK(decode_key("d.1/a%2Eb%252E") == "d.1/a.b%2E");
 }
 
-TEST_CASE("labels are ASCII integers and nothing else") {
+TEST_CASE("labels are whole ASCII numbers and nothing else") {
   CHECK(parse_label(as_bytes("7")) == 7);
   CHECK(parse_label(as_bytes(" -12\n")) == -12);
-  for (const char* text : {"", " ", "7a", "0x7", "7.0", "9223372036854775808"}) {
+  CHECK(parse_label(as_bytes("\xEF\xBB\xBF 9007199254740993.00 ")) == 9007199254740993);
+  CHECK(parse_label(as_bytes("-7.000e+00")) == -7);
+  for (const char* text : {"", " ", "7a", "0x7", "7.5", "7.0x", "1e16", "nan", "-inf", "9223372036854775808"}) {
     CHECK(parse_label(as_bytes(text)) == k_no_label);
   }
 }

@@ -12,24 +12,12 @@
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/tools/cli/grammar.hpp"
 #include "bale/tools/cli/parser.hpp"
+#include "bale/tools/terminal/error_json.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale_version.hpp"
 
 namespace bale::tools {
 namespace {
-
-int exit_code_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_argument:
-      return k_exit_usage;
-    case ErrorCode::retryable:
-      return k_exit_retryable;
-    case ErrorCode::interrupted:
-      return k_exit_interrupted;
-    default:
-      return k_exit_failure;
-  }
-}
 
 std::vector<std::string> flags_of(const CommandModel& command) {
   std::vector<std::string> flags;
@@ -37,11 +25,11 @@ std::vector<std::string> flags_of(const CommandModel& command) {
   return flags;
 }
 
-/// The error as one line, with options as flags. Paths and keys are unchanged.
-std::string line_of(const Error& error, const Terminal& terminal) {
+/// The error with options as flags. Paths and keys are unchanged.
+Error with_flags(const Error& error, const Terminal& terminal) {
   ErrorContext context = error.context();
   context.hint = terminal.followable(context.hint);
-  return Error(error.code(), terminal.with_flags(error.message()), std::move(context)).what();
+  return {error.code(), terminal.with_flags(error.message()), std::move(context)};
 }
 
 /// Shows what is wrong with the cache of remote files while it lives.
@@ -55,7 +43,8 @@ class CacheWarnings {
   CacheWarnings& operator=(const CacheWarnings&) = delete;
 };
 
-int run(int argc, const char* const* argv, Terminal& terminal) {
+/// Sets `prints_json` to whether the command was asked for JSON.
+int run(int argc, const char* const* argv, bool& prints_json, Terminal& terminal) {
   const CommandModel program = bale_grammar();
   Parser parser(program);
   Parser::Wish wish{};
@@ -65,6 +54,7 @@ int run(int argc, const char* const* argv, Terminal& terminal) {
     terminal.error(fmt::format("{}; see `{} --help`", error.what(), parser.command().name));
     return k_exit_usage;
   }
+  prints_json = parser.was_given("--json");
   const CommandModel& command = parser.command();
   terminal.set_flags(flags_of(command));
   int code = k_exit_ok;
@@ -84,27 +74,30 @@ int run(int argc, const char* const* argv, Terminal& terminal) {
 }  // namespace
 
 int bale_main(int argc, const char* const* argv, Terminal& terminal) {
-  const auto fail = [&](int code, std::string_view line) {
+  bool prints_json = false;
+  const auto fail = [&](const Error& raw) {
+    const Error error = with_flags(raw, terminal);
     try {
+      if (prints_json) terminal.print(error_json(error));
       terminal.flush();  // output that was printed before the error stays before it
     } catch (...) {
       terminal.discard();
     }
-    terminal.error(line);
-    return code;
+    terminal.error(error.what());
+    return verdict_of(error.code()).exit_code;
   };
   const CacheWarnings warnings(terminal);
   try {
     limit_simd_by_environment();
-    return run(argc, argv, terminal);
+    return run(argc, argv, prints_json, terminal);
   } catch (const OutputClosed&) {
     return k_exit_output_closed;
   } catch (const Error& error) {
-    return fail(exit_code_of(error.code()), line_of(error, terminal));
+    return fail(error);
   } catch (const std::bad_alloc&) {
-    return fail(k_exit_failure, "out of memory");
+    return fail(out_of_memory_error());
   } catch (const std::exception& error) {
-    return fail(k_exit_failure, printable(error.what()));
+    return fail(Error(ErrorCode::io, printable(error.what())));
   }
 }
 

@@ -83,6 +83,7 @@ class Parser::State {
   explicit State(const CommandModel& program);
   Wish parse(int argc, const char* const* argv);
   const CommandModel& command() const;
+  bool was_given(const std::string& long_name) const;
 
  private:
   const CommandModel& program_;
@@ -128,9 +129,16 @@ const CommandModel& Parser::State::command() const {
   return program_;
 }
 
+bool Parser::State::was_given(const std::string& long_name) const {
+  const auto named = app_.get_subcommands();
+  const CLI::Option* const option = named.empty() ? nullptr : named.front()->get_option_no_throw(long_name);
+  return option != nullptr && option->count() > 0;
+}
+
 Parser::Parser(const CommandModel& program) : state_(std::make_unique<State>(program)) {}
 Parser::~Parser() = default;
 Parser::Wish Parser::parse(int argc, const char* const* argv) { return state_->parse(argc, argv); }
 const CommandModel& Parser::command() const { return state_->command(); }
+bool Parser::was_given(const std::string& long_name) const { return state_->was_given(long_name); }
 
 }  // namespace bale::tools

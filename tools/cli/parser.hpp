@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "bale/tools/help/command_model.hpp"
 
@@ -23,6 +24,8 @@ class Parser {
 
   /// The command that parse() found, even if it failed after that; the program itself if it found none.
   const CommandModel& command() const;
+  /// Whether the command line has an option of the command. Call it after parse().
+  bool was_given(const std::string& long_name) const;
 
  private:
   class State;

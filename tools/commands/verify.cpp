@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
@@ -95,7 +97,9 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   if (report.findings.empty()) return k_exit_ok;
   terminal.flush();
   terminal.error(fmt::format("{}: {} found", printable(shown_name(command.spec)), plural(report.findings.size(), "problem")));
-  return k_exit_damage;
+  const bool is_damaged = std::any_of(report.findings.begin(), report.findings.end(),
+                                      [](const Damage& one) { return one.code == ErrorCode::damaged; });
+  return is_damaged ? k_exit_damage : verdict_of(ErrorCode::unsupported).exit_code;
 }
 
 }  // namespace bale::tools

@@ -3,15 +3,14 @@
 
 #include <atomic>
 
+#include "bale/formats/base/error_code.hpp"
+
 namespace bale::tools {
 
+// Those of errors are in formats/base/error_code.hpp.
 inline constexpr int k_exit_ok = 0;
-inline constexpr int k_exit_failure = 1;
-inline constexpr int k_exit_usage = 2;
 inline constexpr int k_exit_damage = 3;
 inline constexpr int k_exit_skipped = 4;
-inline constexpr int k_exit_retryable = 5;
-inline constexpr int k_exit_interrupted = 130;
 inline constexpr int k_exit_output_closed = 141;  // 128 + SIGPIPE, as a shell reports it
 
 /// Call once, at the start of main. Opens closed standard descriptors (a data file must never become descriptor 1).

@@ -19,10 +19,13 @@ using Decoder = std::unique_ptr<avifDecoder, DeleteDecoder>;
 void require(avifResult result) {
   if (result == AVIF_RESULT_OK) return;
   if (result == AVIF_RESULT_OUT_OF_MEMORY) throw std::bad_alloc();
+  // HEIC has the same boxes and no AV1.
   const bool unsupported = result == AVIF_RESULT_NO_CODEC_AVAILABLE || result == AVIF_RESULT_NOT_IMPLEMENTED ||
-                           result == AVIF_RESULT_UNSUPPORTED_DEPTH;
+                           result == AVIF_RESULT_UNSUPPORTED_DEPTH || result == AVIF_RESULT_NO_AV1_ITEMS_FOUND ||
+                           result == AVIF_RESULT_INVALID_FTYP;
   throw Error(unsupported ? ErrorCode::unsupported : ErrorCode::damaged,
-              fmt::format("AVIF: {}", avifResultToString(result)));
+              fmt::format("AVIF: {}", avifResultToString(result)),
+              {.hint = unsupported ? "convert it to a plain PNG or JPEG" : ""});
 }
 
 /// libavif refuses an image above the limit when it reads the header, without saying so: the size is compared here too.

@@ -1,6 +1,8 @@
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
 
 #include <algorithm>
+#include <new>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -186,6 +188,10 @@ void JpegDecoder::run(const Work& work) {
   if (!run_jpeg(errors_, work)) throw_error();
 }
 
-void JpegDecoder::throw_error() const { throw Error(errors_.code, fmt::format("JPEG: {}", errors_.text)); }
+void JpegDecoder::throw_error() const {
+  if (errors_.code == ErrorCode::out_of_memory) throw std::bad_alloc();
+  const std::string hint = errors_.code == ErrorCode::unsupported ? "convert it to a plain PNG or JPEG" : "";
+  throw Error(errors_.code, fmt::format("JPEG: {}", errors_.text), {.hint = hint});
+}
 
 }  // namespace bale::image_detail

@@ -17,10 +17,11 @@ ErrorCode code_of(int message) {
     case JERR_NOTIMPL:
     case JERR_NOT_COMPILED:
     case JERR_NO_BACKING_STORE:
-    case JERR_OUT_OF_MEMORY:
     case JERR_SOF_UNSUPPORTED:
     case JERR_WIDTH_OVERFLOW:
       return ErrorCode::unsupported;
+    case JERR_OUT_OF_MEMORY:
+      return ErrorCode::out_of_memory;
     default:
       return ErrorCode::damaged;
   }

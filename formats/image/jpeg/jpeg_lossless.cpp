@@ -1,11 +1,14 @@
 #include "bale/formats/image/jpeg/jpeg_lossless.hpp"
 
+#include <algorithm>
 #include <optional>
 
+#include "bale/formats/image/byte_reader.hpp"
 #include "bale/formats/image/codec.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/jpeg/jpeg_compressor.hpp"
 #include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+#include "bale/formats/image/jpeg/jpeg_markers.hpp"
 #include "bale/formats/image/jpeg/jpeg_transcoder.hpp"
 
 namespace bale {
@@ -33,6 +36,22 @@ std::vector<std::byte> write_coefficients(JpegDecoder& from) {
     }
     jpeg_finish_compress(&info);
   });
+}
+
+/// Whether the image has so few segments as encoders write. libjpeg looks at all kept markers to keep one more.
+bool has_few_segments(Bytes image) {
+  namespace marker = image_detail::jpeg_marker;
+  constexpr int k_max_segments = 4096;
+  const image_detail::ByteReader in(image);
+  int count = 0;
+  for (std::size_t at = marker::next(in, 2); in.has(at, 4) && count <= k_max_segments; at = marker::next(in, at)) {
+    const std::uint32_t code = in.u8(at + 1);
+    at += 2;
+    if (marker::is_alone(code) || code == marker::k_soi || code == marker::k_eoi) continue;
+    ++count;
+    at += std::max<std::size_t>(2, in.be16(at));
+  }
+  return count <= k_max_segments;
 }
 
 bool is_one_baseline_scan(const jpeg_decompress_struct& info) {
@@ -67,7 +86,7 @@ JpegLossless::JpegLossless() : state_(std::make_unique<State>()) {}
 JpegLossless::~JpegLossless() = default;
 
 Bytes JpegLossless::make(Bytes image, std::uint64_t max_pixels) {
-  if (probe_image(image).kind != ImageKind::jpeg) return {};
+  if (probe_image(image).kind != ImageKind::jpeg || !has_few_segments(image)) return {};
   try {
     return state_->rewrite(image, max_pixels);
   } catch (const Error&) {

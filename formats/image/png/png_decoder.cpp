@@ -4,7 +4,8 @@
 #include <bit>
 #include <cstring>
 
-#include <fmt/format.h>
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/image/library_error.hpp"
 
 namespace bale::image_detail {
 namespace {
@@ -135,7 +136,7 @@ void PngDecoder::read_bytes(png_structp png, png_bytep out, std::size_t length) 
 
 template <typename Work>
 void PngDecoder::run(const Work& work) {
-  if (!run_png(errors_, work)) throw Error(ErrorCode::damaged, fmt::format("PNG: {}", errors_.text));
+  if (!run_png(errors_, work)) fail_as_library_says("PNG", errors_.text);
 }
 
 }  // namespace bale::image_detail

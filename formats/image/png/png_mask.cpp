@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/image/library_error.hpp"
 #include "bale/formats/image/png/png_guard.hpp"
 
 namespace bale::image_detail {
@@ -80,7 +81,7 @@ class Reader {
 
   template <typename Work>
   void run(const Work& work) {
-    if (!run_png(errors_, work)) throw Error(ErrorCode::damaged, fmt::format("PNG: {}", errors_.text));
+    if (!run_png(errors_, work)) fail_as_library_says("PNG", errors_.text);
   }
 
   PngErrors errors_{};

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include <fmt/format.h>
+#include "bale/formats/image/library_error.hpp"
 
 namespace bale::image_detail {
 namespace {
@@ -34,7 +34,7 @@ TiffFile::TiffFile(Bytes bytes, std::uint64_t max_block) : input_{.bytes = bytes
 TiffFile::~TiffFile() { TIFFClose(tiff_); }
 
 void TiffFile::fail(const char* otherwise) const {
-  throw Error(ErrorCode::damaged, fmt::format("TIFF: {}", error_[0] == 0 ? otherwise : error_.data()));
+  fail_as_library_says("TIFF", error_[0] == 0 ? otherwise : error_.data());
 }
 
 tmsize_t TiffFile::read(thandle_t handle, void* out, tmsize_t length) {

@@ -46,7 +46,8 @@ Tags read_tags(const TiffFile& file) {
   throw Error(
       ErrorCode::unsupported,
       fmt::format("TIFF: {} samples of {} bits (format {}, photometric {}, compression {}), which bale does not read",
-                  tags.samples, tags.bits, tags.format, tags.photometric, tags.compression));
+                  tags.samples, tags.bits, tags.format, tags.photometric, tags.compression),
+      {.hint = "convert it to RGB or gray of 8 bits"});
 }
 
 bool is_gray_read(const Tags& tags) {
@@ -147,7 +148,8 @@ TiffLayout read_tiff_layout(const TiffFile& file, std::uint64_t max_pixels) {
   if (std::find(k_compressions.begin(), k_compressions.end(), tags.compression) == k_compressions.end() ||
       TIFFIsCODECConfigured(tags.compression) == 0) {
     throw Error(ErrorCode::unsupported,
-                fmt::format("TIFF: compression {}, which bale does not read", tags.compression));
+                fmt::format("TIFF: compression {}, which bale does not read", tags.compression),
+                {.hint = "save it with LZW or deflate"});
   }
   out.separate =
       file.field<std::uint16_t>(TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) == PLANARCONFIG_SEPARATE && tags.samples > 1;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include <webp/decode.h>
 #include <webp/demux.h>
@@ -73,6 +74,9 @@ void decode_as(WEBP_CSP_MODE colors, std::size_t pixel_bytes, Bytes bytes, std::
   const VP8StatusCode status = WebPDecode(part.fragment.bytes, part.fragment.size, &config);
   WebPFreeDecBuffer(&config.output);
   if (status == VP8_STATUS_OUT_OF_MEMORY) throw std::bad_alloc();
+  if (status == VP8_STATUS_UNSUPPORTED_FEATURE) {
+    fail_image(ErrorCode::unsupported, "WebP: a feature that libwebp does not have");
+  }
   if (status != VP8_STATUS_OK) fail_image(ErrorCode::damaged, "WebP: the image data is damaged");
 }
 

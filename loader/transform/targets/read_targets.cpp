@@ -133,7 +133,7 @@ class Table {
  public:
   Table(Bytes bytes, std::uint64_t width) {
     const auto header = parse_array_header(bytes);
-    if (!header) throw Error(ErrorCode::damaged, "not a NumPy array: its header cannot be read");
+    if (!header) fail_array_header(bytes);
     const auto& shape = header->shape;
     values_ = bytes.subspan(header->data_offset);
     type_ = header->type;

@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bale.errors import Error
+from bale.errors import Error, exit_code_of
 from bale.launch.kubernetes import kubernetes_manifest
 from bale.launch.local import pack_locally
 from bale.launch.ray_tasks import pack_on_ray
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from bale.program import Report
 
-_EXIT_CODES = {"invalid_argument": 2, "damaged": 3, "retryable": 5, "interrupted": 130}
 _SKIPPED = 4
 
 
@@ -40,10 +39,10 @@ def main(words: list[str] | None = None) -> int:
         return 1
     except Error as error:
         print(f"bale: {error}", file=sys.stderr)
-        return _EXIT_CODES.get(error.code, 1)
+        return exit_code_of(error.code)
     except KeyboardInterrupt:
         print("bale: interrupted; run the same command again to go on", file=sys.stderr)
-        return _EXIT_CODES["interrupted"]
+        return exit_code_of("interrupted")
 
 
 def _parser() -> argparse.ArgumentParser:

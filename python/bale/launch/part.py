@@ -6,10 +6,9 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from bale.errors import make_error
+from bale.errors import code_of_exit, make_error
 from bale.program import program_path
 
-_CODES = {2: "invalid_argument", 3: "damaged", 5: "retryable", 130: "interrupted"}
 _FINE = (0, 4)  # 4: samples were skipped, as the plan allows; the merge lists them
 
 
@@ -57,4 +56,4 @@ def failure(what: str, code: int, printed: bytes) -> Exception:
     lines = os.fsdecode(printed).splitlines()
     said = [line.removeprefix("bale: ") for line in lines if line.startswith("bale: ")] or lines
     reason = f"ended by signal {-code}" if code < 0 else said[-1] if said else f"ended with exit code {code}"
-    return make_error(_CODES.get(code, "io"), f"{what}: {reason}")
+    return make_error(code_of_exit(code), f"{what}: {reason}")

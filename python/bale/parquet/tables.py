@@ -200,6 +200,9 @@ def _named(name: str, place: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, EOFError, ValueError) as error:
         if isinstance(error, MemoryError):
             raise
+        if isinstance(error, pa.ArrowNotImplementedError):
+            text = " ".join(str(error).split())
+            raise make_error("unsupported", f"{name}: {place}: {text}", name, hint="write it again by a plain writer, or update pyarrow") from error
         number = getattr(error, "errno", None)
         if number:
             raise make_error("io", f"{name}: {error}", name, system_error=number) from error

@@ -44,6 +44,7 @@ std::vector<std::byte> inflate_all(Bytes input, DeflateHeader header, const std:
     out.resize(had + k_block - state.avail_out);
     if (result == Z_BUF_ERROR || (result == Z_OK && state.avail_in == 0 && state.avail_out != 0)) break;
   }
+  if (result == Z_MEM_ERROR) throw std::bad_alloc();
   if (result != Z_STREAM_END || state.avail_in != 0) {
     throw Error(ErrorCode::damaged,
                 fmt::format("damaged or incomplete {} data", header == DeflateHeader::gzip ? "gzip" : "zlib"),

@@ -11,19 +11,9 @@
 #include <string>
 #include <string_view>
 
-namespace bale {
+#include "bale/formats/base/error_code.hpp"
 
-enum class ErrorCode {
-  invalid_argument,  // an argument is out of range or contradicts another
-  not_found,         // a path, shard, key or field does not exist
-  io,                // a system call failed; the message has the text of errno
-  damaged,           // bytes contradict their checksum, index or format
-  unsupported,       // valid data that bale does not read or write
-  exists,            // the destination already holds something
-  changed,           // a file changed while it was read, or after its index was made
-  retryable,         // may succeed if tried again
-  interrupted,       // stopped because the caller asked for it
-};
+namespace bale {
 
 /// Where an error happened and what to do about it. Every part is optional.
 struct ErrorContext {
@@ -51,13 +41,16 @@ class Error : public std::exception {
   std::string text_;
 };
 
-/// Whether the process ran out of file descriptors or memory (EMFILE, ENFILE, ENOMEM), or a server or the network failed
-/// (`retryable`). Such an error is not about the file or sample that was being read: code that skips bad samples must not
+/// Whether the process ran out of file descriptors (EMFILE, ENFILE) or memory (`out_of_memory`), or a server or the network
+/// failed (`retryable`). Such an error is not about the file or sample that was being read: code that skips bad samples must not
 /// skip this one.
 bool is_lack_of_resources(const Error& error);
 
-/// Throws `io` for the current `errno`: "PATH: cannot ACTION: strerror".
+/// Throws `io` for the current `errno`, `out_of_memory` for ENOMEM: "PATH: cannot ACTION: strerror".
 [[noreturn]] void throw_errno(std::string_view action, const std::string& path);
+
+/// The error of code that could not allocate memory; std::bad_alloc says neither where nor what to do.
+Error out_of_memory_error(ErrorContext context = {});
 
 /// The name of a file, or a "::" list, for messages: of URLs without user, password and query, which may be secret.
 std::string shown_name(std::string_view name);

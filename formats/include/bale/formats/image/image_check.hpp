@@ -21,7 +21,8 @@ struct ImageFacts {
   std::uint32_t width = 0;  // in pixels; 0: the header does not say
   std::uint32_t height = 0;
   ImageCondition condition = ImageCondition::unknown;
-  std::string why{};  // reason, if incomplete or undecodable
+  std::string why{};          // reason, if incomplete or undecodable
+  bool is_supported = true;   // false: undecodable because bale does not read such images, not because it is damaged
 };
 
 /// Checks an image. The condition is `unknown` if bale does not decode images of this kind, or if the image would have

@@ -54,6 +54,10 @@ class ImageDecoder {
   /// image is open, or if the region is empty or not inside the image; in the latter case read() may be called again.
   PixelView read(const Region& region);
 
+  /// Frees the memory behind the view of the last read() if it is large. A program with several decoders then has one large
+  /// image at a time.
+  void free_large();
+
   /// A decoder whose image is open, and the region that will be read next.
   struct Upcoming {
     ImageDecoder* decoder = nullptr;

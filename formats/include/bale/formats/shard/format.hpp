@@ -29,6 +29,8 @@
 
 namespace bale {
 
+class File;
+
 /// A small file beside a shard for readers other than bale.
 struct Sidecar {
   std::string_view suffix;  // replaces the layout's suffix: "train-000003.rec" has "train-000003.idx"
@@ -73,6 +75,7 @@ struct ProbeInput {
   std::string_view path;
   Bytes head;  // the first 4 KiB, or the whole file if it is shorter
   std::uint64_t file_bytes = 0;
+  const File* file = nullptr;  // set if no format recognizes the head: a probe may then read more
 };
 
 /// Random access to the stored bytes of one shard.

@@ -39,6 +39,9 @@ class IndexBuilder {
   std::string_view key(std::uint64_t i) const;
 
   void set_label(std::uint64_t i, std::int64_t label) { samples_[i].label = label; }
+  /// Sets the label to parse_label(cls). A notice names the sample and the text if that is no number. `is_whole` is false if
+  /// `cls` is the beginning of a longer text, which gives no label.
+  void set_label_of(std::uint64_t i, Bytes cls, bool is_whole = true);
   void set_dimensions(std::uint64_t i, std::uint32_t width, std::uint32_t height);
   void set_condition(std::uint64_t i, ImageCondition condition) { conditions_[i] = condition; }
   ImageCondition condition(std::uint64_t i) const { return conditions_[i]; }

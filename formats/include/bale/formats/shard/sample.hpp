@@ -106,8 +106,8 @@ class Scratch {
   std::string text_;
 };
 
-/// The label in a `cls` field: an ASCII decimal integer, optionally surrounded by white space. k_no_label if the bytes
-/// are anything else.
+/// The label in a `cls` field: an ASCII decimal number that is whole ("8", "8.0", "8e0"), optionally after a byte order mark and
+/// surrounded by white space. k_no_label if the bytes are anything else.
 std::int64_t parse_label(Bytes cls);
 
 }  // namespace bale
