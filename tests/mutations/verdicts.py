@@ -34,4 +34,6 @@ MUTATIONS = [
              (*LABELS, "-k", "no_number")),
     Mutation("fractions are rounded to labels", "formats/shard/sample.cpp", " && number == std::floor(number);", ";",
              (*LABELS, "-k", "no_number")),
+    Mutation("--jpeg-lossless keeps any number of markers", "formats/image/jpeg/jpeg_lossless.cpp", " || !has_few_segments(image)) return",
+             ") return", ("python", "tests/python/test_seek_points.py", "-k", "square")),
 ]

@@ -220,3 +220,12 @@ def test_jpeg_lossless_follows_other_edits(bale, noisy, tmp_path):
         resized, both = (bale.ok("cat", tmp_path / name, key).stdout for name in ("resized", "both"))
         assert len(both) < len(resized)
         assert np.array_equal(np.asarray(Image.open(io.BytesIO(both))), np.asarray(Image.open(io.BytesIO(resized))))
+
+
+@pytest.mark.parametrize("segment", [b"\xff\xec\0\x04ab", b"\xff\xfe\0\x02", b"\xff\xc4\0\x13\x03" + bytes(16)], ids=["APP", "COM", "DHT"])
+def test_jpeg_lossless_takes_no_time_that_grows_with_the_square_of_the_segments(bale, noisy, segment, tmp_path):
+    image = next(noisy.rglob("*.jpg")).read_bytes()
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "x.jpg").write_bytes(image[:2] + segment * 400_000 + image[2:])
+    bale.ok("pack", tmp_path / "in", tmp_path / "packed", "--flat", "--format", "tar", "--jpeg-lossless", timeout=60)
+    assert bale.ok("cat", tmp_path / "packed", "x").stdout == (tmp_path / "in" / "x.jpg").read_bytes()
