@@ -7,6 +7,7 @@
 
 #include "bale/formats/base/file.hpp"
 #include "bale/reader/dataset_identity.hpp"
+#include "bale/reader/names_apart.hpp"
 #include "bale/reader/read_requests.hpp"
 
 namespace bale {
@@ -188,6 +189,13 @@ std::optional<std::uint64_t> Dataset::find(std::string_view key) const {
   for (std::size_t number = 0; number < num_shards(); ++number) {
     if (state_->scan_ahead) state_->scan_ahead->reached(number);
     if (const auto found = use_index(number)->find(key)) return state_->counter->samples_before(number) + *found;
+  }
+  if (manifest() || num_shards() < 2) return std::nullopt;
+  const std::vector<std::string> names = names_apart(shard_paths(*this));
+  for (std::size_t number = 0; number < names.size(); ++number) {
+    if (!key.starts_with(names[number] + '/')) continue;
+    const auto found = use_index(number)->find(key.substr(names[number].size() + 1));
+    if (found) return state_->counter->samples_before(number) + *found;
   }
   return std::nullopt;
 }

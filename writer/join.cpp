@@ -17,7 +17,7 @@
 #include "bale/writer/destination.hpp"
 #include "bale/writer/ledger.hpp"
 #include "bale/writer/pack_run.hpp"
-#include "bale/writer/repeated_keys.hpp"
+#include "bale/reader/repeated_keys.hpp"
 #include "bale/writer/shard_copy.hpp"
 #include "bale/writer/shard_job.hpp"
 #include "bale/writer/sidecars.hpp"
@@ -194,18 +194,19 @@ class Join {
   }
 
   void check_samples() const {
-    const auto index_of = [&](std::size_t n) {
+    const auto keys_of = [&](std::size_t n, const KeyVisitor& visit) {
       progress_.throw_if_stopped();
-      ShardIndex index = load_index_of(shards_[n].path(), *shards_[n].shard);
+      const ShardIndex index = load_index_of(shards_[n].path(), *shards_[n].shard);
       if (!source_->classes().empty()) require_names(shards_[n], index);
-      return index;
+      for (std::uint64_t i = 0; i < index.size(); ++i) visit(index.key(i));
     };
-    if (const auto repeated = find_repeated_key(shards_.size(), index_of)) {
+    if (const auto repeated = find_repeated_key(shards_.size(), keys_of)) {
       throw Error(ErrorCode::invalid_argument,
-                  fmt::format("{} and {} have the same key", printable(shards_[repeated->first].path()),
-                              printable(shards_[repeated->second].path())),
+                  fmt::format("{} and {} have the same key", shown_name(shards_[repeated->first].path()),
+                              shown_name(shards_[repeated->second].path())),
                   {.key = repeated->key,
-                   .hint = "leave the sample out of one by `bale convert --where`, and merge what that writes"});
+                   .hint = "`bale convert 'A::B' DST` tells their keys apart; or leave the sample out of one by "
+                           "`bale convert --where`, and merge what that writes"});
     }
   }
 

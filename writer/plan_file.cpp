@@ -1,5 +1,6 @@
 #include "bale/writer/plan_file.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/plan_head.hpp"
@@ -168,7 +170,10 @@ void PlanFile::write(const std::string& path, const Source& source, const PackOp
       }
     }
     if (output.is_relative() || !is_absolute(options.destination)) head.directory = current_directory();
-    output.finish(plan_head_text(head), entries);
+    const std::string text = plan_head_text(head);
+    // The packing of a part needs the secrets of the source's URL, and nobody else does.
+    if (without_secrets(text) != text && ::chmod(staged.c_str(), S_IRUSR | S_IWUSR) != 0) throw_errno("protect", staged);
+    output.finish(text, entries);
     publish_rename(staged, path);
   } catch (...) {
     ::unlink(staged.c_str());

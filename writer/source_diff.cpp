@@ -1,7 +1,10 @@
 #include "bale/writer/source_diff.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -27,6 +30,25 @@ class KeysOfSource {
       places_.emplace_back(hash_key(sample.key), i);
     }
     std::sort(places_.begin(), places_.end());
+  }
+
+  /// The hashes that several samples have.
+  void add_repeated(std::unordered_set<std::uint64_t>& hashes) const {
+    for (std::size_t i = 1; i < places_.size(); ++i) {
+      if (places_[i].first == places_[i - 1].first) hashes.insert(places_[i].first);
+    }
+  }
+
+  /// Numbers of the samples with these hashes, by their keys.
+  std::map<std::string, std::vector<std::uint64_t>> numbers_of(const std::unordered_set<std::uint64_t>& hashes) const {
+    std::map<std::string, std::vector<std::uint64_t>> numbers;
+    SourceSample sample;
+    for (const auto& [hash, number] : places_) {
+      if (!hashes.contains(hash)) continue;
+      source_.describe(number, sample);
+      numbers[sample.key].push_back(number);
+    }
+    return numbers;
   }
 
   std::optional<std::uint64_t> find(const std::string& key) const {
@@ -57,6 +79,10 @@ class Comparison {
  public:
   Comparison(const Source& a, const Source& b, const DiffOptions& options, Progress& progress)
       : a_(a), b_(b), options_(options), progress_(progress), keys_of_b_(b), in_a_(b.size()) {
+    const KeysOfSource keys_of_a(a);
+    keys_of_a.add_repeated(repeated_);
+    keys_of_b_.add_repeated(repeated_);
+    repeated_in_a_ = keys_of_a.numbers_of(repeated_);
     // Names are compared where both sides have some.
     has_names_ = !a.classes().empty() && !b.classes().empty();
   }
@@ -67,9 +93,11 @@ class Comparison {
     for (std::uint64_t begin = 0; begin < a_.size(); begin += k_block_samples) {
       std::vector<Pair> block(std::min(k_block_samples, a_.size() - begin));
       for (std::size_t i = 0; i < block.size(); ++i) find_pair(begin + i, block[i]);
+      std::erase_if(block, [&](const Pair& pair) { return pair.is_repeated; });
       run_parallel(block.size(), options_.jobs, [&](std::size_t i) { compare(block[i]); });
       for (const Pair& pair : block) count(pair, report, on_difference);
     }
+    compare_repeated(report, on_difference);
     SourceSample sample;
     for (std::uint64_t i = 0; i < b_.size(); ++i) {
       if (in_a_[i]) continue;
@@ -90,6 +118,7 @@ class Comparison {
     std::string key{};
     std::vector<Difference> differences{};
     bool is_unreadable = false;
+    bool is_repeated = false;  // others have this key: compare_repeated()
   };
 
   void find_pair(std::uint64_t i, Pair& pair) {
@@ -97,12 +126,67 @@ class Comparison {
     a_.describe(i, sample);
     pair.a = i;
     pair.key = sample.key;
+    pair.is_repeated = !repeated_.empty() && repeated_.contains(hash_key(sample.key));
+    if (pair.is_repeated) return;
     pair.b = keys_of_b_.find(sample.key);
     if (!pair.b) return;
     in_a_[*pair.b] = true;
     if (options_.keys_only) return;
     a_.will_need(i);
     b_.will_need(*pair.b);
+  }
+
+  /// Samples whose key others of their source have: those of the same content are pairs, and the rest are pairs in their order.
+  void compare_repeated(DiffReport& report, const std::function<void(const Difference&)>& on_difference) {
+    const auto numbers_in_b = keys_of_b_.numbers_of(repeated_);
+    for (const auto& [key, numbers] : repeated_in_a_) {
+      const auto found = numbers_in_b.find(key);
+      std::vector<std::uint64_t> free_in_b = found == numbers_in_b.end() ? std::vector<std::uint64_t>() : found->second;
+      std::vector<std::optional<Digest>> digests(free_in_b.size());
+      for (std::size_t i = 0; i < free_in_b.size(); ++i) digests[i] = content(b_, free_in_b[i]);
+      std::vector<Pair> pairs;
+      for (const std::uint64_t number : numbers) {
+        Pair& pair = pairs.emplace_back(Pair{.a = number, .key = key});
+        const auto same = std::find(digests.begin(), digests.end(), content(a_, number));
+        if (same == digests.end() || !*same) continue;
+        pair.b = free_in_b[static_cast<std::size_t>(same - digests.begin())];
+        free_in_b.erase(free_in_b.begin() + (same - digests.begin()));
+        digests.erase(same);
+      }
+      for (Pair& pair : pairs) {
+        if (!pair.b && !free_in_b.empty()) {
+          pair.b = free_in_b.front();
+          free_in_b.erase(free_in_b.begin());
+        }
+        if (pair.b) in_a_[*pair.b] = true;
+        compare(pair);
+        count(pair, report, on_difference);
+      }
+    }
+  }
+
+  /// A digest of what is compared; nullopt if the sample cannot be read.
+  std::optional<Digest> content(const Source& source, std::uint64_t i) const {
+    DigestStream stream;
+    const std::int64_t label = source.label(i);
+    stream.update(as_bytes(has_names_ ? label_text(source, label) : fmt::format("{}", label)));
+    if (options_.keys_only) return stream.digest();
+    try {
+      Scratch scratch;
+      const SampleView sample = source.read(i, scratch);
+      std::map<std::string_view, Bytes> fields;
+      for (const FieldView& field : sample.fields) {
+        if (sample.label == k_no_label || field.name != k_label_field) fields.emplace(field.name, field.bytes);
+      }
+      for (const auto& [name, bytes] : fields) {
+        stream.update(as_bytes(fmt::format("\n{}\n{}\n", name, bytes.size())));
+        stream.update(bytes);
+      }
+      return stream.digest();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::interrupted || is_lack_of_resources(error)) throw;
+      return std::nullopt;
+    }
   }
 
   void compare(Pair& pair) const {
@@ -191,6 +275,8 @@ class Comparison {
   Progress& progress_;
   const KeysOfSource keys_of_b_;
   std::vector<bool> in_a_;  // samples of B
+  std::unordered_set<std::uint64_t> repeated_;  // hashes of keys that several samples of one source have
+  std::map<std::string, std::vector<std::uint64_t>> repeated_in_a_;
   bool has_names_ = false;
 };
 

@@ -104,7 +104,7 @@ void require_local_name(std::string_view name, NameUse use) {
                                 : writes                ? "bale writes local files"
                                                         : "bale reads local files";
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}: {} is {}", what, printable(name), is_command ? "a command" : "a URL"), {.hint = hint});
+              fmt::format("{}: {} is {}", what, shown_name(name), is_command ? "a command" : "a URL"), {.hint = hint});
 }
 
 }  // namespace bale

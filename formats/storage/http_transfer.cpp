@@ -115,6 +115,10 @@ void HttpTransfer::finish(CURLcode code) {
         Error(ErrorCode::io, fmt::format("the answer has more than {} bytes", request_.max_body_bytes), {.path = url}));
   }
   const std::string reason = reason_.front() != '\0' ? reason_.data() : curl_easy_strerror(code);
+  if (reason.starts_with("Unsupported proxy")) {  // the text goes on with the setting, which may hold a password
+    return done_(Error(ErrorCode::invalid_argument, "the proxy of this name is not a URL of a proxy that is known",
+                       {.path = url, .hint = "write http://HOST:PORT in http_proxy, https_proxy or all_proxy"}));
+  }
   const bool is_certificate = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
   done_(Error(may_succeed_later(code) ? ErrorCode::retryable : ErrorCode::io, reason,
               {.path = url, .hint = is_certificate ? "name the file of trusted certificates in SSL_CERT_FILE" : ""}));

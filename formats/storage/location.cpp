@@ -11,6 +11,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json.hpp"
+#include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/storage/aws/uri_encoding.hpp"
 #include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/retry.hpp"
@@ -229,7 +230,7 @@ class HubLocation final : public Location {
 
 }  // namespace
 
-Location::Location(std::string name) : name_(std::move(name)), shown_(shown_name(name_)) {}
+Location::Location(std::string name) : name_(std::move(name)), shown_(without_secrets(name_)) {}
 
 Error Location::error_of(const HttpResponse& response) const {
   const auto status = response.status;

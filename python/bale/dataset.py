@@ -35,7 +35,7 @@ def text_of_spec(spec: Path | Sequence[Path]) -> str:
             raise ValueError("spec: an empty list names no dataset")
         return "::".join(text_of_spec(part) for part in spec)
     if not isinstance(spec, (str, bytes, os.PathLike)):
-        raise TypeError(f"spec: {spec!r} is not a path, or a list of paths")
+        raise TypeError(f"spec: {shown(repr(spec))} is not a path, or a list of paths")
     spec = os.fsdecode(spec)
     names = _bale.names_in_spec(spec)
     is_remote = [_bale.is_remote_name(name) for name in names]
@@ -44,6 +44,11 @@ def text_of_spec(spec: Path | Sequence[Path]) -> str:
         return spec
     return "::".join(name if remote or not name else os.path.join(here, name)
                      for name, remote in zip(names, is_remote, strict=True))
+
+
+def shown(name: object) -> str:
+    """A name or a sentence with names, without what may be secret in URLs: for reprs, warnings and errors."""
+    return _bale.without_secrets(os.fsdecode(name) if isinstance(name, (bytes, os.PathLike)) else str(name))
 
 
 def lines_of_notices(notices: Sequence[tuple[str, int, str]]) -> list[str]:
@@ -56,7 +61,7 @@ def warn_of_notices(spec: str, notices: Sequence[tuple[str, int, str]], stacklev
     if notices:
         import warnings
 
-        warnings.warn(f"{spec}: {'; '.join(lines_of_notices(notices))}", stacklevel=stacklevel)
+        warnings.warn(shown(f"{spec}: {'; '.join(lines_of_notices(notices))}"), stacklevel=stacklevel)
 
 
 class Dataset:
@@ -289,7 +294,7 @@ class Dataset:
         Parameters
         ----------
         key : str
-            The whole key.
+            The whole key. If shards repeat keys, the shard's name may stand before it: "00000.tar/cat/1".
 
         Returns
         -------
@@ -388,7 +393,7 @@ class Dataset:
         return _open, (type(self), self.spec, self.verify_checksums)
 
     def __repr__(self) -> str:
-        return f"bale.Dataset({self.spec!r}): {len(self)} samples"
+        return f"bale.Dataset({shown(self.spec)!r}): {len(self)} samples"
 
     def _position(self, i: SupportsIndex) -> int:
         index = operator.index(i)

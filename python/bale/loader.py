@@ -8,7 +8,7 @@ import weakref
 from bale import _bale, order, transforms
 from bale.bad_sample import BadSample
 from bale.cache import warn_of_cache
-from bale.dataset import Dataset, text_of_spec, warn_of_notices
+from bale.dataset import Dataset, shown, text_of_spec, warn_of_notices
 from bale.device_options import Fallbacks, device_options
 from bale.epoch_iterator import EpochIterator
 from bale.errors import make_error
@@ -422,7 +422,7 @@ class Loader:
     @property
     def bad_samples(self) -> list[BadSample]:
         """Every bad sample of the batches so far, a list of BadSample."""
-        return [BadSample(*bad) for bad in self._loader.bad_samples()]
+        return [bad._replace(shard=shown(bad.shard), reason=shown(bad.reason)) for bad in map(BadSample._make, self._loader.bad_samples())]
 
     @property
     def counters(self) -> dict[str, Any]:
@@ -441,7 +441,7 @@ class Loader:
 
     def __repr__(self) -> str:
         """Also works after close()."""
-        return (f"{self._name()}({self._spec!r}, batch_size={self.batch_size}, transform={self.transform!r}, "
+        return (f"{self._name()}({shown(self._spec)!r}, batch_size={self.batch_size}, transform={self.transform!r}, "
                 f"rank={self.rank} of {self.world_size}): {self._text_of_batches()} batches")
 
     def _name(self) -> str:

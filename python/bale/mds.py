@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 
 from bale import _bale
-from bale.dataset import Dataset
+from bale.dataset import Dataset, shown
 from bale.errors import make_error
 from bale.sample_fields import field_sets, fields_to_write, main_image, read_ahead
 from bale.staged import staged_directory
@@ -97,7 +97,7 @@ class _Columns:
 
     def __init__(self, dataset: Dataset, fields: Sequence[str] | None) -> None:
         if not len(dataset):
-            raise ValueError(f"{dataset.spec}: has no samples")
+            raise ValueError(f"{shown(dataset.spec)}: has no samples")
         sets = field_sets(dataset)
         others = fields_to_write(sets, fields)
         images = {main_image(names) for _, names in sets}
@@ -116,7 +116,7 @@ class _Columns:
         self.columns = sorted(columns, key=lambda column: column.name)
         for before, after in zip(self.columns, self.columns[1:], strict=False):
             if before.name == after.name:
-                raise ValueError(f"{dataset.spec}: two columns would be called {after.name!r}: name the fields to write in `fields`")
+                raise ValueError(f"{shown(dataset.spec)}: two columns would be called {after.name!r}: name the fields to write in `fields`")
         self.config: dict[str, Any] = {
             "column_encodings": [column.encoding for column in self.columns], "column_names": [column.name for column in self.columns],
             "column_sizes": [column.size for column in self.columns], "compression": None, "format": "mds", "hashes": [], "version": 2}
@@ -211,12 +211,12 @@ def _require_readable(dataset: Dataset, i: int, field: str, encoding: str, value
         elif encoding == "json":
             json.loads(value)
     except ValueError as error:
-        raise make_error("damaged", f"{dataset.spec}: field {field!r} of {dataset.key(i)} cannot be read: {error}", dataset.spec, dataset.key(i),
+        raise make_error("damaged", f"{shown(dataset.spec)}: field {field!r} of {dataset.key(i)} cannot be read: {error}", dataset.spec, dataset.key(i),
                          hint="leave the field out, with those to write in `fields`") from error
 
 
 def _missing(dataset: Dataset, what: str, i: int) -> Exception:
-    return make_error("unsupported", f"{dataset.spec}: sample {dataset.key(i)} does not have {what}, which others have, and MDS has no "
+    return make_error("unsupported", f"{shown(dataset.spec)}: sample {dataset.key(i)} does not have {what}, which others have, and MDS has no "
                       "missing values", dataset.spec, dataset.key(i), hint="name the fields to write in `fields`, or use bale.to_parquet()")
 
 

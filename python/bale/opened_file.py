@@ -131,11 +131,11 @@ class OpenedFile(io.RawIOBase):
 
     def _check(self) -> None:
         if self.closed:
-            raise ValueError(f"{self.name} is closed")
+            raise ValueError(f"{_bale.without_secrets(self.name)} is closed")
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         self._check()
         return type(self), (self.name, self._position)
 
     def __repr__(self) -> str:
-        return f"bale.open_file({self.name!r})"
+        return f"bale.open_file({_bale.without_secrets(self.name)!r})"

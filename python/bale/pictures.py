@@ -1,6 +1,7 @@
 """What notebooks show: HTML of a Dataset and a Loader, and thumbnails. Nothing here is imported before a notebook asks."""
 from __future__ import annotations
 
+from bale.dataset import shown
 from bale.errors import Error
 
 TYPE_CHECKING = False
@@ -62,7 +63,7 @@ def html_of_dataset(dataset: Dataset) -> str:
     rows = [("samples", f"{len(dataset):,}"), ("fields", ", ".join(map(_short, dataset.fields)))]
     if classes:
         rows.insert(1, ("classes", f"{len(classes):,}: {named}"))
-    return _table("bale.Dataset", dataset.spec, rows) + html_of_samples(dataset, spread(len(dataset), _SHOWN), _SIDE)
+    return _table("bale.Dataset", shown(dataset.spec), rows) + html_of_samples(dataset, spread(len(dataset), _SHOWN), _SIDE)
 
 
 def html_of_loader(loader: Loader, name: str) -> str:
@@ -75,7 +76,7 @@ def html_of_loader(loader: Loader, name: str) -> str:
     except Error:  # it is closed
         counters = {}
     rows += [(word.replace("_", " "), f"{counters[word]:,}") for word in ("batches", "samples", "workers_replaced", "bad_samples") if counters.get(word)]
-    return _table(name, loader._spec, rows)
+    return _table(name, shown(loader._spec), rows)
 
 
 def html_of_samples(dataset: Dataset, positions: Sequence[int], size: int) -> str:
@@ -109,10 +110,13 @@ def _figure(dataset: Dataset, position: int, size: int, names: Sequence[str]) ->
 
 
 def _label_text(dataset: Dataset, position: int, names: Sequence[str]) -> str:
-    label = dataset.label(position)
+    try:
+        label = dataset.label(position)
+    except Error:  # of a dataset whose classes have other names than its labels
+        return ""
     if label is None:
         return ""
-    return f" ({_short(names[label]) if label < len(names) else label})"
+    return f" ({_short(names[label]) if 0 <= label < len(names) else label})"
 
 
 def _data_url(stored: bytes, size: int) -> str:

@@ -382,7 +382,7 @@ class Writer:
 
     def __repr__(self) -> str:
         part = "" if self._part is None else f", part={self._part[0]}, parts={self._part[1]}"
-        return f"bale.Writer({self.destination!r}{part}): {self.count} samples"
+        return f"bale.Writer({_bale.without_secrets(self.destination)!r}{part}): {self.count} samples"
 
 
 def size_of(name: str, size: Size | None) -> int | None:

@@ -13,6 +13,7 @@
 #include "bale/formats/base/fork_mutex.hpp"
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/formats/storage/url_storage.hpp"
@@ -257,6 +258,8 @@ void bind_dataset(nb::module_& module) {
         return remote_storage_of(text) != nullptr;
       },
       nb::arg("name"));
+  module.def(
+      "without_secrets", [](const nb::str& text) { return to_str(without_secrets(from_str(text))); }, nb::arg("text"));
   module.def(
       "names_in_spec",
       [](const nb::str& spec) {

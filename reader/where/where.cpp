@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/reader/where/where_parser.hpp"
 
 namespace bale {
@@ -95,8 +96,10 @@ Truth compare_text(const Where::Node& node, const std::string& left, const Where
                    const SampleFacts& facts) {
   const std::string* const right = value.name ? text_of(*value.name, facts) : &value.text;
   if (right == nullptr) return Truth::unknown;
+  const bool is_key = node.name == Where::Name::key && !value.name;  // a key is written as it is printed
+  if (node.kind == Kind::like && is_key) return truth(KeyPattern(*right).matches(left));
   if (node.kind == Kind::like) return truth(::fnmatch(right->c_str(), left.c_str(), 0) == 0);
-  return truth((left == *right) != (node.kind == Kind::unequal));
+  return truth((left == (is_key ? read_key(*right) : *right)) != (node.kind == Kind::unequal));
 }
 
 Truth test_comparison(const Where::Node& node, const SampleFacts& facts) {

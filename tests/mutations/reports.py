@@ -14,7 +14,7 @@ MUTATIONS = [
              "  reduced.has_defects = decoder.has_warnings();\n", "", (*REPORT, "each_remark")),
     Mutation("dedup lists images of the dataset that is kept", "tools/commands/dedup.cpp",
              "  rules.first_kept_part = 1;\n", "", (*DEDUP, "against")),
-    Mutation("a name with a newline is cut in two", "tools/commands/dedup.cpp", "null_ended || has_newline", "null_ended",
+    Mutation("a name with a newline is cut in two", "tools/commands/dedup.cpp", "null_ended || std::any_of(spare.begin(), spare.end(), has_newline)", "null_ended",
              (*DEDUP, "newlines")),
     Mutation("an image is listed although none like it is kept", "writer/duplicates/spare_images.cpp",
              "      if (is_kept_part(image) || near == kept.end()) {", "      if (is_kept_part(image) || kept.empty()) {",

@@ -200,13 +200,15 @@ def tree_bytes(directory, ignore=()):
 
 
 def fields_by_key(bale, spec):
-    """{key: {field: bytes}} of a dataset with plain keys, as it is extracted."""
+    """{key: {field: bytes}} of a dataset, as it is extracted."""
+    keys = {key.replace("%2E", ".").replace("%25", "%"): key for key in key_names(bale, spec)}
     samples = {}
     with tempfile.TemporaryDirectory() as directory:
         bale.ok("extract", spec, directory)
         for name, content in tree_bytes(directory).items():
-            _, _, field = name.rpartition("/")[2].partition(".")
-            samples.setdefault(name[:len(name) - len(field) - 1], {})[field] = content
+            dots = [at for at, letter in enumerate(name) if letter == "." and at > name.rfind("/")]
+            at = next((at for at in reversed(dots) if name[:at] in keys), dots[0])
+            samples.setdefault(keys.get(name[:at], name[:at]), {})[name[at + 1:]] = content
     return samples
 
 

@@ -138,3 +138,24 @@ def test_a_part(bale, folder, packed):
     images(folder)[0].unlink()
     name = sorted(path.name for path in folder.iterdir())[0]
     assert differences(bale, folder, packed, "--exclude", f"{name}/**")["same"]
+
+
+def test_files_of_one_key_are_compared_as_a_multiset(bale, photos, tmp_path):
+    """`a.JPEG` and `a.jpg` have one key: packing refuses that, and two trees of it can still be compared."""
+    jpegs = [path.read_bytes() for path in images(photos)[:3]]
+    for tree, (upper, lower) in {"a": (0, 1), "b": (1, 0), "c": (0, 2), "d": (0, None)}.items():
+        (tmp_path / tree / "cat").mkdir(parents=True)
+        (tmp_path / tree / "cat" / "x.jpg").write_bytes(jpegs[2])
+        (tmp_path / tree / "cat" / "a.JPEG").write_bytes(jpegs[upper])
+        if lower is not None:
+            (tmp_path / tree / "cat" / "a.jpg").write_bytes(jpegs[lower])
+    for pair in ("aa", "ab", "cc"):
+        result = bale("diff", tmp_path / pair[0], tmp_path / pair[1])
+        assert result.code == OK and result.out == "the same 3 samples\n", (pair, result)
+    report = differences(bale, tmp_path / "a", tmp_path / "c")
+    assert [one["kind"] for one in report["differences"]] == ["bytes"] and (report["num_same"], report["num_different"]) == (2, 1)
+    for pair, kind in (("ad", "only_in_a"), ("da", "only_in_b")):
+        report = differences(bale, tmp_path / pair[0], tmp_path / pair[1])
+        assert [(one["kind"], one["key"]) for one in report["differences"]] == [(kind, "cat/a")] and report["num_same"] == 2
+    assert bale("diff", tmp_path / "a", tmp_path / "c", "--keys-only").code == OK
+    assert bale("diff", tmp_path / "a", tmp_path / "d", "--keys-only").code == DIFFERENT

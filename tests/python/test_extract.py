@@ -1,11 +1,14 @@
 """Extracting: complete files only, runs that go on where one was stopped, and the names that others' tools write."""
 import os
+import pathlib
 import signal
 import subprocess
+import zipfile
 
 import pytest
-from conftest import PROGRAM, SHIM, by_tier, shim, tree_bytes, write_tar
+from conftest import PROGRAM, SHIM, by_tier, format_options, key_list, shim, tree_bytes, write_tar
 from fault_support import KILLED, count_calls
+from test_interop_lmdb import write
 
 
 @pytest.fixture(scope="module")
@@ -128,3 +131,68 @@ def test_a_dataset_is_not_extracted_into_itself(bale, packed):
             result = bale("extract", packed, target, *force)
             assert result.code == 2 and "the source" in result.error_line(), result
     assert tree_bytes(packed) == before
+
+
+STRANGE = ["/abs/a.jpg", "//abs/b.jpg", "../../up.jpg", "x//y.jpg", "x/../c.jpg", "./x/./d.jpg", "x/../../e/../f.jpg", "ok/g.jpg", "ok/h..jpg"]
+
+
+@pytest.mark.parametrize("kind", ["tar", "lmdb"])
+def test_names_that_lead_outside_are_stripped_as_tar_does(bale, tmp_path, kind):
+    members = [(name, b"bytes of " + name.encode()) for name in STRANGE]
+    write_tar(tmp_path / "x.tar", members)
+    outside = tmp_path / "deep" / "deeper"
+    (outside / "tar").mkdir(parents=True)
+    subprocess.run(["tar", "-C", outside / "tar", "-xf", tmp_path / "x.tar"], stderr=subprocess.DEVNULL)
+    if kind == "lmdb":  # keys without an extension, which bale adds
+        members = [(name[:-len(".jpg")].encode(), content) for name, content in members]
+        write(tmp_path / "x.lmdb", members)
+    result = bale.ok("extract", tmp_path / f"x.{kind}", outside / "out")
+    stems = [{name[:name.rindex(".")]: content for name, content in tree_bytes(outside / part).items()} for part in ("tar", "out")]
+    for name in ("../../up.jpg", "x/../c.jpg", "x/../../e/../f.jpg"):  # GNU tar names the same prefix, and skips the member
+        stems[0][pathlib.PurePath(name).stem] = b"bytes of " + name.encode()
+    assert stems[0] == stems[1] and len(stems[0]) == len(STRANGE)
+    notes = [line for line in result.err.splitlines() if "stripped" in line]
+    assert len(notes) == 1 and "7 keys" in notes[0], result
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["deep", "x.tar"] + ["x.lmdb", "x.lmdb-lock"] * (kind == "lmdb"))
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["deeper"]
+
+
+@pytest.mark.parametrize("names", [("/x.jpg", "x.jpg"), ("a/../x.jpg", "x.jpg"), ("x//y.jpg", "x/y.jpg")])
+def test_two_samples_of_one_name_are_refused_before_anything_is_written(bale, tmp_path, names):
+    write_tar(tmp_path / "x.tar", [(name, name.encode()) for name in names])
+    for force in ([], ["--force"]):
+        refused = bale("extract", tmp_path / "x.tar", tmp_path / "out", *force)
+        assert refused.code == 1 and "two samples would be the file x" in refused.error_line()
+        assert tree_bytes(tmp_path / "out") == {}
+    bale.ok("extract", tmp_path / "x.tar", tmp_path / "out", "--include", names[1].rpartition(".")[0])
+    assert list(tree_bytes(tmp_path / "out").values()) == [names[1].encode()]
+
+
+@pytest.mark.parametrize("layout", ["tar", "lmdb", "hdf5.blob", "tfrecord", "recordio"])
+def test_names_with_dots_come_back_and_are_packed_again(bale, photos, tmp_path, layout):
+    source = tmp_path / "source" / "cat.and.dog"
+    source.mkdir(parents=True)
+    jpeg = next(photos.rglob("*.JPEG")).read_bytes()
+    names = ["photo.v2.jpg", "photo.jpg", "50%.jpg", "literal%2Ev2.jpg", "a..b.jpg", "dots....jpg"]
+    for number, name in enumerate(names):
+        (source / name).write_bytes(jpeg + bytes([number]))
+    bale.pack(tmp_path / "source", tmp_path / "packed", *format_options(layout))
+    bale.ok("extract", tmp_path / "packed", tmp_path / "out", "--field", "jpg")
+    assert tree_bytes(tmp_path / "out") == tree_bytes(tmp_path / "source")
+    bale.pack(tmp_path / "out", tmp_path / "again", *format_options(layout))
+    assert sorted(key_list(bale, tmp_path / "again")) == sorted(key_list(bale, tmp_path / "packed"))
+    assert bale.ok("diff", tmp_path / "packed", tmp_path / "again").out == "the same 6 samples\n"
+
+
+def test_a_name_that_is_decoded_never_meets_another(bale, tmp_path):
+    """Of a zip: `photo.v2.jpg` is the key photo%2Ev2, and of a tar of others %2E is a part of the name."""
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as file:
+        file.writestr("a/photo.v2.jpg", b"1")
+    bale.ok("extract", tmp_path / "x.zip", tmp_path / "zip")
+    assert tree_bytes(tmp_path / "zip") == {"a/photo.v2.jpg": b"1"}
+    write_tar(tmp_path / "x.tar", [("a%2Eb.jpg", b"1"), ("a.b.jpg", b"2")])
+    bale.ok("extract", tmp_path / "x.tar", tmp_path / "tar")
+    assert tree_bytes(tmp_path / "tar") == {"a%2Eb.jpg": b"1", "a.b.jpg": b"2"}
+    bale.ok("convert", tmp_path / "x.tar", tmp_path / "packed")
+    bale.ok("extract", tmp_path / "packed", tmp_path / "own")  # decoded, both would be a.b.jpg
+    assert sorted(tree_bytes(tmp_path / "own").values()) == [b"1", b"2"]

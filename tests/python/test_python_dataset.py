@@ -10,7 +10,7 @@ import warnings
 import bale as bl
 import numpy as np
 import pytest
-from conftest import FORMATS, flip, images_by_key
+from conftest import FORMATS, flip, images_by_key, write_tar
 from python_support import PACKAGE
 
 
@@ -181,3 +181,13 @@ def test_what_is_left_out_is_said(tmp_path, photos, bale):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert bl.Dataset(path).notices == []
+
+
+def test_a_key_that_shards_repeat_is_found_with_its_shard(tmp_path):
+    shards = []
+    for number, folder in enumerate("pq"):
+        (tmp_path / folder).mkdir()
+        shards.append(write_tar(tmp_path / folder / "0.tar", [(f"{i:03}.txt", b"%d:%d" % (number, i)) for i in range(3)]))
+    dataset = bl.Dataset(shards)
+    assert [dataset.find(key) for key in ("002", "p/0.tar/002", "q/0.tar/002", "x/q/0.tar/002", "q/0.tar/003")] == [2, 2, 5, None, None]
+    assert dataset.key(5) == "002"

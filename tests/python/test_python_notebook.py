@@ -186,3 +186,16 @@ def test_in_a_kernel(pack, photos, tmp_path):
     texts = [output["data"]["text/html"] for outputs in shown for output in outputs if "data" in output]
     assert [len(_Seen(text).sources) for text in texts] == [8, 3, 8, 0] and "bale.torch.Loader" in texts[3]
     assert "40/40" in "".join(output.get("text", "") for output in packed)
+
+
+@pytest.mark.parametrize("label", [-1, -7, -(2 ** 63) + 1, 3, 2 ** 40])
+def test_a_label_without_a_class_is_shown_as_a_number(bale, tiny, tmp_path, label):
+    bale.pack(tiny, tmp_path / "packed", "-f", "npy", "--size", "8", "--name", "x")
+    manifest = tmp_path / "packed" / "manifest.json"
+    for path in (tmp_path / "packed").glob("*.bidx"):
+        path.unlink()
+    manifest.unlink()
+    labels = next((tmp_path / "packed").glob("*labels*"))
+    np.save(labels, np.full_like(np.load(labels), label))
+    dataset = bl.Dataset(tmp_path / "packed")
+    assert str(dataset.label(0)) in seen(dataset).text and str(dataset.label(0)) in repr(dataset.show(1))

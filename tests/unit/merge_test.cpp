@@ -10,7 +10,7 @@
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/writer/merge_datasets.hpp"
-#include "bale/writer/repeated_keys.hpp"
+#include "bale/reader/repeated_keys.hpp"
 #include "bale/writer/writer.hpp"
 
 using namespace bale;
@@ -85,13 +85,11 @@ TEST_CASE_METHOD(InTempDir, "datasets with other numbers of classes are merged b
 }
 
 TEST_CASE("A key in two shards is found with both") {
-  const auto index_of = [](std::size_t shard) {
-    IndexBuilder builder;
-    for (int i = 0; i < 100; ++i) builder.add_sample(std::to_string(shard == 2 && i == 50 ? 7 : int(shard) * 1000 + i), k_no_label, 1, 1);
-    return ShardIndex::from_bytes(builder.build(0, Digest{}, true, "x", Digest{}), "x");
+  const auto keys_of = [](std::size_t shard, const KeyVisitor& visit) {
+    for (int i = 0; i < 100; ++i) visit(std::to_string(shard == 2 && i == 50 ? 7 : int(shard) * 1000 + i));
   };
-  CHECK_FALSE(find_repeated_key(2, index_of));
-  const auto repeated = find_repeated_key(3, index_of);
+  CHECK_FALSE(find_repeated_key(2, keys_of));
+  const auto repeated = find_repeated_key(3, keys_of);
   REQUIRE(repeated);
   CHECK(repeated->key == "7");
   CHECK(repeated->first == 0);

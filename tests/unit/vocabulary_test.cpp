@@ -107,9 +107,16 @@ TEST_CASE("checksums match their published check values") {
 
 TEST_CASE("names are shown without what may be secret, each name of a list, too") {
   CHECK(shown_name("packed::a b/c::d") == "packed::a b/c::d");
-  CHECK(shown_name("https://user:pw@host/a.tar?X-Amz-Signature=1") == "https://host/a.tar");
-  CHECK(shown_name("local::http://u:p@h/a?s=1::http://u:q@h/b") == "local::http://h/a::http://h/b");
-  CHECK(shown_name("http://u:p@[::1]:80/a?s=1") == "http://[::1]:80/a");
+  CHECK(shown_name("https://user:pw@host/a.tar?X-Amz-Signature=1") == "https://***@host/a.tar?***");
+  CHECK(shown_name("local::http://u:p@h/a?s=1::http://u:q@h/b") == "local::http://***@h/a?***::http://***@h/b");
+  CHECK(shown_name("http://u:p@[::1]:80/a?s=1") == "http://***@[::1]:80/a?***");
+  CHECK(shown_name("http://h/get?file=a.tar&sig=1") == "http://h/get?file=a.tar&***");
+  CHECK(shown_name("/cwd/http:/u:p@h/a") == "/cwd/http:/***@h/a");
+  CHECK(shown_name("http://u:p/w@h/a") == "http://***@h/a");
+  CHECK(shown_name("http://h.org:80/a@1/b") == "http://h.org:80/a@1/b");
+  CHECK(printable("cannot read http://u:p@h/a?s=1: no such file") == "cannot read http://***@h/a?***: no such file");
+  CHECK(shown_name("file:///a?b::C:/d?e") == "file:///a?b::C:/d?e");
+  CHECK(shown_name(std::string(5000, 'n')).size() < 600);
 }
 
 TEST_CASE("errors are one printable line with place and remedy") {

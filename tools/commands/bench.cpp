@@ -60,7 +60,7 @@ StageResult run_stage(Stage stage, const BenchCommand& command, std::optional<De
 std::string headline(const PipelineCommand& pipeline) {
   const LoaderOptions& options = pipeline.options;
   const bool threads = options.worker_mode == WorkerMode::threads;
-  return fmt::format("{}: batches of {}, {}, {} in the ring, {}", printable(pipeline.spec), options.batch_size,
+  return fmt::format("{}: batches of {}, {}, {} in the ring, {}", shown_name(pipeline.spec), options.batch_size,
                      options.workers == k_workers_auto ? "one worker per core"
                                                        : plural(options.workers, threads ? "thread" : "worker"),
                      options.prefetch, simd_target());

@@ -1,19 +1,48 @@
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 
+#include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/storage.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/names_apart.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/terminal/scan_notice.hpp"
 
 namespace bale::tools {
 namespace {
 
+/// Refuses a key that a later shard also has: the first one may be another sample than the user means.
+void require_one_sample(const Dataset& dataset, const CatCommand& command, const std::string& key, std::uint64_t found) {
+  const std::size_t first = dataset.position(found).first;
+  if (dataset.manifest() || dataset.num_shards() < 2 || !dataset.use_index(first)->find(key)) return;
+  for (std::size_t shard = first + 1; shard < dataset.num_shards(); ++shard) {
+    // Remote shards that were not needed are not fetched for this.
+    const bool is_at_hand = shard < dataset.num_counted_shards() || remote_storage_of(dataset.shard_path(shard)) == nullptr;
+    if (!is_at_hand || !dataset.use_index(shard)->find(key)) continue;
+    const std::vector<std::string> names = names_apart(shard_paths(dataset));
+    throw Error(ErrorCode::invalid_argument, "several shards have this key",
+                {.path = command.spec,
+                 .key = key,
+                 .hint = fmt::format("put the shard before it, as in \"{}/{}\"", names[shard], printed_key(key))});
+  }
+}
+
+/// The key is as `bale ls` prints it.
 std::uint64_t position_of(const CatCommand& command, const Dataset& dataset) {
   if (command.index) return *command.index;
-  if (const auto found = dataset.find(*command.key)) return *found;
-  // `tar -C DIR -cf x.tar .` writes "./" before every name.
-  if (const auto found = dataset.find("./" + *command.key)) return *found;
+  const std::string key = read_key(*command.key);
+  // `tar -C DIR -cf x.tar .` writes "./" before every name, and packing encodes dots in the names of files.
+  for (const std::string& name : {key, "./" + key, encode_key(key)}) {
+    const auto found = dataset.find(name);
+    if (!found) continue;
+    require_one_sample(dataset, command, name, *found);
+    return *found;
+  }
   throw Error(ErrorCode::not_found, "no sample has this key",
-              {.path = command.spec, .key = *command.key, .hint = "`bale ls` lists the keys"});
+              {.path = command.spec, .key = key, .hint = "`bale ls` lists the keys"});
 }
 
 /// The requested field, or the sample's first image field.

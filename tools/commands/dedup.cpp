@@ -5,7 +5,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/commands/survey_commands.hpp"
 #include "bale/tools/terminal/human.hpp"
@@ -14,24 +14,24 @@
 namespace bale::tools {
 namespace {
 
-/// The name by which --exclude-from finds a sample.
-std::string listed_name(const Survey& survey, std::uint64_t image) {
+/// The name by which --exclude-from finds a sample. One name per line: keys are as they are printed.
+std::string listed_name(const Survey& survey, std::uint64_t image, bool is_line = false) {
   const std::size_t part = survey.part_of(image);
-  const Source& source = *survey.parts[part].source;
-  const std::vector<SourceFile> files = source.files(image - survey.begins[part]);
+  const std::vector<SourceFile> files = survey.parts[part].source->files(image - survey.begins[part]);
   if (!files.empty()) return files.front().below_root;
-  const std::string key = survey.key(image);
-  return source.encodes_keys() ? decode_key(key) : key;
+  return is_line ? printed_key(survey.key(image)) : survey.key(image);
 }
 
 std::string list_text(const Survey& survey, const std::vector<SpareImage>& spare, bool null_ended) {
-  std::vector<std::string> names;
-  for (const SpareImage& image : spare) names.push_back(listed_name(survey, image.image));
-  // A name with a newline needs the other end; exclude_listed() sees by the first NUL which one it is.
-  const bool has_newline = std::any_of(names.begin(), names.end(),
-                                       [](const std::string& name) { return name.find('\n') != std::string::npos; });
+  const auto has_newline = [&](const SpareImage& image) {
+    return listed_name(survey, image.image, true).find('\n') != std::string::npos;
+  };
+  // A path with a newline needs the other end; exclude_listed() sees by the first NUL which one it is.
+  const bool ends_with_nul = null_ended || std::any_of(spare.begin(), spare.end(), has_newline);
   std::string text;
-  for (const std::string& name : names) text += name + (null_ended || has_newline ? '\0' : '\n');
+  for (const SpareImage& image : spare) {
+    text += listed_name(survey, image.image, !ends_with_nul) + (ends_with_nul ? '\0' : '\n');
+  }
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/excerpt.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 std::string difference_line(const Difference& difference) {
   using enum Difference::Kind;
-  const std::string key = excerpt(printable(difference.key), k_shown_name);
+  const std::string key = excerpt(printed_key(difference.key), k_shown_name);
   const std::string field = excerpt(printable(difference.field), k_shown_name);
   const std::string what = excerpt(printable(difference.what), k_shown_what);
   switch (difference.kind) {
@@ -53,7 +54,7 @@ std::string summary_text(const DiffCommand& command, const DiffReport& report) {
 }
 
 std::unique_ptr<Source> open_side(const std::string& spec, const DiffCommand& command, Terminal& terminal) {
-  if (!command.quiet) terminal.set_status("listing " + printable(spec));
+  if (!command.quiet) terminal.set_status("listing " + shown_name(spec));
   std::unique_ptr<Source> source = open_source(spec, command.source_options);
   terminal.clear_status();
   if (!command.quiet) show_notices(source->notices(), "path", terminal);

@@ -16,7 +16,7 @@ namespace bale::tools {
 namespace {
 
 std::string headline(const DoctorCommand& command, const DoctorFigures& figures) {
-  return fmt::format("{}: batches of {}, {}, {} in the ring", printable(command.pipeline.spec),
+  return fmt::format("{}: batches of {}, {}, {} in the ring", shown_name(command.pipeline.spec),
                      command.pipeline.options.batch_size, plural(figures.setting.workers, "worker"),
                      figures.setting.prefetch);
 }

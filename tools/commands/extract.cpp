@@ -1,19 +1,21 @@
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <atomic>
 #include <string>
-#include <unordered_map>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/ascii_case.hpp"
+#include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/json.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset_spec.hpp"
+#include "bale/reader/names_apart.hpp"
 #include "bale/reader/read_ahead.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/extracted_names.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/commands/safe_directory.hpp"
 #include "bale/tools/report/json_document.hpp"
@@ -26,22 +28,23 @@
 namespace bale::tools {
 namespace {
 
-bool wanted_key(const ExtractCommand& command, std::string_view key) {
-  if (command.include.empty()) return true;
-  const std::string text(key);
-  return std::any_of(command.include.begin(), command.include.end(),
-                     [&](const std::string& glob) { return ::fnmatch(glob.c_str(), text.c_str(), 0) == 0; });
-}
-
 bool wanted_field(const ExtractCommand& command, std::string_view field) {
   return command.fields.empty() ||
          std::find(command.fields.begin(), command.fields.end(), field) != command.fields.end();
 }
 
-std::vector<std::uint64_t> wanted_samples(const ExtractCommand& command, const Dataset& dataset, const Where& where,
-                                          WhereCounts& counts) {
+/// A pattern is compared with the key, as `bale ls` prints it, and with the key that is told apart.
+std::vector<std::uint64_t> wanted_samples(const ExtractCommand& command, const Dataset& dataset, const SampleKeys& keys,
+                                          const Where& where, WhereCounts& counts) {
   std::vector<std::uint64_t> wanted = select_samples(dataset, where, counts);
-  std::erase_if(wanted, [&](std::uint64_t i) { return !wanted_key(command, dataset.key(i)); });
+  if (command.include.empty()) return wanted;
+  const std::vector<KeyPattern> patterns(command.include.begin(), command.include.end());
+  std::erase_if(wanted, [&](std::uint64_t i) {
+    const std::string key = dataset.key(i);
+    const std::string own = keys.are_told_apart() ? keys.name(dataset.position(i).first, key) : key;
+    return std::none_of(patterns.begin(), patterns.end(),
+                        [&](const KeyPattern& pattern) { return pattern.matches(key) || pattern.matches(own); });
+  });
   return wanted;
 }
 
@@ -55,26 +58,11 @@ void check_fields(const ExtractCommand& command, const Dataset& dataset) {
   }
 }
 
-/// Refuses keys, and directories in them, that differ only by case if the file system ignores case: their files would
-/// be merged.
-void check_names_apart(const Dataset& dataset, const std::vector<std::uint64_t>& wanted,
-                       const SafeDirectory& directory) {
-  if (wanted.empty() || !directory.ignores_case()) return;
-  std::unordered_map<std::string, std::string> names;
-  for (const std::uint64_t i : wanted) {
-    const std::string stored = dataset.key(i);
-    const std::string_view key = without_dot_prefix(stored);
-    for (std::size_t end = 0; end < key.size();) {
-      end = std::min(key.find('/', end + 1), key.size());
-      const std::string_view name = key.substr(0, end);
-      const auto [known, is_new] = names.try_emplace(lower_case(name), name);
-      if (is_new || known->second == name) continue;
-      throw Error(ErrorCode::exists,
-                  fmt::format("\"{}\" and \"{}\" are one name there: the file system ignores case",
-                              printable(known->second), printable(name)),
-                  {.path = directory.path(), .hint = "extract to another file system, or apart with --include"});
-    }
-  }
+void tell_of_names(const ExtractedNames& names, const SampleKeys& keys, Terminal& terminal) {
+  if (keys.are_told_apart()) terminal.note("shards repeat keys: files are in folders with the names of their shards");
+  if (names.num_stripped() == 0) return;
+  terminal.note(fmt::format("{}: what leads outside the directory is stripped (such as \"{}\")",
+                            plural(names.num_stripped(), "key"), excerpt(printed_key(names.first_stripped()), 256)));
 }
 
 /// Refuses to extract into a packed directory: its files are those that its manifest lists. Shards without a manifest
@@ -96,9 +84,12 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
   check_fields(command, dataset);
   if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
   WhereCounts counts;
-  const std::vector<std::uint64_t> wanted = wanted_samples(command, dataset, where, counts);
+  const SampleKeys keys(dataset);
+  const std::vector<std::uint64_t> wanted = wanted_samples(command, dataset, keys, where, counts);
+  const auto takes = [&](std::string_view field) { return wanted_field(command, field); };
   SafeDirectory directory(command.directory);
-  check_names_apart(dataset, wanted, directory);
+  const ExtractedNames names(dataset, keys, wanted, takes, directory);
+  tell_of_names(names, keys, terminal);
 
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> samples{0};
@@ -118,9 +109,8 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
     ahead.consumed(at);
     const SampleView sample = dataset.read(wanted[at], scratch);
     for (const FieldView& field : sample.fields) {
-      if (!wanted_field(command, field.name)) continue;
-      const std::string name = fmt::format("{}.{}", without_dot_prefix(sample.key), field.name);
-      const Written written = directory.write(name, field.bytes, command.force);
+      if (!takes(field.name)) continue;
+      const Written written = directory.write(names.path(wanted[at], field.name), field.bytes, command.force);
       bytes += field.bytes.size();
       ++files;
       if (written == Written::kept) ++kept;
@@ -137,7 +127,7 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
                                   {"left_out", counts.num_left_out}}));
   } else if (!command.quiet) {
     const std::string found = kept == 0 ? "" : fmt::format("; {} were there already", human_count(kept));
-    terminal.print(fmt::format("{}: {} of {}, {}{}\n", printable(command.directory), plural(files, "file"),
+    terminal.print(fmt::format("{}: {} of {}, {}{}\n", shown_name(command.directory), plural(files, "file"),
                                plural(samples, "sample"), human_bytes(bytes), found));
     tell_left_out(counts, terminal);
   }

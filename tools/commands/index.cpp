@@ -37,14 +37,14 @@ AddedIndexes make_indexes(const IndexCommand& command, Terminal& terminal) {
                                 .jobs = command.jobs,
                                 .on_removed_temporaries = [&](const std::string& directory, std::uint64_t count) {
                                   if (command.quiet) return;
-                                  terminal.note(fmt::format("{}: removed {} of killed runs", printable(directory),
+                                  terminal.note(fmt::format("{}: removed {} of killed runs", shown_name(directory),
                                                             plural(count, "temporary file")));
                                 }};
   const AddedIndexes added = add_indexes(command.spec, options, progress);
   display.finish();
   show_notices(added.notices, "entry", terminal);
   for (const AddedIndexes::Failure& failure : added.failures) {
-    terminal.error(fmt::format("{}: not indexed: {}", printable(failure.path), error_reason(failure.error)));
+    terminal.error(fmt::format("{}: not indexed: {}", shown_name(failure.path), error_reason(failure.error)));
   }
   if (says_more(command)) {
     terminal.print(
@@ -81,7 +81,7 @@ int run_index(const IndexCommand& command, Terminal& terminal) {
     terminal.error(
         fmt::format("{}: {} without an index; `bale verify` names the damage, and "
                     "`bale convert --on-error skip` saves what is whole",
-                    printable(command.spec), plural(indexes.failures.size(), "shard")));
+                    shown_name(command.spec), plural(indexes.failures.size(), "shard")));
     return k_exit_skipped;
   }
   show_flawed_images(image_conditions(Dataset::open(command.spec), k_max_named_images), terminal);
@@ -96,7 +96,7 @@ int run_index(const IndexCommand& command, Terminal& terminal) {
   if (!points || points->num_unreadable == 0) return k_exit_ok;
   terminal.flush();
   terminal.error(fmt::format("{}: {} damaged and without seek points; `bale verify` names them",
-                             printable(command.spec), plural(points->num_unreadable, "sample")));
+                             shown_name(command.spec), plural(points->num_unreadable, "sample")));
   return k_exit_skipped;
 }
 

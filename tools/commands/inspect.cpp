@@ -69,7 +69,7 @@ std::string shards_text(const DatasetSummary& summary) {
   table.add({"SHARD", "SAMPLES", "SIZE", "INDEX", "CHECKSUMS"});
   for (std::size_t i = 0; i < std::min(summary.shards.size(), k_max_shards); ++i) {
     const DatasetSummary::ShardRow& shard = summary.shards[i];
-    table.add({printable(shard.path), human_count(shard.num_samples), human_bytes(shard.bytes),
+    table.add({shown_name(shard.path), human_count(shard.num_samples), human_bytes(shard.bytes),
                shard.indexed ? "yes" : "no", shard.has_checksums ? "yes" : "no"});
   }
   std::string text = table.text();
@@ -94,7 +94,7 @@ int run_inspect(const InspectCommand& command, Terminal& terminal) {
   }
   for (const DatasetSummary& summary : summaries) {
     if (&summary != &summaries.front()) terminal.print("\n");
-    if (!parts.empty()) terminal.print(printable(summary.spec) + ":\n");
+    if (!parts.empty()) terminal.print(shown_name(summary.spec) + ":\n");
     terminal.print(head_text(summary) + classes_text(summary) + '\n' + fields_text(summary) + '\n' +
                    shards_text(summary));
   }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "bale/formats/base/key_text.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/tools/commands/commands.hpp"
@@ -67,7 +68,7 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
       if (command.null_ended) {
         line.append(key).push_back('\0');
       } else {
-        line.append(printable(key)).push_back('\n');
+        line.append(printed_key(key)).push_back('\n');
       }
       terminal.print(line);
     }

@@ -20,7 +20,7 @@ namespace {
 
 /// Prints what makes the missing shards, and throws.
 [[noreturn]] void refuse_missing(const MergeCommand& command, const MergeReport& report, Terminal& terminal) {
-  const std::string plan = printable(command.sources.front());
+  const std::string plan = shown_name(command.sources.front());
   const std::string shards = number_list(report.missing_shards, "..");
   if (report.num_parts != 0) {
     const std::string parts = number_list(report.missing_parts, "-");

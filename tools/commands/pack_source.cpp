@@ -58,7 +58,7 @@ std::unique_ptr<Source> open_source_of(const PackCommand& command, Terminal& ter
   if (options.kind.empty()) {
     const DetectedSource detected = detect_source(command.source, options);
     if (!detected.told.empty() && !command.quiet) {
-      terminal.note(fmt::format("{}: {}", printable(command.source), terminal.with_flags(detected.told)));
+      terminal.note(fmt::format("{}: {}", shown_name(command.source), terminal.with_flags(detected.told)));
     }
   }
   return open_source(command.source, options);
@@ -66,7 +66,7 @@ std::unique_ptr<Source> open_source_of(const PackCommand& command, Terminal& ter
 
 void tell_excluded(const std::string& list, const ExcludeCounts& counts, Terminal& terminal) {
   if (list.empty()) return;
-  std::string line = fmt::format("{}: {} excluded", printable(list), plural(counts.num_excluded, "sample"));
+  std::string line = fmt::format("{}: {} excluded", shown_name(list), plural(counts.num_excluded, "sample"));
   if (counts.num_unmatched > 0) {
     line += fmt::format(", {} of {} no sample here, the first: {}", human_count(counts.num_unmatched),
                         plural(counts.num_names, "name") + (counts.num_unmatched == 1 ? " is of" : " are of"),

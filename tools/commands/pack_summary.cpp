@@ -66,7 +66,7 @@ std::string summary_text(const PackReport& report, double seconds) {
     const Manifest& manifest = output.manifest;
     std::uint64_t bytes = 0;
     for (const ManifestShard& shard : manifest.shards) bytes += shard.bytes;
-    text += fmt::format("{}: {}", printable(output.directory), plural(manifest.num_samples, "sample"));
+    text += fmt::format("{}: {}", shown_name(output.directory), plural(manifest.num_samples, "sample"));
     if (!manifest.classes.empty()) text += fmt::format(" of {}", plural(manifest.classes.size(), "class"));
     text += fmt::format(" in {}, {} ({}.{})\n", plural(manifest.shards.size(), "shard"), human_bytes(bytes),
                         manifest.format, manifest.layout);
@@ -89,7 +89,7 @@ std::string summary_text(const PackReport& report, double seconds) {
 void tell_replaced(const PackReport& report, Terminal& terminal) {
   for (const PackReport::Replaced& replaced : report.replaced) {
     terminal.note(fmt::format("replaced the dataset \"{}\" of {} in {}", printable(replaced.name),
-                              plural(replaced.num_samples, "sample"), printable(replaced.directory)));
+                              plural(replaced.num_samples, "sample"), shown_name(replaced.directory)));
   }
 }
 

@@ -43,7 +43,7 @@ PartReport pack_attended(const PackCommand& command, Terminal& terminal) {
 
 std::string summary_text(const PartReport& report, double seconds) {
   std::string text =
-      fmt::format("{}: {} in {}, {}\n{}", printable(report.destination), plural(report.num_samples, "sample"),
+      fmt::format("{}: {} in {}, {}\n{}", shown_name(report.destination), plural(report.num_samples, "sample"),
                   plural(report.num_shards, "shard"), human_bytes(report.num_bytes), human_seconds(seconds));
   if (report.num_resumed_shards > 0) {
     text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
@@ -65,7 +65,7 @@ int run_plan(const PackCommand& asked, Terminal& terminal) {
   if (command.json) {
     terminal.print(plan_json(report, listed.source->notices(), listed.left_out));
   } else if (!command.quiet) {
-    terminal.print(fmt::format("{}: {} in {}, {} of payload\n", printable(command.plan),
+    terminal.print(fmt::format("{}: {} in {}, {} of payload\n", shown_name(command.plan),
                                plural(report.num_samples, "sample"), plural(report.num_shards, "shard"),
                                human_bytes(report.num_bytes)));
   }

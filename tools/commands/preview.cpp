@@ -9,6 +9,7 @@
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/key.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
@@ -42,7 +43,7 @@ std::string caption_of(const Dataset& dataset, const SampleView& sample) {
   if (sample.label >= 0 && static_cast<std::uint64_t>(sample.label) < classes.size()) {
     title += ' ' + printable(classes[static_cast<std::size_t>(sample.label)]);
   }
-  return title + '\n' + printable(sample.key);
+  return title + '\n' + printed_key(sample.key);
 }
 
 /// An image that cannot be decoded becomes a placeholder, so that the others are still shown.

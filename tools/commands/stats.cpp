@@ -153,7 +153,7 @@ int run_stats(const StatsCommand& command, Terminal& terminal) {
       all.push_back(stats_json(part, dataset, gathered));
       continue;
     }
-    if (!below.empty()) terminal.print(fmt::format("{}{}:\n", part == below.front() ? "" : "\n", printable(part)));
+    if (!below.empty()) terminal.print(fmt::format("{}{}:\n", part == below.front() ? "" : "\n", shown_name(part)));
     terminal.print(stats_text(dataset, gathered));
   }
   if (command.json && below.empty()) terminal.print(json_document(all.as_list("parts").front()));

@@ -1,39 +1,12 @@
 #include "bale/tools/commands/survey_options.hpp"
 
-#include <algorithm>
-
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/file.hpp"
 #include "bale/reader/dataset_spec.hpp"
+#include "bale/reader/names_apart.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {
-namespace {
-
-/// The last `count` components of a path.
-std::string path_end(std::string path, std::size_t count) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  std::size_t at = path.size();
-  for (std::size_t i = 0; i < count && at != 0 && at != std::string::npos; ++i) at = path.rfind('/', at - 1);
-  return at == std::string::npos || at == 0 ? path : path.substr(at + 1);
-}
-
-std::vector<std::string> short_names(const std::vector<std::string>& specs) {
-  constexpr std::size_t k_most = 8;
-  std::vector<std::string> names;
-  for (std::size_t count = 1; count <= k_most; ++count) {
-    names.clear();
-    for (const std::string& spec : specs) names.push_back(path_end(shown_name(spec), count));
-    std::vector<std::string> sorted = names;
-    std::sort(sorted.begin(), sorted.end());
-    if (std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return names;
-  }
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = std::to_string(i + 1) + ": " + names[i];
-  return names;
-}
-
-}  // namespace
 
 SurveyedSources open_surveyed(const std::vector<std::string>& specs, const SurveyCommand& command, Terminal& terminal) {
   SourceOptions options = command.source_options;
@@ -49,9 +22,9 @@ SurveyedSources open_surveyed(const std::vector<std::string>& specs, const Surve
       opened.insert(opened.end(), below.begin(), below.end());
     }
   }
-  SurveyedSources result{.sources = {}, .names = short_names(opened)};
+  SurveyedSources result{.sources = {}, .names = names_apart(opened)};
   for (const std::string& spec : opened) {
-    if (!command.quiet) terminal.set_status("listing " + printable(shown_name(spec)));
+    if (!command.quiet) terminal.set_status("listing " + shown_name(spec));
     result.sources.push_back(open_source(spec, options));
     terminal.clear_status();
   }

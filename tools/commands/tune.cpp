@@ -70,7 +70,7 @@ std::string recommendation(const TuneCommand& command, const TuneRow& row, doubl
       "\nPython      {}\n"
       "C++         bale::Loader loader{{\"{}\", {{.batch_size = {}, .workers = {}, .prefetch = {}}}}};\n"
       "DataLoader  batch_size={}, num_workers={}",
-      python_loader(command.pipeline.spec, options), printable(command.pipeline.spec), options.batch_size, row.workers,
+      python_loader(command.pipeline.spec, options), shown_name(command.pipeline.spec), options.batch_size, row.workers,
       row.prefetch, options.batch_size, row.workers);
   text += row.workers > 0 ? fmt::format(", prefetch_factor={}\n", per_worker) : "\n";
   return text;

@@ -4,6 +4,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/excerpt.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/reader/dataset_check.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/report/json_output.hpp"
@@ -19,11 +20,11 @@ namespace {
 std::string finding_line(const Damage& damage) {
   std::string where;
   const auto add = [&](const std::string& part) { where += (where.empty() ? "" : ", ") + part; };
-  if (!damage.key.empty()) add(fmt::format("key \"{}\"", excerpt(printable(damage.key), k_shown_name)));
+  if (!damage.key.empty()) add(fmt::format("key \"{}\"", excerpt(printed_key(damage.key), k_shown_name)));
   const bool named_already = damage.what.find("field " + damage.field) != std::string::npos;
   if (!damage.field.empty() && !named_already) add("field " + excerpt(printable(damage.field), k_shown_name));
   if (damage.offset) add(fmt::format("offset {}", *damage.offset));
-  std::string line = fmt::format("{}: {}", printable(shown_name(damage.path)), excerpt(printable(damage.what), k_shown_what));
+  std::string line = fmt::format("{}: {}", shown_name(damage.path), excerpt(printable(damage.what), k_shown_what));
   if (!where.empty()) line += fmt::format(" ({})", where);
   return line + '\n';
 }
@@ -50,7 +51,7 @@ std::string decoded_line(const CheckReport& report) {
 std::string parts_lines(const CheckReport& report) {
   std::string text;
   for (const CheckReport& part : report.parts) {
-    text += printable(shown_name(part.spec)) + ": ";
+    text += shown_name(part.spec) + ": ";
     text += part.findings.empty() ? summary_line(part) : plural(part.findings.size(), "problem") + " found\n";
   }
   return text;
@@ -96,7 +97,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   tell_leftovers(report, terminal);
   if (report.findings.empty()) return k_exit_ok;
   terminal.flush();
-  terminal.error(fmt::format("{}: {} found", printable(shown_name(command.spec)), plural(report.findings.size(), "problem")));
+  terminal.error(fmt::format("{}: {} found", shown_name(command.spec), plural(report.findings.size(), "problem")));
   const bool is_damaged = std::any_of(report.findings.begin(), report.findings.end(),
                                       [](const Damage& one) { return one.code == ErrorCode::damaged; });
   return is_damaged ? k_exit_damage : verdict_of(ErrorCode::unsupported).exit_code;

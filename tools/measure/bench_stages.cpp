@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/parallel.hpp"
 #include "bale/reader/read_in_order.hpp"
 #include "bale/tools/measure/process_usage.hpp"
@@ -130,10 +131,10 @@ std::vector<std::string> bad_lines(const std::vector<BadSample>& bad_samples) {
   std::vector<std::string> lines;
   for (const BadSample& bad : bad_samples) {
     // The reason is the line of an error, which names what it knows.
-    const std::string shard = printable(bad.shard);
+    const std::string shard = shown_name(bad.shard);
     std::string line = printable(bad.reason);
     if (line.find(shard) == std::string::npos) line = fmt::format("{}: {}", shard, line);
-    if (line.find("(key ") == std::string::npos) line += fmt::format(" (key {})", printable(bad.key));
+    if (line.find("(key ") == std::string::npos) line += fmt::format(" (key {})", printed_key(bad.key));
     lines.push_back(std::move(line));
   }
   return lines;

@@ -3,6 +3,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/error_reason.hpp"
 #include "bale/formats/base/json.hpp"
+#include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/image/simd_target.hpp"
 #include "bale/tools/report/json_document.hpp"
 #include "bale/tools/report/number_list.hpp"
@@ -12,8 +13,8 @@
 namespace bale::tools {
 namespace {
 
-/// A path or a spec, without the secrets that a URL may have.
-Json shown(std::string_view spec) { return bytes_to_json(shown_name(spec)); }
+/// A path, a spec or a sentence with one, without what may be secret.
+Json shown(std::string_view text) { return bytes_to_json(without_secrets(text)); }
 
 double per_second(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
@@ -27,10 +28,10 @@ Json notices_json(const NoticeLog& notices) {
   for (const auto& [why, reason] : notices.reasons()) reasons[printable(why)] = reason.count;
   Json entries = Json::array();
   for (const Notice& notice : notices.kept())
-    entries.push_back({{"name", bytes_to_json(notice.name)}, {"why", bytes_to_json(notice.why)}});
+    entries.push_back({{"name", shown(notice.name)}, {"why", shown(notice.why)}});
   Json warnings = Json::array();
   for (const Warning& warning : notices.warnings()) {
-    warnings.push_back({{"path", shown(warning.place)}, {"what", bytes_to_json(warning.what)}});
+    warnings.push_back({{"path", shown(warning.place)}, {"what", shown(warning.what)}});
   }
   return {{"ignored", notices.count()}, {"reasons", reasons}, {"entries", entries}, {"warnings", warnings}};
 }
@@ -121,12 +122,12 @@ Json check_object(const CheckReport& report) {
     if (!damage.key.empty()) finding["key"] = bytes_to_json(damage.key);
     if (!damage.field.empty()) finding["field"] = bytes_to_json(damage.field);
     if (damage.offset) finding["offset"] = *damage.offset;
-    finding["what"] = bytes_to_json(damage.what);
+    finding["what"] = shown(damage.what);
     finding["code"] = verdict_of(damage.code).name;
     findings.push_back(std::move(finding));
   }
   Json leftovers = Json::array();
-  for (const std::string& path : report.leftovers) leftovers.push_back(bytes_to_json(path));
+  for (const std::string& path : report.leftovers) leftovers.push_back(shown(path));
   Json out{{"spec", shown(report.spec)},
            {"samples", report.num_samples},
            {"shards", report.num_shards},
@@ -143,7 +144,7 @@ Json check_object(const CheckReport& report) {
 Json skipped_json(const std::vector<SkippedSample>& samples) {
   Json skipped = Json::array();
   for (const SkippedSample& sample : samples) {
-    Json line{{"origin", bytes_to_json(sample.origin)}, {"why", bytes_to_json(sample.why)}};
+    Json line{{"origin", shown(sample.origin)}, {"why", shown(sample.why)}};
     if (sample.num_samples != 1) line["samples"] = sample.num_samples ? Json(*sample.num_samples) : Json();
     for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(bytes_to_json(copy));
     skipped.push_back(std::move(line));
@@ -170,7 +171,7 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
     num_shards += manifest.shards.size();
     std::uint64_t bytes = 0;
     for (const ManifestShard& shard : manifest.shards) bytes += shard.bytes;
-    outputs.push_back({{"directory", bytes_to_json(output.directory)},
+    outputs.push_back({{"directory", shown(output.directory)},
                        {"name", bytes_to_json(manifest.name)},
                        {"format", manifest.format},
                        {"layout", manifest.layout},
@@ -211,7 +212,7 @@ std::string plan_json(const PlanReport& report, const NoticeLog& notices, const 
 }
 
 std::string part_json(const PartReport& report, double seconds) {
-  return json_document({{"destination", bytes_to_json(report.destination)},
+  return json_document({{"destination", shown(report.destination)},
                         {"samples", report.num_samples},
                         {"bytes", report.num_bytes},
                         {"shards", report.num_shards},
@@ -221,7 +222,7 @@ std::string part_json(const PartReport& report, double seconds) {
 }
 
 std::string missing_json(const MergeReport& report) {
-  return json_document({{"destination", bytes_to_json(report.destination)},
+  return json_document({{"destination", shown(report.destination)},
                         {"shards", report.num_shards},
                         {"payload_bytes", report.payload_bytes},
                         {"missing_shards", Json::list_of(report.missing_shards)},
@@ -311,8 +312,8 @@ std::string diff_json(const DiffReport& report, std::uint64_t num_differences, s
   for (const Difference& difference : listed) {
     Json one{{"kind", name_of(difference.kind)}, {"key", bytes_to_json(difference.key)}};
     if (!difference.field.empty()) one["field"] = bytes_to_json(difference.field);
-    if (!difference.what.empty()) one["what"] = bytes_to_json(difference.what);
-    one["origin"] = bytes_to_json(difference.origin);
+    if (!difference.what.empty()) one["what"] = shown(difference.what);
+    one["origin"] = shown(difference.origin);
     differences.push_back(std::move(one));
   }
   return json_document({{"same", report.is_same()},
@@ -337,7 +338,7 @@ std::string sample_json(const SampleRow& row) {
   if (row.width != 0) out["width"] = row.width;
   if (row.height != 0) out["height"] = row.height;
   out["fields"] = fields;
-  out["shard"] = bytes_to_json(row.shard);
+  out["shard"] = shown(row.shard);
   return out.dump() + '\n';
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/without_secrets.hpp"
 #include "bale/loader/transform/dtype_name.hpp"
 
 namespace bale::tools {
@@ -53,7 +54,7 @@ std::string python_literal(std::string_view raw) {
 
 std::string python_loader(std::string_view spec, const LoaderOptions& options) {
   std::string text =
-      fmt::format("bt.Loader({}, batch_size={}, workers={}, prefetch={}, transform={}", python_literal(spec),
+      fmt::format("bt.Loader({}, batch_size={}, workers={}, prefetch={}, transform={}", python_literal(without_secrets(spec)),
                   options.batch_size, options.workers, options.prefetch, transform_text(options.transform));
   text += shuffle_text(options.shuffle);
   if (options.worker_mode == WorkerMode::threads) text += ", threads=True";

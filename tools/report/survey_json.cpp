@@ -3,11 +3,14 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json.hpp"
+#include "bale/formats/base/without_secrets.hpp"
 #include "bale/tools/report/json_document.hpp"
 #include "bale/tools/report/survey_report.hpp"
 
 namespace bale::tools {
 namespace {
+
+Json shown_text(std::string_view text) { return bytes_to_json(without_secrets(text)); }
 
 Json image_json(const Survey& survey, std::uint64_t number) {
   const SurveyedImage& image = survey.images[number];
@@ -15,7 +18,7 @@ Json image_json(const Survey& survey, std::uint64_t number) {
   Json out{{"split", bytes_to_json(survey.parts[part].name)},
            {"index", number - survey.begins[part]},
            {"key", bytes_to_json(survey.key(number))},
-           {"origin", bytes_to_json(survey.origin(number))}};
+           {"origin", shown_text(survey.origin(number))}};
   if (image.class_number != k_no_class) out["class"] = bytes_to_json(survey.classes[image.class_number]);
   out["width"] = image.width;
   out["height"] = image.height;
@@ -38,7 +41,7 @@ Json splits_json(const SurveyReport& report) {
     split.update(part_json(report.summary.parts[i]));
     Json losses = Json::array();
     for (const SourceLoss& loss : source.losses())
-      losses.push_back({{"path", bytes_to_json(loss.path)}, {"why", bytes_to_json(loss.why)}});
+      losses.push_back({{"path", shown_text(loss.path)}, {"why", shown_text(loss.why)}});
     Json ignored = Json::object();
     for (const auto& [why, reason] : source.notices().reasons()) ignored[printable(why)] = reason.count;
     split["losses"] = std::move(losses);
@@ -82,7 +85,7 @@ Json remarks_json(const SurveyReport& report) {
       if (!report.survey.images[i].remarks.has(remark)) continue;
       Json image = image_json(report.survey, i);
       const auto why = report.survey.reasons.find(i);
-      if (is_corrupt(remark) && why != report.survey.reasons.end()) image["why"] = bytes_to_json(why->second);
+      if (is_corrupt(remark) && why != report.survey.reasons.end()) image["why"] = shown_text(why->second);
       images.push_back(std::move(image));
     }
     remarks[std::string(remark_name(remark))] = std::move(images);
@@ -135,7 +138,7 @@ std::string survey_json(const SurveyReport& report) {
   const SurveySummary& summary = report.summary;
   Json findings = Json::array();
   for (const Finding& finding : findings_of(report))
-    findings.push_back({{"tone", finding.tone}, {"text", bytes_to_json(finding.text)}});
+    findings.push_back({{"tone", finding.tone}, {"text", shown_text(finding.text)}});
   Json sizes = Json::array();
   for (const ImageSize& size : summary.common_sizes) {
     sizes.push_back({{"width", size.width}, {"height", size.height}, {"images", size.count}});

@@ -6,6 +6,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/excerpt.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/tools/terminal/human.hpp"
 
 namespace bale::tools {
@@ -22,7 +23,7 @@ void show_notices(const NoticeLog& notices, const std::string& noun, Terminal& t
   const auto& warnings = notices.warnings();
   for (std::size_t i = 0; i < std::min(warnings.size(), k_max_warnings); ++i) {
     terminal.note(
-        fmt::format("{}: {}", printable(warnings[i].place), terminal.with_flags(printable(warnings[i].what))));
+        fmt::format("{}: {}", shown_name(warnings[i].place), terminal.with_flags(printable(warnings[i].what))));
   }
   if (warnings.size() > k_max_warnings) {
     terminal.note(fmt::format("and {} more", plural(warnings.size() - k_max_warnings, "warning")));
@@ -33,8 +34,8 @@ void show_flawed_images(const ImageConditions& conditions, Terminal& terminal) {
   for (const ImageConditions::Flawed& image : conditions.flawed) {
     const bool incomplete = image.condition == ImageCondition::incomplete;
     terminal.note(fmt::format("{}: the image {}, so loaders treat it as a bad sample (key \"{}\")",
-                              printable(image.path), incomplete ? "is incomplete" : "cannot be decoded",
-                              printable(image.key)));
+                              shown_name(image.path), incomplete ? "is incomplete" : "cannot be decoded",
+                              printed_key(image.key)));
   }
   const std::uint64_t rest = conditions.num_flawed() - conditions.flawed.size();
   if (rest > 0) terminal.note(fmt::format("and {} more that cannot be decoded", plural(rest, "image")));

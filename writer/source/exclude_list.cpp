@@ -1,4 +1,6 @@
 // A source without the samples that a list names.
+#include <algorithm>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -8,55 +10,66 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/shard/key.hpp"
+#include "bale/reader/where.hpp"
 #include "bale/writer/source/chosen_source.hpp"
 
 namespace bale {
 namespace {
 
-enum class Match : std::uint8_t { none, path, key };
+enum class Match : std::uint8_t { none, path, key, decoded };
 
 class NameList {
  public:
   explicit NameList(const std::string& path) : bytes_(read_file(path)) {
     const std::string_view text = as_text(bytes_);
-    const char end = text.find('\0') == std::string_view::npos ? '\n' : '\0';
+    const bool is_printed = text.find('\0') == std::string_view::npos;  // one name per line: keys are as they are printed
+    const char end = is_printed ? '\n' : '\0';
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t next = std::min(text.find(end, at), text.size());
-      if (next > at && match_of_.emplace(text.substr(at, next - at), Match::none).second) {
-        names_.push_back(text.substr(at, next - at));
-      }
+      const std::string_view line = text.substr(at, next - at);
       at = next + 1;
+      if (line.empty() || !by_path_.emplace(line, names_.size()).second) continue;
+      by_key_.emplace(is_printed ? read_key(line) : std::string(line), names_.size());
+      names_.push_back({line});
     }
   }
 
   bool take_path(std::string_view path) {
-    const auto found = match_of_.find(path);
-    if (found == match_of_.end()) return false;
-    found->second = Match::path;
+    const auto found = by_path_.find(path);
+    if (found == by_path_.end()) return false;
+    names_[found->second].match = Match::path;
     return true;
   }
 
-  /// Names that are paths stand for that file alone.
-  bool take_key(std::string_view key) {
-    const auto found = match_of_.find(key);
-    if (found == match_of_.end() || found->second == Match::path) return false;
-    found->second = Match::key;
+  /// Names that are paths stand for that file alone, and those that are keys for a sample with this key.
+  bool take_key(const std::string& key, Match kind) {
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end()) return false;
+    Match& match = names_[found->second].match;
+    if (match != Match::none && match != kind) return false;
+    match = kind;
     return true;
   }
 
   void count(ExcludeCounts& counts) const {
     counts.num_names += names_.size();
-    for (const std::string_view name : names_) {
-      if (match_of_.at(name) != Match::none) continue;
-      if (counts.num_unmatched++ == 0) counts.first_unmatched = name;
+    for (const Name& name : names_) {
+      if (name.match != Match::none) continue;
+      if (counts.num_unmatched++ == 0) counts.first_unmatched = name.text;
     }
   }
 
  private:
+  struct Name {
+    std::string_view text;
+    Match match = Match::none;
+  };
   std::vector<std::byte> bytes_;
-  std::vector<std::string_view> names_;  // in the list's order
-  std::unordered_map<std::string_view, Match> match_of_;
+  std::vector<Name> names_;  // in the list's order
+  std::unordered_map<std::string_view, std::size_t> by_path_;
+  std::unordered_map<std::string, std::size_t> by_key_;
 };
 
 bool takes_path(NameList& list, const std::vector<SourceFile>& files) {
@@ -70,18 +83,21 @@ bool takes_path(NameList& list, const std::vector<SourceFile>& files) {
 std::unique_ptr<Source> exclude_listed(std::unique_ptr<Source> source, const std::string& list, ExcludeCounts& counts) {
   NameList names(list);
   std::vector<bool> excluded(source->size());
-  bool has_files = false;
   for (std::uint64_t i = 0; i < source->size(); ++i) {
-    const std::vector<SourceFile> files = source->files(i);
-    has_files = has_files || !files.empty();
-    excluded[i] = takes_path(names, files);
+    excluded[i] = takes_path(names, source->files(i));
   }
-  const bool encoded = has_files || source->encodes_keys();
   SourceSample sample;
+  SampleFacts facts;
+  for (std::uint64_t i = 0; i < source->size(); ++i) {
+    source->describe(i, sample);
+    // The key in a packed dataset may differ from the one in this source.
+    const bool is_stored = source->facts(i, facts) && names.take_key(std::string(facts.key), Match::key);
+    if (names.take_key(sample.key, Match::key) || is_stored) excluded[i] = true;
+  }
   std::vector<std::uint64_t> chosen;
   for (std::uint64_t i = 0; i < source->size(); ++i) {
     source->describe(i, sample);
-    if (names.take_key(encoded ? decode_key(sample.key) : sample.key)) excluded[i] = true;
+    if (names.take_key(decode_key(sample.key), Match::decoded)) excluded[i] = true;
     if (!excluded[i]) chosen.push_back(i);
   }
   names.count(counts);

@@ -1,4 +1,4 @@
-// --include and --exclude: shell patterns on paths or keys; `*` crosses slashes.
+// --include and --exclude: shell patterns on paths or keys (KeyPattern); `*` crosses slashes.
 //
 // Immutable once made; safe in any thread.
 #pragma once
@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/key_text.hpp"
+
 namespace bale {
 
 class NameFilter {
  public:
-  NameFilter(std::vector<std::string> include, std::vector<std::string> exclude);
+  NameFilter(const std::vector<std::string>& include, std::vector<std::string> exclude);
 
   /// Whether the name matches an include pattern (or there is none) and no exclude pattern.
   /// An exclude pattern that matches a directory also excludes everything below it.
@@ -22,8 +24,9 @@ class NameFilter {
   bool takes_all() const { return include_.empty() && exclude_.empty(); }
 
  private:
-  std::vector<std::string> include_;
-  std::vector<std::string> exclude_;
+  std::vector<KeyPattern> include_;
+  std::vector<KeyPattern> exclude_;
+  std::vector<std::string> exclude_texts_;
 };
 
 }  // namespace bale

@@ -9,11 +9,14 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/contained_name.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/names_apart.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/writer/source/class_folders.hpp"
 #include "bale/writer/source/long_path.hpp"
@@ -57,8 +60,7 @@ const Format* wanted_format(const SourceOptions& options) {
 
 /// How the samples of a packed dataset are delivered.
 struct Delivery {
-  bool prefixed = false;       // keys are prefixed with their shards' names
-  bool decoded = false;        // keys in the dataset are encoded
+  bool prefixed = false;       // keys are told apart by their shards
   bool encoded = false;        // keys are encoded for the destination
   bool class_folders = false;  // classes come from the keys
   std::vector<std::string> fields{};
@@ -69,8 +71,7 @@ class PackedSource : public Source {
   PackedSource(const std::string& spec, const SourceOptions& options)
       : opened_(std::make_shared<Dataset>(open_dataset(spec, options))), spec_(spec), options_(options) {
     filter(NameFilter(options.include, options.exclude));
-    prefixed_ = has_clashing_keys();
-    decoded_ = dataset_.manifest() && dataset_.manifest()->encoded_keys;
+    tell_of_relative_keys();
     encoded_ = options.keys_name_files && has_keys_that_name_no_file();
     if (size() == 0 && dataset_.size() > 0) {
       throw Error(ErrorCode::invalid_argument, "`include` and `exclude` leave no sample",
@@ -96,8 +97,7 @@ class PackedSource : public Source {
       : opened_(std::move(dataset)),
         all_(false),
         chosen_(std::move(chosen)),
-        prefixed_(delivery.prefixed),
-        decoded_(delivery.decoded),
+        keys_(dataset_, delivery.prefixed),
         encoded_(delivery.encoded),
         folders_(std::move(classes)),
         fields_(delivery.fields),
@@ -135,8 +135,7 @@ class PackedSource : public Source {
     const auto [number, sample] = dataset_.position(at(i));
     const IndexInUse held = dataset_.use_index(number);
     const ShardIndex& index = *held;
-    out.key = index.key(sample);
-    if (changes_keys()) out.key = changed_key(number, out.key);
+    out.key = changed_key(number, index.key(sample));
     out.label = folders_ ? label(i) : dataset_.label_in_shard(number, sample);
     out.fields.clear();
     bool has_label_field = false;
@@ -163,8 +162,8 @@ class PackedSource : public Source {
     SampleView sample = dataset_.read(at(i), scratch);
     if (folders_) sample.label = label(i);
     const bool lacks_label = sample.label != k_no_label && sample.find(k_label_field) == nullptr;
-    if (!lacks_label && !changes_keys()) return sample;
     const std::string key = changed_key(dataset_.position(at(i)).first, sample.key);
+    if (!lacks_label && key == sample.key) return sample;
     scratch.text() = lacks_label ? key + fmt::format_int(sample.label).str() : key;
     const std::string_view text = scratch.text();
     sample.key = text.substr(0, key.size());
@@ -215,8 +214,7 @@ class PackedSource : public Source {
               {"spec", bytes_to_json(spec_)},
               {"source", options_.kind},
               {"skip_damaged", options_.skip_damaged},
-              {"prefixed", prefixed_},
-              {"decoded", decoded_},
+              {"prefixed", keys_.are_told_apart()},
               {"encoded", encoded_},
               {"class_folders", folders_.has_value()},
               {"classes", bytes_list_to_json(classes())},
@@ -242,7 +240,7 @@ class PackedSource : public Source {
     return true;
   }
 
-  const NoticeLog& notices() const override { return dataset_.notices(); }
+  const NoticeLog& notices() const override { return notices_; }
 
  private:
   std::uint64_t at(std::uint64_t i) const { return all_ ? i : chosen_[i]; }
@@ -264,21 +262,24 @@ class PackedSource : public Source {
                 {.path = path, .key = std::move(key), .hint = "make a new plan, for a new destination"});
   }
 
-  /// Whether shards without a manifest use a key twice, as shards do whose samples have numbers instead of names.
-  bool has_clashing_keys() const {
-    if (dataset_.manifest() || dataset_.num_shards() < 2) return false;
-    std::vector<std::uint64_t> hashes(dataset_.size());
-    for (std::uint64_t i = 0; i < hashes.size(); ++i) hashes[i] = hash_key(dataset_.key(i));
-    std::sort(hashes.begin(), hashes.end());
-    return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
+  /// Warns of keys that lead outside the directory into which another program unpacks them.
+  void tell_of_relative_keys() {
+    std::uint64_t count = 0;
+    std::string first;
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      const auto [number, sample] = dataset_.position(at(i));
+      const IndexInUse held = dataset_.use_index(number);
+      if (!leads_outside(held->key(sample))) continue;
+      if (count++ == 0) first = held->key(sample);
+    }
+    if (count == 0) return;
+    NoticeLog log;
+    log.warn(fmt::format("{} keys are absolute or have \"..\": made relative (such as \"{}\")", count,
+                         printed_key(first)));
+    notices_.merge(log, spec_);
   }
 
-  /// The sample's key before it was encoded as a file name. It is prefixed with the shard's name if keys alone are not
-  /// unique.
-  std::string own_key(std::size_t shard, std::string_view key) const {
-    std::string own = decoded_ ? decode_key(key) : std::string(key);
-    return prefixed_ ? join_path(base_name(dataset_.shard_path(shard)), own) : own;
-  }
+  std::string own_key(std::size_t shard, std::string_view key) const { return keys_.name(shard, key); }
 
   /// If one key must be encoded, all are: so they stay unique and can all be decoded again.
   bool has_keys_that_name_no_file() const {
@@ -288,7 +289,6 @@ class PackedSource : public Source {
     return false;
   }
 
-  bool changes_keys() const { return prefixed_ || decoded_ || encoded_; }
   std::string changed_key(std::size_t shard, std::string_view key) const {
     const std::string own = own_key(shard, key);
     return encoded_ ? encode_key(own) : own;
@@ -323,8 +323,8 @@ class PackedSource : public Source {
   SourceOptions options_;
   bool all_ = true;
   std::vector<std::uint64_t> chosen_;  // if not all are chosen
-  bool prefixed_ = false;              // keys are prefixed with their shards' names
-  bool decoded_ = false;               // keys in the dataset are encoded
+  SampleKeys keys_{dataset_};
+  NoticeLog notices_ = dataset_.notices();
   bool encoded_ = false;               // keys are encoded for the destination
   std::optional<FolderClasses> folders_;
   std::vector<std::string> fields_;
@@ -370,7 +370,6 @@ class SavedPacked : public SavedSource {
  public:
   explicit SavedPacked(const Json& head)
       : delivery_{.prefixed = head.truth("prefixed"),
-                  .decoded = head.truth("decoded"),
                   .encoded = head.truth("encoded"),
                   .class_folders = head.truth("class_folders"),
                   .fields = head.bytes_list("fields")},

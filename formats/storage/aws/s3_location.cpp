@@ -22,7 +22,9 @@ constexpr std::string_view k_letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN
 constexpr std::string_view k_digits = "0123456789";
 
 Error bad_setting(std::string_view what, std::string_view value, std::string hint) {
-  return Error(ErrorCode::invalid_argument, fmt::format("{} \"{}\"", what, excerpt(printable(value), k_shown_setting)),
+  const std::size_t at = value.rfind('@');  // what comes before is a password
+  const std::string shown = at == std::string_view::npos ? printable(value) : "***" + printable(value.substr(at));
+  return Error(ErrorCode::invalid_argument, fmt::format("{} \"{}\"", what, excerpt(shown, k_shown_setting)),
                {.hint = std::move(hint)});
 }
 
@@ -50,9 +52,7 @@ std::string checked_endpoint(std::string endpoint) {
   const bool is_http = endpoint.starts_with("http://") || endpoint.starts_with("https://");
   const std::size_t host = std::min(endpoint.find("://"), endpoint.size());
   if (!is_http || endpoint.size() <= host + 3 || endpoint.find_first_of("?#@ ") != std::string::npos) {
-    // What comes before '@' is a password.
-    const std::string shown = endpoint.find('@') == std::string::npos ? endpoint : "...@...";
-    throw bad_setting("bad S3 endpoint", shown, "write https://HOST or http://HOST:PORT in AWS_ENDPOINT_URL_S3");
+    throw bad_setting("bad S3 endpoint", endpoint, "write https://HOST or http://HOST:PORT in AWS_ENDPOINT_URL_S3");
   }
   return endpoint;
 }

@@ -5,7 +5,7 @@ import os
 import re
 
 from bale import _bale
-from bale.dataset import Dataset
+from bale.dataset import Dataset, shown
 from bale.errors import make_error
 from bale.parquet.tables import require_pyarrow
 from bale.sample_fields import field_sets, fields_to_write, main_image, read_ahead
@@ -90,7 +90,7 @@ def to_parquet(dataset: Dataset | Path | Sequence[Path], destination: Path, *, s
     if not split or os.sep in split:
         raise ValueError(f"split: {split!r} is not the start of a file's name")
     if not len(source):
-        raise ValueError(f"{source.spec}: has no samples")
+        raise ValueError(f"{shown(source.spec)}: has no samples")
     max_bytes = size_of("file_size", "500MB" if file_size is None else file_size) if rows_per_file is None else None
     columns = _Columns(source, image_column, label_column, key_column, fields)
     own = re.compile(rf"{re.escape(split)}-\d{{5,}}-of-\d{{5,}}\.parquet")
@@ -226,7 +226,7 @@ def _value(dataset: Dataset, key: str, name: str, content: bytes) -> Any:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise make_error("damaged", f"{dataset.spec}: field {name!r} of {key} is not UTF-8: {error}", dataset.spec, key,
+        raise make_error("damaged", f"{shown(dataset.spec)}: field {name!r} of {key} is not UTF-8: {error}", dataset.spec, key,
                          hint="leave the field out, with those to write in `fields`") from error
 
 

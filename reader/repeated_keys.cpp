@@ -1,8 +1,11 @@
-#include "bale/writer/repeated_keys.hpp"
+#include "bale/reader/repeated_keys.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "bale/formats/base/checksum.hpp"
 
@@ -21,26 +24,24 @@ std::unordered_set<std::uint64_t> repeated(std::vector<std::uint64_t> hashes) {
 
 }  // namespace
 
-std::optional<RepeatedKey> find_repeated_key(std::size_t num_shards,
-                                             const std::function<ShardIndex(std::size_t)>& index_of) {
+std::optional<RepeatedKey> find_repeated_key(
+    std::size_t num_shards, const std::function<void(std::size_t shard, const KeyVisitor& visit)>& visit_keys) {
   std::vector<std::uint64_t> hashes;
   for (std::size_t shard = 0; shard < num_shards; ++shard) {
-    const ShardIndex index = index_of(shard);
-    for (std::uint64_t i = 0; i < index.size(); ++i) hashes.push_back(hash_key(index.key(i)));
+    visit_keys(shard, [&](std::string_view key) { hashes.push_back(hash_key(key)); });
   }
   const std::unordered_set<std::uint64_t> candidates = repeated(std::move(hashes));
   if (candidates.empty()) return std::nullopt;
   std::map<std::string, std::size_t, std::less<>> seen;
-  for (std::size_t shard = 0; shard < num_shards; ++shard) {
-    const ShardIndex index = index_of(shard);
-    for (std::uint64_t i = 0; i < index.size(); ++i) {
-      const std::string_view key = index.key(i);
-      if (!candidates.contains(hash_key(key))) continue;
+  std::optional<RepeatedKey> found;
+  for (std::size_t shard = 0; shard < num_shards && !found; ++shard) {
+    visit_keys(shard, [&](std::string_view key) {
+      if (found || !candidates.contains(hash_key(key))) return;
       const auto [known, is_new] = seen.emplace(key, shard);
-      if (!is_new) return RepeatedKey{.key = known->first, .first = known->second, .second = shard};
-    }
+      if (!is_new) found = {.key = known->first, .first = known->second, .second = shard};
+    });
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace bale

@@ -1,0 +1,123 @@
+#include "bale/reader/names_apart.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/contained_name.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/without_secrets.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/manifest.hpp"
+#include "bale/reader/repeated_keys.hpp"
+
+namespace bale {
+namespace {
+
+/// A path without what is no part of the file's place: the query of a URL, slashes at the end.
+std::string place_of(const std::string& path) {
+  std::string place = without_secrets(remote_storage_of(path) == nullptr ? path : path.substr(0, path.find_first_of("?#")));
+  while (place.size() > 1 && place.ends_with('/')) place.pop_back();
+  return place;
+}
+
+/// The last `count` components of a path.
+std::string end_of_path(const std::string& path, std::size_t count) {
+  std::size_t at = path.size();
+  for (std::size_t i = 0; i < count && at != 0 && at != std::string::npos; ++i) at = path.rfind('/', at - 1);
+  const std::string end = contained_name(at == std::string::npos ? path : path.substr(at));
+  return end.empty() ? path : end;
+}
+
+bool all_differ(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) == names.end();
+}
+
+/// Adds a number to a name that an earlier file has.
+void number_repeated(std::vector<std::string>& names) {
+  std::set<std::string> taken;
+  for (std::string& name : names) {
+    const std::string own = name;
+    for (int number = 2; !taken.insert(name).second; ++number) name = fmt::format("{}-{}", own, number);
+  }
+}
+
+bool may_repeat_keys(const Dataset& dataset) { return !dataset.manifest() && dataset.num_shards() > 1; }
+
+bool repeats_a_key(const Dataset& dataset) {
+  if (!may_repeat_keys(dataset)) return false;
+  return find_repeated_key(dataset.num_shards(), [&](std::size_t shard, const KeyVisitor& visit) {
+           const IndexInUse held = dataset.use_index(shard);
+           for (std::uint64_t i = 0; i < held->size(); ++i) visit(held->key(i));
+         }).has_value();
+}
+
+}  // namespace
+
+std::vector<std::string> names_apart(const std::vector<std::string>& paths) {
+  std::vector<std::string> places;
+  std::size_t deepest = 1;
+  for (const std::string& path : paths) {
+    places.push_back(place_of(path));
+    deepest = std::max<std::size_t>(deepest, 1 + static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')));
+  }
+  std::vector<std::string> names(places.size());
+  for (std::size_t count = 1; count <= deepest; ++count) {
+    std::transform(places.begin(), places.end(), names.begin(),
+                   [&](const std::string& place) { return end_of_path(place, count); });
+    if (all_differ(names)) return names;
+  }
+  if (std::set<std::string>(places.begin(), places.end()).size() == 1) {
+    std::fill(names.begin(), names.end(), end_of_path(places.front(), 1));
+  }
+  number_repeated(names);
+  return names;
+}
+
+std::vector<std::string> shard_paths(const Dataset& dataset) {
+  std::vector<std::string> paths;
+  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) paths.push_back(dataset.shard_path(shard));
+  return paths;
+}
+
+SampleKeys::SampleKeys(const Dataset& dataset) : SampleKeys(dataset, repeats_a_key(dataset)) {}
+
+SampleKeys::SampleKeys(const Dataset& dataset, bool are_told_apart) : is_encoded_(dataset.num_shards()) {
+  if (are_told_apart) names_ = names_apart(shard_paths(dataset));
+  std::map<std::string, bool> encodes;  // the datasets, by their directories
+  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
+    if (dataset.expected_digest(shard).empty()) continue;  // no manifest
+    const std::string directory = parent_directory(dataset.shard_path(shard));
+    auto known = encodes.find(directory);
+    if (known == encodes.end()) {
+      const bool is_encoded = dataset.manifest() ? dataset.manifest()->encoded_keys
+                                                 : load_manifest(join_name(directory, k_manifest_name)).encoded_keys;
+      known = encodes.emplace(directory, is_encoded).first;
+    }
+    is_encoded_[shard] = known->second;
+    has_encoded_ = has_encoded_ || known->second;
+  }
+}
+
+std::string SampleKeys::told_apart(std::size_t shard, std::string_view key) const {
+  return names_.empty() ? std::string(key) : fmt::format("{}/{}", names_[shard], key);
+}
+
+std::string SampleKeys::name(std::size_t shard, std::string_view key) const {
+  std::string own = is_encoded_[shard] ? decode_key(key) : std::string(key);
+  if (leads_outside(own)) own = contained_name(own);
+  if (own.empty() && !key.empty()) own = "_";  // nothing but dots and slashes
+  return told_apart(shard, own);
+}
+
+std::string SampleKeys::file_name(std::size_t shard, std::string_view key, std::string_view field, bool decodes) const {
+  const std::string own = decodes ? decode_key(key) : std::string(key);
+  return told_apart(shard, contained_name(fmt::format("{}.{}", own, field)));
+}
+
+}  // namespace bale
