@@ -103,7 +103,7 @@ Session::Session(const std::string& spec, LoaderOptions options, std::optional<S
       fingerprint_(is_counted_ ? stream_.order().fingerprint(dataset_.size(), dataset_.identity())
                                : fingerprint_of_names(dataset_, options_)),
       config_(config_of(dataset_, options_, fields_.layout())),
-      shard_of_([this](std::uint32_t shard) { return dataset_.use_shard(shard); }),
+      shard_of_([this](std::uint32_t shard, const ShardIdentity& known) { return dataset_.use_shard(shard, known); }),
       ring_(make_ring()),
       mixer_(options_, ring_.shape().num_slots) {
   for (std::uint32_t slot = ring_.shape().num_slots; slot > 0; --slot) free_slots_.push_back(slot - 1);
@@ -277,6 +277,7 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);
     const std::int64_t label = dataset_.label_in_shard(shard, sample_in_shard);
     ring_.labels(slot)[row] = label == k_no_label ? options_.no_label : label;
+    asked.identity = dataset_.shard_identity(shard);
   } catch (const Error& caught) {  // if a shard is damaged, its samples fail, not the stream
     if (!is_about_content(caught)) throw;
     error = caught.what();

@@ -86,6 +86,10 @@ std::uint64_t Dataset::shard_size(std::size_t shard) const {
 }
 std::shared_ptr<const Shard> Dataset::shard(std::size_t shard) const { return state_->shards->share(shard); }
 ShardInUse Dataset::use_shard(std::size_t shard) const { return state_->shards->use(shard); }
+ShardInUse Dataset::use_shard(std::size_t shard, const ShardIdentity& known) const {
+  return state_->shards->use(shard, known);
+}
+ShardIdentity Dataset::shard_identity(std::size_t shard) const { return state_->shards->identity(shard); }
 IndexInUse Dataset::use_index(std::size_t shard) const { return state_->shards->use_index(shard); }
 
 std::string Dataset::expected_digest(std::size_t shard) const { return state_->entries[shard].digest(); }
@@ -111,6 +115,16 @@ std::uint64_t Dataset::identity() const {
       identity.add(*index);
     }
   }
+  return identity.value();
+}
+
+std::uint64_t Dataset::version(std::size_t num_shards) const {
+  DatasetIdentity identity;
+  for (std::size_t number = 0; number < num_shards; ++number) {
+    const ManifestShard* const expected = state_->entries[number].expected;
+    identity.add(expected != nullptr ? expected->digest : std::to_string(shard_identity(number).index));
+  }
+  for (const std::string& name : classes()) identity.add(name);
   return identity.value();
 }
 

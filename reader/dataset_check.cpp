@@ -263,7 +263,7 @@ void Checker::check_seek_points(Task& task, const ShardIndex& index) {
       report(task.findings, {.path = path, .what = "checksum of seek points does not match"});
     }
     for (std::uint64_t i = 0; i < file.size(); ++i) {
-      const Bytes record = file.record(i);
+      const std::vector<std::byte> record = file.record(i);
       const auto field = index.image_field(i);
       if (record.empty() || !field || !index.has_checksums()) continue;
       const auto owner = owner_of_seek_points(record);

@@ -35,12 +35,16 @@ std::vector<std::string> classes_beside(const DatasetPart& part) {
 void check_against_manifest(const Shard& shard, const ManifestShard& expected) {
   const auto digest = shard.index().digest();
   if (shard.size() == expected.num_samples && (!digest || digest_text(*digest) == expected.digest)) return;
-  throw Error(ErrorCode::damaged, "shard and manifest are of different runs",
+  throw Error(ErrorCode::changed, "shard and manifest are of different runs",
               {.path = shard.path(), .hint = "copy the whole dataset again"});
 }
 
-/// Rethrows the error of a shard that has a manifest: `bale index` never replaces the index of such a shard.
-[[noreturn]] void rethrow_stale(const Error& error) {
+/// Opens a shard that has a manifest. `bale index` never replaces the index of such a shard, so no error advises it.
+template <typename Open>
+Shard open_packed(const Open& open) try {
+  return open();
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::changed) throw;
   throw Error(error.code(), "the file was changed after it was packed",
               {.path = error.context().path,
                .hint = "copy it again; if the change was wanted, remove manifest.json and run `bale index`"});
@@ -55,6 +59,8 @@ void Dataset::State::add_part(const DatasetPart& named) {
     part.classes = classes_beside(named);
     return;
   }
+  part.manifest_path = named.manifest_path;
+  part.manifest_file = FileStamp::of(named.manifest_path);
   part.manifest = load_manifest(named.manifest_path);
   part.classes = part.manifest->classes;
   for (const ManifestField& field : part.manifest->fields) add_field(field.name);
@@ -145,14 +151,18 @@ Shard Dataset::State::open(std::size_t number, const Format* format,
   try {
     return open_listed(entry, opening);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::changed) rethrow_stale(error);
+    const Part& part = parts[entry.part];
+    const bool is_replaced = FileStamp::of(part.manifest_path) != part.manifest_file;
+    const bool is_of_shard = is_about_content(error) || error.code() == ErrorCode::not_found ||
+                             error.code() == ErrorCode::changed;
+    if (is_replaced && is_of_shard) throw Error(changed_error(entry.path));
     throw;
   }
 }
 
 Shard Dataset::State::open_listed(const Entry& entry, const ShardOpenOptions& opening) const {
   const auto open_now = [&] {
-    Shard shard = open_anew(entry, opening);
+    Shard shard = open_packed([&] { return open_anew(entry, opening); });
     check_against_manifest(shard, *entry.expected);
     return shard;
   };

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/reader/class_merge.hpp"
 #include "bale/reader/dataset.hpp"
@@ -36,6 +37,8 @@ struct Dataset::State {
   /// One of the datasets that are read together.
   struct Part {
     std::string path;
+    std::string manifest_path{};
+    FileStamp manifest_file{};  // when it was read
     std::optional<Manifest> manifest{};
     std::vector<std::string> classes{};
     LabelMap labels{};

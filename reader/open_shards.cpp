@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/storage.hpp"
 
 namespace bale {
@@ -20,12 +20,6 @@ constexpr std::uint64_t k_index_object_bytes = 1 << 10;
 std::atomic<std::size_t> open_in_process{0};
 
 std::uint64_t memory_of(const ShardIndex& index) { return index.bytes().size() + k_index_object_bytes; }
-
-/// A hash of the index's content: its header has a checksum of all that follows.
-std::uint64_t fingerprint_of(const ShardIndex& index) {
-  constexpr std::size_t k_header_bytes = 80;  // INDEX.md
-  return hash_key(as_text(index.bytes().first(std::min(index.bytes().size(), k_header_bytes))));
-}
 
 bool is_out_of_descriptors(const Error& error) {
   const int why = error.context().system_error;
@@ -68,6 +62,24 @@ ShardInUse OpenShards::use(std::size_t number) const {
   return kept != nullptr ? ShardInUse(kept) : ShardInUse(share(number));
 }
 
+ShardInUse OpenShards::use(std::size_t number, const ShardIdentity& known) const {
+  Slot& slot = slots_[number];
+  if (slot.kept_shard.load(std::memory_order_acquire) == nullptr) {
+    const auto locked = lock(slot);
+    if (!slot.identity) slot.identity = known;
+  }
+  ShardInUse shard = use(number);
+  if (shard->index().identity() != known.index) throw Error(changed_error(shard->path()));
+  return shard;
+}
+
+ShardIdentity OpenShards::identity(std::size_t number) const {
+  Slot& slot = slots_[number];
+  const auto locked = lock(slot);
+  if (!slot.identity) open(slot, number);
+  return *slot.identity;
+}
+
 std::unique_lock<std::timed_mutex> OpenShards::lock(Slot& slot) const {
   std::unique_lock lock(slot.mutex, std::defer_lock);
   while (!lock.try_lock_for(k_remote_poll_interval)) poll_remote_wait();  // the thread that opens it may wait for a server
@@ -103,7 +115,18 @@ bool OpenShards::has_index(std::size_t number) const {
 /// Call with the slot's lock held.
 std::shared_ptr<const Shard> OpenShards::open(Slot& slot, std::size_t number) const {
   close_unused(max_open_shards() - 1);
-  const auto open_now = [&] { return std::make_shared<const Shard>(open_(number, slot.format, slot.index)); };
+  const auto open_now = [&] {
+    try {
+      auto shard = std::make_shared<const Shard>(open_(number, slot.format, slot.index));
+      if (slot.identity) shard->require_identity(*slot.identity);
+      return shard;
+    } catch (const Error& error) {
+      // It could be opened before, so its samples are not at fault.
+      const bool was_good = slot.identity && slot.identity->file.is_known();
+      if (was_good && is_about_content(error)) throw Error(changed_error(error.context().path));
+      throw;
+    }
+  };
   try {
     slot.shard = open_now();
   } catch (const Error& error) {
@@ -112,6 +135,8 @@ std::shared_ptr<const Shard> OpenShards::open(Slot& slot, std::size_t number) co
     close_unused(open_in_process.load() / 2);
     slot.shard = open_now();
   }
+  slot.identity = slot.shard->identity();
+  slot.format = &slot.shard->format();
   if (!slot.index) keep_index(slot, number);
   if (!closes_) slot.kept_shard.store(slot.shard.get(), std::memory_order_release);
   const std::lock_guard lock(mutex_);
@@ -122,17 +147,8 @@ std::shared_ptr<const Shard> OpenShards::open(Slot& slot, std::size_t number) co
 
 /// Call with the slot's lock held, when its shard was opened without an index.
 void OpenShards::keep_index(Slot& slot, std::size_t number) const {
-  const std::uint64_t fingerprint = fingerprint_of(slot.shard->index());
-  if (slot.format != nullptr && fingerprint != slot.fingerprint) {
-    const std::string path = slot.shard->path();
-    slot.shard.reset();
-    throw Error(ErrorCode::changed, "the shard or its index was changed while it was read",
-                {.path = path, .hint = "open the dataset again"});
-  }
   const std::uint64_t bytes = memory_of(slot.shard->index());
   drop_unused_indexes(index_budget_ - std::min(bytes, index_budget_));
-  slot.format = &slot.shard->format();
-  slot.fingerprint = fingerprint;
   slot.index = slot.shard->shared_index();
   if (!closes_) return;
   const std::lock_guard lock(mutex_);

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +17,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/mapping_count.hpp"
 #include "bale/formats/base/read_limit.hpp"
 #include "bale/formats/base/slow_copies.hpp"
 #include "bale/formats/base/storage.hpp"
@@ -55,15 +53,6 @@ int open_regular(const std::string& path, int flags) {
     throw Error(ErrorCode::unsupported, "not a regular file", {.path = path});
   }
   return fd;
-}
-
-/// Of a remote file it is the local copy. A mapping keeps the lock of the descriptor that it was made of.
-File open_to_map(const std::string& path) {
-  const Storage* const storage = remote_storage_of(path);
-  if (storage == nullptr) return File::open_read(path);
-  if (auto copy = storage->local_copy(path)) return std::move(*copy);
-  throw Error(ErrorCode::unsupported, "cannot be mapped, because the cache has no room for it",
-              {.path = path, .hint = "give BALE_CACHE_LIMIT more"});
 }
 
 std::size_t read_once(int fd, const std::string& path, std::uint64_t offset, MutableBytes out) {
@@ -232,27 +221,18 @@ void File::advise_will_need(std::uint64_t offset, std::uint64_t length) const {
   }
 }
 
-namespace {
-std::atomic<int> mapped_files{0};
-}  // namespace
-
 FileMapping::FileMapping(const std::string& path) {
-  const File file = open_to_map(path);
+  const File file = File::open_read(path);
   const std::uint64_t size = file.size();
   if (size == 0) return;
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
   if (address == MAP_FAILED) throw_errno("map", file.path());
   bytes_ = {static_cast<const std::byte*>(address), static_cast<std::size_t>(size)};
-  ++mapped_files;
 }
 
 FileMapping::~FileMapping() {
-  if (bytes_.empty()) return;
-  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-  --mapped_files;
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
-
-int num_mapped_files() { return mapped_files.load(); }
 
 FileMapping::FileMapping(FileMapping&& other) noexcept : bytes_(std::exchange(other.bytes_, Bytes{})) {}
 
@@ -261,8 +241,11 @@ FileMapping& FileMapping::operator=(FileMapping&& other) noexcept {
   return *this;
 }
 
-void FileMapping::will_need() const {
-  if (!bytes_.empty()) ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_WILLNEED);
+File open_whole(const std::string& path) {
+  const Storage* const storage = remote_storage_of(path);
+  if (storage == nullptr) return File::open_read(path);
+  auto copy = storage->local_copy(path);
+  return copy ? std::move(*copy) : File::open_read(path);
 }
 
 std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {

@@ -4,6 +4,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/shard/remembered_scan.hpp"
 #include "bale/formats/shard/stale_index.hpp"
 #include "bale/formats/storage/url_storage.hpp"
@@ -114,12 +115,15 @@ const Format& probe_format(const std::string& path) {
 
 Shard open_shard(const std::string& path, const ShardOpenOptions& options) {
   use_url_storage();
+  const FileStamp before = FileStamp::of(path);
   const Format& format = probe_format(path);
   const std::string beside = index_path(path);
   if (!path_exists(beside)) return Shard::open(path, format, scan_or_remember(path, format), options);
   ShardIndex index = ShardIndex::load(beside);
   if (options.check_stale) index.set_notices(check_index_is_current(path, format, index));
-  return Shard::open(path, format, std::move(index), options);
+  Shard shard = Shard::open(path, format, std::move(index), options);
+  if (shard.identity().file != before) throw Error(changed_error(path));  // the index may be that of the file before
+  return shard;
 }
 
 bool has_current_index(const std::string& path) {

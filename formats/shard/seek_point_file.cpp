@@ -1,7 +1,11 @@
 #include "bale/formats/shard/seek_point_file.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,6 +20,7 @@ namespace {
 
 constexpr char k_magic[8] = {'B', 'A', 'L', 'E', 'E', 'N', 'T', '\0'};
 constexpr std::uint32_t k_version = 1;
+constexpr std::uint64_t k_piece_bytes = std::uint64_t{1} << 20;
 
 struct Header {
   char magic[8];
@@ -52,11 +57,9 @@ std::string find_seek_points(const std::string& shard_path) {
 
 SeekPointFile SeekPointFile::load(const std::string& path) {
   const auto load_once = [&] {
-    SeekPointFile file;
-    file.content_ = FileBytes::load(path);
-    file.content_.will_need();
-    file.parse(path);
-    return file;
+    const auto file = std::make_shared<const File>(open_whole(path));
+    file->advise_will_need(0, file->size());
+    return parse([file](std::uint64_t offset, MutableBytes out) { file->read_exact(offset, out); }, file->size(), path);
   };
   SeekPointFile file = read_twice_if_damaged(path, load_once);
   const Storage* const storage = remote_storage_of(path);
@@ -66,44 +69,66 @@ SeekPointFile SeekPointFile::load(const std::string& path) {
 }
 
 SeekPointFile SeekPointFile::from_bytes(std::vector<std::byte> bytes, const std::string& path) {
-  SeekPointFile file;
-  file.content_ = FileBytes(std::move(bytes));
-  file.parse(path);
-  return file;
+  const std::uint64_t size = bytes.size();
+  return parse(
+      [content = std::make_shared<const std::vector<std::byte>>(std::move(bytes))](std::uint64_t offset, MutableBytes out) {
+        std::copy_n(content->begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
+      },
+      size, path);
 }
 
-void SeekPointFile::parse(const std::string& path) {
-  const Bytes content = content_.get();
-  const auto header = load_checked_header<Header>(content, k_magic, k_version, "seek points of", path,
+SeekPointFile SeekPointFile::parse(Read read, std::uint64_t file_bytes, const std::string& path) {
+  std::vector<std::byte> head(std::min<std::uint64_t>(file_bytes, sizeof(Header)));
+  read(0, head);
+  const auto header = load_checked_header<Header>(head, k_magic, k_version, "seek points of", path,
                                                   [&](std::string_view why) { fail_damaged_seek_points(path, why); });
-  const std::uint64_t body_bytes = content.size() - sizeof(Header);
+  const std::uint64_t body_bytes = file_bytes - sizeof(Header);
   const std::uint64_t ends_bytes = header.num_samples * sizeof(std::uint64_t);
-  if (header.file_bytes != content.size() || header.num_samples > body_bytes / sizeof(std::uint64_t) ||
+  if (header.file_bytes != file_bytes || header.num_samples > body_bytes / sizeof(std::uint64_t) ||
       header.record_bytes != body_bytes - ends_bytes) {
     fail_damaged_seek_points(path, "its size contradicts its header");
   }
-  if (crc32c(content.subspan(sizeof(Header), ends_bytes)) != header.ends_crc32c) {
+  SeekPointFile file;
+  file.num_samples_ = header.num_samples;
+  file.shard_bytes_ = header.shard_bytes;
+  file.record_bytes_ = header.record_bytes;
+  file.records_crc32c_ = header.records_crc32c;
+  file.ends_.resize(header.num_samples);
+  read(sizeof(Header), std::as_writable_bytes(std::span(file.ends_)));
+  if (crc32c(std::as_bytes(std::span(file.ends_))) != header.ends_crc32c) {
     fail_damaged_seek_points(path, "checksum of the table does not match");
   }
-  num_samples_ = header.num_samples;
-  shard_bytes_ = header.shard_bytes;
-  ends_ = content.data() + sizeof(Header);
-  records_ = content.subspan(sizeof(Header) + ends_bytes);
   std::uint64_t previous = 0;
-  for (std::uint64_t i = 0; i < num_samples_; ++i) {
-    const auto end = load_at<std::uint64_t>(ends_ + i * sizeof(std::uint64_t));
-    if (end < previous || end > records_.size()) fail_damaged_seek_points(path, "table out of order");
+  for (const std::uint64_t end : file.ends_) {
+    if (end < previous || end > file.record_bytes_) fail_damaged_seek_points(path, "table out of order");
     previous = end;
   }
+  file.read_ = std::move(read);
+  return file;
 }
 
-Bytes SeekPointFile::record(std::uint64_t i) const {
-  const std::uint64_t begin = i == 0 ? 0 : load_at<std::uint64_t>(ends_ + (i - 1) * sizeof(std::uint64_t));
-  return records_.subspan(begin, load_at<std::uint64_t>(ends_ + i * sizeof(std::uint64_t)) - begin);
+std::vector<std::byte> SeekPointFile::record(std::uint64_t i) const {
+  const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
+  std::vector<std::byte> record(ends_[i] - begin);
+  if (record.empty()) return record;
+  try {
+    read_(sizeof(Header) + num_samples_ * sizeof(std::uint64_t) + begin, record);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged) throw;
+    record.clear();
+  }
+  return record;
 }
 
 bool SeekPointFile::records_are_whole() const {
-  return crc32c(records_) == load_at<Header>(content_.get().data()).records_crc32c;
+  std::vector<std::byte> piece(std::min(record_bytes_, k_piece_bytes));
+  std::uint32_t crc = 0;
+  for (std::uint64_t done = 0; done < record_bytes_; done += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(piece.size(), record_bytes_ - done));
+    read_(sizeof(Header) + num_samples_ * sizeof(std::uint64_t) + done, piece);
+    crc = crc32c(piece, crc);
+  }
+  return crc == records_crc32c_;
 }
 
 void SeekPointFileBuilder::add(Bytes record) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/inflation.hpp"
 #include "bale/formats/base/storage.hpp"
@@ -61,7 +62,23 @@ Shard Shard::open(const std::string& path, const Format& format, std::shared_ptr
   }
   shard.payload_ = format.open(path, *shard.index_);
   if (options.direct_io && shard.payload_->is_plain()) shard.direct_ = DirectFile::open(path);
+  shard.file_ = FileStamp::of(path);
   return shard;
+}
+
+Error changed_error(const std::string& path) {
+  return {ErrorCode::changed, "the shard or its index was changed while it was read",
+          {.path = path, .hint = "open the dataset again"}};
+}
+
+void Shard::require_identity(const ShardIdentity& known) const {
+  if (index_->identity() != known.index) throw Error(changed_error(path_));
+  if (file_ == known.file) return;
+  if (!index_->digest() || digest_file(path_) != *index_->digest()) throw Error(changed_error(path_));
+}
+
+Error Shard::judged(const Error& error) const {
+  return is_about_content(error) && FileStamp::of(path_) != file_ ? changed_error(path_) : error;
 }
 
 /// Decompresses the fields of one sample, each into its own memory.
@@ -92,7 +109,13 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
 Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                         Inflater& inflater) const {
   const Storage* const storage = remote_storage_of(path_);
-  if (storage == nullptr) return load_field_once(i, field, extent, stored, inflater);
+  if (storage == nullptr) {
+    try {
+      return load_field_once(i, field, extent, stored, inflater);
+    } catch (const Error& error) {
+      throw Error(judged(error));
+    }
+  }
   std::optional<FileRange> range;
   try {
     return load_field_once(i, field, extent, stored, inflater);
@@ -207,7 +230,7 @@ Bytes Shard::read_extent(std::uint64_t i, std::uint32_t field, const Extent& ext
   return load_field(i, field, extent, scratch.bytes(extent.length), scratch);
 }
 
-Bytes Shard::seek_points(std::uint64_t i) const {
+std::vector<std::byte> Shard::seek_points(std::uint64_t i) const {
   // Who makes seek points makes an index, too: beside a scanned shard no server is asked for them.
   if (!index_->has_checksums() && remote_storage_of(path_) != nullptr) return {};
   std::optional<SeekPointFile>& file = seek_points_->file;
@@ -218,7 +241,7 @@ Bytes Shard::seek_points(std::uint64_t i) const {
     } catch (const Error&) {  // the shard is usable without it
     }
   });
-  return file ? file->record(i) : Bytes{};
+  return file ? file->record(i) : std::vector<std::byte>{};
 }
 
 std::vector<FileRange> Shard::locate(std::uint64_t i) const {

@@ -10,6 +10,7 @@
 
 #include "bale/formats/base/checked_header.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/index_layout.hpp"
 #include "bale/formats/shard/key.hpp"
@@ -33,6 +34,13 @@ IndexHeader load_header(Bytes bytes, const std::string& path) {
   }
   return load_checked_header<IndexHeader>(bytes, k_index_magic, version, "index", path,
                                           [&](std::string_view why) { fail_damaged_index(path, why); });
+}
+
+std::vector<std::byte> read_whole(const std::string& path) {
+  const File file = open_whole(path);
+  std::vector<std::byte> content(file.size());
+  file.read_exact(0, content);
+  return content;
 }
 
 Digest to_digest(const std::uint8_t (&bytes)[16]) {
@@ -73,7 +81,7 @@ Extent ExtentRow::find(std::uint32_t wanted) const {
 ShardIndex ShardIndex::load(const std::string& path) {
   return read_twice_if_damaged(path, [&] {
     ShardIndex index;
-    index.content_ = FileBytes::load(path);
+    index.content_ = read_whole(path);
     index.parse(path);
     return index;
   });
@@ -81,13 +89,13 @@ ShardIndex ShardIndex::load(const std::string& path) {
 
 ShardIndex ShardIndex::from_bytes(std::vector<std::byte> bytes, const std::string& path) {
   ShardIndex index;
-  index.content_ = FileBytes(std::move(bytes));
+  index.content_ = std::move(bytes);
   index.parse(path);
   return index;
 }
 
 void ShardIndex::parse(const std::string& path) {
-  const Bytes content = content_.get();
+  const Bytes content = content_;
   const auto header = load_header(content, path);
   version_ = header.version;
   const bool first_version = version_ == k_index_version_1;
@@ -109,6 +117,7 @@ void ShardIndex::parse(const std::string& path) {
   }
   if (crc32c(content.subspan(sizeof(IndexHeader))) != header.body_crc32c) fail_damaged_index(path, "checksum does not match");
 
+  identity_ = hash_key(as_text(content.first(sizeof(IndexHeader))));
   num_samples_ = header.num_samples;
   has_checksums_ = (header.flags & k_index_flag_checksums) != 0;
   shard_bytes_ = header.shard_bytes;
@@ -139,7 +148,7 @@ void ShardIndex::parse(const std::string& path) {
 
 void ShardIndex::parse_fields_version_1(std::uint64_t at, std::uint64_t count, const std::string& path) {
   for (std::uint64_t f = 0; f < count; ++f) {
-    const auto row = load_at<FieldRowVersion1>(content_.get().data() + at + f * sizeof(FieldRowVersion1));
+    const auto row = load_at<FieldRowVersion1>(content_.data() + at + f * sizeof(FieldRowVersion1));
     if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged_index(path, "unknown field codec");
     fields_.push_back({.name = std::string(row.name, ::strnlen(row.name, FieldRowVersion1::k_name_bytes)),
                        .codec = static_cast<Codec>(row.codec),
@@ -152,12 +161,12 @@ void ShardIndex::parse_fields(std::uint64_t at, std::uint64_t names, std::uint64
                               const std::string& path) {
   std::uint64_t begin = 0;
   for (std::uint64_t f = 0; f < count; ++f) {
-    const auto row = load_at<FieldRow>(content_.get().data() + at + f * sizeof(FieldRow));
+    const auto row = load_at<FieldRow>(content_.data() + at + f * sizeof(FieldRow));
     if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged_index(path, "unknown field codec");
     if (row.name_end < begin || row.name_end > name_bytes || row.name_end - begin > k_max_field_name_bytes) {
       fail_damaged_index(path, "field names out of order");
     }
-    const std::byte* const name = content_.get().data() + names + begin;
+    const std::byte* const name = content_.data() + names + begin;
     fields_.push_back({.name = std::string(as_text(Bytes(name, row.name_end - begin))),
                        .codec = static_cast<Codec>(row.codec),
                        .located = row.located != 0,

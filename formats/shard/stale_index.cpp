@@ -12,31 +12,26 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/base/fork_mutex.hpp"
 #include "bale/formats/shard/shard.hpp"
 
 namespace bale {
 namespace {
 
-using Identity = std::tuple<dev_t, ino_t, off_t, time_t, long>;
-
-Identity identity_of(const struct stat& info) {
-  return {info.st_dev, info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
-}
-
-bool is_newer(const struct stat& a, const struct stat& b) {
-  return std::tie(a.st_mtim.tv_sec, a.st_mtim.tv_nsec) > std::tie(b.st_mtim.tv_sec, b.st_mtim.tv_nsec);
+bool is_newer(const FileStamp& a, const FileStamp& b) {
+  return std::tie(a.seconds, a.nanoseconds) > std::tie(b.seconds, b.nanoseconds);
 }
 
 ForkMutex known_mutex;
-std::set<Identity> known_files;  // guarded by it: those that this process has found to match their index
+std::set<FileStamp> known_files;  // guarded by it: those that this process has found to match their index
 
-bool is_known(const Identity& file) {
+bool is_known(const FileStamp& file) {
   const std::lock_guard lock(known_mutex);
   return known_files.contains(file);
 }
 
-void make_known(const Identity& file) {
+void make_known(const FileStamp& file) {
   const std::lock_guard lock(known_mutex);
   known_files.insert(file);
 }
@@ -105,12 +100,10 @@ void judge_changed_file(const std::string& path, const Format& format, const Sha
 NoticeLog check_index_is_current(const std::string& path, const Format& format, const ShardIndex& index) {
   NoticeLog notices;
   const std::string beside = index_path(path);
-  struct stat file {};
-  struct stat index_file {};
-  if (::stat(path.c_str(), &file) != 0 || ::stat(beside.c_str(), &index_file) != 0) return notices;
-  if (static_cast<std::uint64_t>(file.st_size) != index.shard_bytes() || is_known(identity_of(file))) {
-    return notices;
-  }
+  const FileStamp file = FileStamp::of(path);
+  const FileStamp index_file = FileStamp::of(beside);
+  if (!file.is_known() || !index_file.is_known()) return notices;
+  if (file.bytes != index.shard_bytes() || is_known(file)) return notices;
   const bool newer = is_newer(file, index_file);
   if (newer && index.digest()) {
     if (digest_file(path) != *index.digest()) {
@@ -125,7 +118,7 @@ NoticeLog check_index_is_current(const std::string& path, const Format& format, 
   } else if (index.ends_digest() && digest_file_ends(path) != *index.ends_digest()) {
     judge_changed_file(path, format, index, newer, notices);
   }
-  make_known(identity_of(file));
+  make_known(file);
   return notices;
 }
 

@@ -1,7 +1,7 @@
 // Ring: slots in shared memory, one batch each. Workers fill them row by row; one consumer reads them.
 //
 // The ring knows rows and the workers that claimed them, but not orders, datasets or pixels. It stores a row's
-// AugmentDraw and EncodedImage without using them. It has only plain data and lock-free atomics, so a worker may die at any instruction
+// AugmentDraw, EncodedImage and ShardIdentity without using them. It has only plain data and lock-free atomics, so a worker may die at any instruction
 // and leaves no lock behind.
 //
 // A row goes   free -> claimed by worker w -> done | failed,   and back to free if w dies.
@@ -20,6 +20,7 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file_stamp.hpp"
 #include "bale/loader/ring/shared_memory.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
 #include "bale/loader/transform/encoded_image.hpp"
@@ -41,6 +42,7 @@ struct Row {
   std::uint64_t copy;
   std::uint64_t offset;    // of the row in the slot's pixels
   std::uint64_t capacity;  // of the row, in bytes
+  ShardIdentity identity;  // of the shard, as the owner holds it
   std::uint32_t shard;
   std::uint32_t kills;          // workers that crashed, failed or stalled at this row
   std::uint32_t interruptions;  // workers that were killed from outside at this row

@@ -67,7 +67,8 @@ void Worker::begin(Lane& lane) {
   const Row& row = row_of(lane);
   {
     const Reading reading(ring_.worker(number_));
-    lane.shard = shard_of_(row.shard);
+    lane.shard = {};  // of the row before
+    lane.shard = shard_of_(row.shard, row.identity);
     lane.image = config_.field.empty() ? lane.shard->read_image(row.sample_in_shard, lane.scratch)
                                        : lane.shard->read_field(row.sample_in_shard, config_.field, lane.scratch);
     field_filler_.fill(*lane.shard, row.sample_in_shard, ring_.fields(lane.claim.slot), lane.claim.row);
@@ -76,7 +77,7 @@ void Worker::begin(Lane& lane) {
   const Shard& shard = *lane.shard;
   const DrawKey key{
       .seed = config_.seed, .epoch = ring_.slot(lane.claim.slot).epoch, .sample = row.sample, .copy = row.copy};
-  const KeptSeekPoints kept = kept_seek_points(shard, row, lane.image);
+  const KeptSeekPoints kept = kept_seek_points(lane);
   lane.has_seek_points = !kept.record.empty();
   const WholeCheck check = whole_check(shard, row);
   in_the_name_of(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check, boxes); });
@@ -145,11 +146,12 @@ void Worker::attempt(Lane& lane, const Work& work) {
   try {
     work(lane);
   } catch (const Error& caught) {
-    if (is_about_content(caught)) {
-      lane.error = caught.what();
-      lane.error_code = caught.code();
+    const Error error = lane.shard ? lane.shard->judged(caught) : caught;
+    if (is_about_content(error)) {
+      lane.error = error.what();
+      lane.error_code = error.code();
     } else {
-      lane.failure = caught;
+      lane.failure = error;
     }
   } catch (const std::bad_alloc&) {
     lane.failure = out_of_memory_error({.path = config_.shards[row_of(lane).shard]});
@@ -206,12 +208,15 @@ WholeCheck Worker::whole_check(const Shard& shard, const Row& row) const {
 
 /// The seek points of an image that was just read. If its checksum was not compared, it is computed here: seek points
 /// are valid only for the bytes that they were made from.
-KeptSeekPoints Worker::kept_seek_points(const Shard& shard, const Row& row, Bytes image) const {
-  Bytes record = config_.may_have_seek_points ? shard.seek_points(row.sample_in_shard) : Bytes{};
+KeptSeekPoints Worker::kept_seek_points(Lane& lane) const {
+  const Shard& shard = *lane.shard;
+  const Row& row = row_of(lane);
+  if (config_.may_have_seek_points) lane.seek_points = shard.seek_points(row.sample_in_shard);
+  Bytes record = lane.seek_points;
   if (record.empty()) record = seek_point_cache_.record(row.sample);
   if (record.empty()) return {};
   const ShardIndex& index = shard.index();
-  if (!config_.verify_checksums || !index.has_checksums()) return {.record = record, .image_crc32c = crc32c(image)};
+  if (!config_.verify_checksums || !index.has_checksums()) return {.record = record, .image_crc32c = crc32c(lane.image)};
   const auto field = config_.field.empty() ? index.image_field(row.sample_in_shard) : index.field_id(config_.field);
   return {.record = record, .image_crc32c = index.extent(row.sample_in_shard, *field).crc32c};
 }

@@ -20,8 +20,9 @@
 
 namespace bale::loader_detail {
 
-/// The shard with that number. It is open as long as the result is held. Throws if the shard cannot be opened.
-using ShardOf = std::function<ShardInUse(std::uint32_t shard)>;
+/// The shard with that number, which the loader holds as `known`. It is open as long as the result is held. Throws if the
+/// shard cannot be opened, and `changed` if it is another one.
+using ShardOf = std::function<ShardInUse(std::uint32_t shard, const ShardIdentity& known)>;
 
 class Worker {
  public:
@@ -53,6 +54,7 @@ class Worker {
     Claim claim{};
     ShardInUse shard{};
     Bytes image{};
+    std::vector<std::byte> seek_points{};  // from the file beside the shard
     bool has_seek_points = false;
     std::optional<EncodedImage> encoded{};  // a device decodes the image
     std::string error{};             // why the sample is bad
@@ -77,7 +79,7 @@ class Worker {
   void finish(Lane& lane);
   Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
   WholeCheck whole_check(const Shard& shard, const Row& row) const;
-  KeptSeekPoints kept_seek_points(const Shard& shard, const Row& row, Bytes image) const;
+  KeptSeekPoints kept_seek_points(Lane& lane) const;
   void learn(const Row& row, Bytes image);
 
   Ring& ring_;

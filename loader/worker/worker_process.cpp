@@ -68,7 +68,7 @@ void work(Ring& ring, std::uint32_t number, pid_t parent,
   raise_descriptor_limit();
   const WorkerConfig config = unpack_config(ring.config());
   if (!config.directory.empty() && ::chdir(config.directory.c_str()) != 0) throw_errno("enter", config.directory);
-  // The loader's process checks that the shards match their indexes.
+  // The loader's process has checked that the shards match their indexes, and each row says what it holds of its shard.
   const ShardOpenOptions options{
       .verify_checksums = config.verify_checksums, .direct_io = config.direct_io, .check_stale = false};
   const OpenShards shards(config.shards.size(),
@@ -77,11 +77,11 @@ void work(Ring& ring, std::uint32_t number, pid_t parent,
                             const PinnedContent content(config.digests[shard]);
                             return index ? Shard::open(path, *format, index, options) : open_shard(path, options);
                           });
-  const auto shard_of = [&](std::uint32_t shard) {
+  const auto shard_of = [&](std::uint32_t shard, const ShardIdentity& known) {
     if (before_shard) before_shard(shard);
     if (shard >= shards.size()) throw std::out_of_range("a row of a shard that is not there");
     try {
-      return shards.use(shard);
+      return shards.use(shard, known);
     } catch (const Error& error) {
       // No sample is at fault. This worker exits, and its replacement starts with no files open.
       if (is_lack_of_resources(error) && error.code() != ErrorCode::retryable) throw LackOfResources(error.what());

@@ -390,7 +390,7 @@ class Dataset:
         return html_of_dataset(self)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _open, (type(self), self.spec, self.verify_checksums)
+        return _open, (type(self), self.spec, self.verify_checksums, self._dataset.version())
 
     def __repr__(self) -> str:
         return f"bale.Dataset({shown(self.spec)!r}): {len(self)} samples"
@@ -428,5 +428,7 @@ class Keys(Sequence[str]):
         return isinstance(key, str) and self._dataset.find(key) is not None
 
 
-def _open(kind: type[Dataset], spec: str, verify_checksums: bool) -> Dataset:
-    return kind(spec, verify_checksums=verify_checksums)
+def _open(kind: type[Dataset], spec: str, verify_checksums: bool, version: tuple[int, int]) -> Dataset:
+    dataset = kind(spec, verify_checksums=verify_checksums)
+    dataset._dataset.require_version(version)
+    return dataset

@@ -258,6 +258,7 @@ class Loader:
                                               device_convert=device_convert)
         self._fallbacks = Fallbacks(self._name(), may_come_later=decode == "device")
         self._loader = self._open()
+        self._positions.bind(self._loader.version())
         self._num_deliveries_known: int | None = None
         self._warns_later = False
         if self._loader.is_counted():

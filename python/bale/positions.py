@@ -15,11 +15,21 @@ class Positions:
     def __init__(self, spec: str, dataset: Dataset | None) -> None:
         self._spec = spec
         self._dataset = dataset
+        self._version: tuple[int, int] | None = None
+
+    def bind(self, version: tuple[int, int]) -> None:
+        """Makes this the dataset that the Loader has open. Any other is an error, now or when it is opened."""
+        self._version = version
+        if self._dataset is not None:
+            self._dataset._dataset.require_version(version)
 
     @property
     def dataset(self) -> Dataset:
         if self._dataset is None:
-            self._dataset = Dataset(self._spec)
+            dataset = Dataset(self._spec)
+            if self._version is not None:
+                dataset._dataset.require_version(self._version)
+            self._dataset = dataset
         return self._dataset
 
     def keys_of(self, indices: NDArray[np.int64]) -> list[str]:

@@ -8,6 +8,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/base/fork_mutex.hpp"
@@ -299,6 +300,11 @@ void bind_dataset(nb::module_& module) {
       .def("find", &find, nb::arg("key"))
       .def("labels", &dataset_labels)
       .def("notices", [](ProcessDataset& self) { return list_of(self.get().notices()); })
+      .def("version", &ProcessDataset::version)
+      .def(
+          "require_version",
+          [](ProcessDataset& self, const ProcessDataset::Version& wanted) { self.require_version(wanted); },
+          nb::arg("wanted"))
       .def("identity", [](ProcessDataset& self) { return self.get().identity(); })
       .def("identity_of_samples", [](ProcessDataset& self) { return self.get().identity_of_samples(); })
       .def("classes", [](ProcessDataset& self) { return names(self.get().classes()); })

@@ -163,6 +163,11 @@ void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
              const Dataset& dataset = self.get().dataset();
              return dataset.num_counted_shards() == dataset.num_shards();
            })
+      .def("version",
+           [](Self& self) {
+             const Dataset& dataset = self.get().dataset();
+             return std::make_tuple(dataset.num_counted_shards(), dataset.version(dataset.num_counted_shards()));
+           })
       .def("notices", [](Self& self) { return list_of(self.get().dataset().notices()); })
       .def("num_samples",
            [](Self& self) {

@@ -16,5 +16,6 @@ MUTATIONS = [
     Mutation("every batch has the keys of the first samples", "python/bale/positions.py",
              "        return [keys[index] for index in indices.tolist()]\n", "        return list(keys[:len(indices)])\n", KEYS),
     Mutation("every Loader opens its dataset twice", "python/bale/positions.py",
-             "        self._dataset = dataset\n", "        self._dataset = dataset or Dataset(spec)\n", KEYS),
+             "        self._spec = spec\n        self._dataset = dataset\n",
+             "        self._spec = spec\n        self._dataset = dataset or Dataset(spec)\n", KEYS),
 ]

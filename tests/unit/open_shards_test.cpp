@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tests/support/catch.hpp"
@@ -150,6 +151,31 @@ TEST_CASE("an index that was dropped and is another one now is an error", "[open
   try {
     shards.use_index(0);
     FAIL("another index was taken");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::changed);
+  }
+}
+
+TEST_CASE("a file that was written while it was closed is opened again if it has its digest", "[open_shards]") {
+  const Packed packed;
+  const FewDescriptors few;
+  Counted counted(packed.path);
+  const OpenShards shards(k_shards, counted.open());
+  const std::string path = counted.dataset.shard_path(0);
+  const auto open_others = [&] {
+    for (std::size_t number = 1; number < k_shards; ++number) shards.use(number);
+  };
+  CHECK(shards.use(0)->size() == 2);
+  open_others();
+  std::vector<std::byte> bytes = read_file(path);
+  write_durably(path, bytes);
+  CHECK(shards.use(0)->size() == 2);
+  open_others();
+  bytes[bytes.size() / 2] ^= std::byte{1};
+  write_durably(path, bytes);
+  try {
+    shards.use(0);
+    FAIL("another file was taken");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::changed);
   }

@@ -125,6 +125,11 @@ class Dataset {
   /// shard.
   std::uint64_t identity_of_samples() const;
 
+  /// Tells this dataset from one that was opened under the same spec earlier or later: a hash of the classes, and of what is
+  /// held of the first `num_shards` shards (their digests in the manifest, else their indexes). Opens no shard that is
+  /// counted.
+  std::uint64_t version(std::size_t num_shards) const;
+
   // Shard numbers are below num_shards(), which is not checked.
   std::size_t num_shards() const;
   const std::string& shard_path(std::size_t shard) const;
@@ -137,6 +142,10 @@ class Dataset {
   std::shared_ptr<const Shard> shard(std::size_t shard) const;
   /// The same for a single use; cheaper.
   ShardInUse use_shard(std::size_t shard) const;
+  /// The same for one who holds `known` of the shard. Throws `changed` if it is another one.
+  ShardInUse use_shard(std::size_t shard, const ShardIdentity& known) const;
+  /// What this dataset holds of the shard. Opens it unless it was open before.
+  ShardIdentity shard_identity(std::size_t shard) const;
   /// The shard's index, which stays in memory while the result is held. Opens the shard unless its index is in memory.
   /// Its labels are the shard's own: see label(). Do not hold it longer than the Dataset.
   IndexInUse use_index(std::size_t shard) const;

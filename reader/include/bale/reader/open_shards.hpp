@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "bale/formats/shard/shard.hpp"
@@ -28,6 +29,7 @@ class InUse {
   // What is never closed or dropped needs no owner, so its users are not counted.
   InUse() = default;
   explicit InUse(const T* used) : used_(used) {}
+  explicit operator bool() const { return used_ != nullptr; }
   explicit InUse(std::shared_ptr<const T> owner) : used_(owner.get()), owner_(std::move(owner)) {}
   const T& operator*() const { return *used_; }
   const T* operator->() const { return used_; }
@@ -59,9 +61,13 @@ class OpenShards {
   OpenShards& operator=(const OpenShards&) = delete;
 
   std::size_t size() const { return slots_.size(); }
-  /// Opens the shard unless it is open. Throws what Open throws; the next call tries again. Throws `changed` if its
-  /// index was dropped and is not the same any more.
+  /// Opens the shard unless it is open. Throws what Open throws; the next call tries again. Throws `changed` if a shard
+  /// that is opened again is not the one that it was.
   ShardInUse use(std::size_t number) const;
+  /// The same for one who holds `known` of the shard. Throws `changed` if it is another one.
+  ShardInUse use(std::size_t number, const ShardIdentity& known) const;
+  /// What a user of use() or use_index() holds of the shard. Opens it unless it was open before.
+  ShardIdentity identity(std::size_t number) const;
   /// The same as a shared pointer.
   std::shared_ptr<const Shard> share(std::size_t number) const;
   /// The shard's index. Opens the shard unless its index is in memory.
@@ -74,7 +80,7 @@ class OpenShards {
     std::timed_mutex mutex;  // while the shard is opened, which may wait for a server
     std::shared_ptr<const Shard> shard;            // null while it is closed
     const Format* format = nullptr;                // since the shard was first opened
-    std::uint64_t fingerprint = 0;                 // of its index, likewise
+    std::optional<ShardIdentity> identity;         // since then, or since a user held it
     std::shared_ptr<const ShardIndex> index;       // null also after it was dropped
     std::atomic<const Shard*> kept_shard{};        // if shards are never closed
     std::atomic<bool> recently_used{};

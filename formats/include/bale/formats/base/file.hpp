@@ -76,24 +76,26 @@ class File {
   std::shared_ptr<const RemoteFile> remote_{};
 };
 
-/// A read-only private mapping of a whole file (of a remote one: its local copy), for as long as the object lives. Only for
-/// files that are never truncated, such as our index: access to a page after a truncated end raises SIGBUS.
+/// A read-only private mapping of a whole local file, for as long as the object lives. Only for files that no other
+/// process knows: access to a page after an end that was truncated meanwhile raises SIGBUS.
 class FileMapping {
  public:
   FileMapping() = default;
-  /// Throws what File::open_read() throws, `io`, and `unsupported` if the cache has no room for a copy.
+  /// Throws what File::open_read() throws, and `io`.
   explicit FileMapping(const std::string& path);
   ~FileMapping();
   FileMapping(FileMapping&& other) noexcept;
   FileMapping& operator=(FileMapping&& other) noexcept;
 
   Bytes bytes() const { return bytes_; }
-  /// A hint: asks the kernel to read the whole file. Never fails.
-  void will_need() const;
 
  private:
   Bytes bytes_{};
 };
+
+/// Opens a file that is needed as a whole: a remote one is fetched first, if the cache has room for it. Throws what
+/// File::open_read() throws.
+File open_whole(const std::string& path);
 
 /// The whole content of a file. Throws what File::open_read() throws, and `unsupported` if it has more than `limit`
 /// bytes.

@@ -4,23 +4,25 @@
 // The file is optional: a shard is complete without it. A record is used only after it has been checked against the
 // image's own bytes.
 //
-// Threads: immutable; any number of threads may read it. Processes: the mapping is shared through the page cache.
+// The table is in memory, and a record is read when it is asked for: the file may be removed or truncated meanwhile.
+//
+// Threads: immutable; any number of threads may read it.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/file_bytes.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 
 namespace bale {
 
 class SeekPointFile {
  public:
-  /// Maps a `.bseek` file and asks the kernel to read it. The records are not checked: each has its own checksum.
+  /// Opens a `.bseek` file and asks the kernel to read it. The records are not checked: each has its own checksum.
   /// Throws `damaged` if the header or table contradicts its checksum or size, `unsupported` for another version, and
   /// what File::open_read() throws.
   static SeekPointFile load(const std::string& path);
@@ -33,20 +35,22 @@ class SeekPointFile {
   std::uint64_t shard_bytes() const { return shard_bytes_; }
   /// Whether the shard with this index has the same number of samples and the same size.
   bool fits(const ShardIndex& index) const { return size() == index.size() && shard_bytes() == index.shard_bytes(); }
-  /// The record of sample `i`, empty if it has none. Borrows from this object. Precondition: i < size().
-  Bytes record(std::uint64_t i) const;
+  /// The record of sample `i`, empty if it has none, or if the file does not have it any more. Precondition: i < size().
+  std::vector<std::byte> record(std::uint64_t i) const;
   /// Whether all records match the file's checksum. Reads all of them.
   bool records_are_whole() const;
 
  private:
   SeekPointFile() = default;
-  void parse(const std::string& path);
+  using Read = std::function<void(std::uint64_t offset, MutableBytes out)>;
+  static SeekPointFile parse(Read read, std::uint64_t file_bytes, const std::string& path);
 
-  FileBytes content_;
+  Read read_;
   std::uint64_t num_samples_ = 0;
   std::uint64_t shard_bytes_ = 0;
-  const std::byte* ends_ = nullptr;
-  Bytes records_{};
+  std::uint64_t record_bytes_ = 0;
+  std::uint32_t records_crc32c_ = 0;
+  std::vector<std::uint64_t> ends_;
 };
 
 /// Collects the records of one shard, in the order of its samples. Used by one thread.

@@ -18,6 +18,7 @@
 
 #include "bale/formats/base/direct_file.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/index_builder.hpp"
 #include "bale/formats/shard/shard_index.hpp"
@@ -58,6 +59,14 @@ class Shard {
   const ShardIndex& index() const { return *index_; }
   const std::shared_ptr<const ShardIndex>& shared_index() const { return index_; }
   std::uint64_t size() const { return index_->size(); }
+  /// As it was when the shard was opened.
+  ShardIdentity identity() const { return {.index = index_->identity(), .file = file_}; }
+  /// Throws `changed` unless this is the shard that `known` was taken of: the same index, and a file that was not written
+  /// since, or has the digest in the index. The digest is computed only for a file that was written or replaced.
+  void require_identity(const ShardIdentity& known) const;
+  /// An error of reading this shard. If it is about content, and the file was written or replaced since it was opened,
+  /// `changed`: no sample is at fault.
+  Error judged(const Error& error) const;
 
   /// All fields of sample `i`. Throws `damaged` if a checksum does not match or a field cannot be read from the
   /// container, and `io`.
@@ -69,8 +78,8 @@ class Shard {
 
   /// The seek points of sample `i` in the file beside the shard (bale/formats/image/jpeg/seek_points.hpp), not checked:
   /// the decoder compares them with the image. Empty if there are none. The first call opens the file; a file that is
-  /// damaged, or was made for another shard, is ignored. Borrows from this shard.
-  Bytes seek_points(std::uint64_t i) const;
+  /// damaged, or was made for another shard, is ignored.
+  std::vector<std::byte> seek_points(std::uint64_t i) const;
 
   /// The ranges of the file that hold sample `i`, sorted and merged. Empty if only the container's library knows.
   std::vector<FileRange> locate(std::uint64_t i) const;
@@ -112,11 +121,15 @@ class Shard {
   const Format* format_ = nullptr;
   std::shared_ptr<const ShardIndex> index_;  // stable address: the payload refers to it
   std::unique_ptr<const Payload> payload_;
+  FileStamp file_;  // of what payload_ has open
   std::optional<DirectFile> direct_;
   struct SeekPoints;
   std::shared_ptr<SeekPoints> seek_points_;  // opened on first use
   ShardOpenOptions options_;
 };
+
+/// The error of a shard that is another one than its user holds: `changed`.
+Error changed_error(const std::string& path);
 
 /// Scans `path` and returns an index without checksums. Throws `damaged`, `unsupported`, and what File::open_read()
 /// throws.

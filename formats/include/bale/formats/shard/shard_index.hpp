@@ -1,12 +1,11 @@
 // ShardIndex: offset, length and checksum of every field of every sample of one shard, with keys, labels and image
 // sizes.
 //
-// The same format is used for the `.bidx` file beside a shard, which is mapped and used in place, for the index that
+// The same format is used for the `.bidx` file beside a shard, which is read as a whole, for the index that
 // packing builds, and for the one that a scan makes. Format: formats/shard/INDEX.md.
 //
 // Ownership: keys, names and rows borrow from the index and live as long as it does.
 // Threads: immutable except for set_notices(); any number of threads may read it.
-// Processes: the mapping is shared through the page cache.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,6 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/checksum.hpp"
-#include "bale/formats/base/file.hpp"
-#include "bale/formats/base/file_bytes.hpp"
 #include "bale/formats/base/image_condition.hpp"
 #include "bale/formats/base/notice_log.hpp"
 #include "bale/formats/shard/sample.hpp"
@@ -120,8 +117,8 @@ class ExtentRow {
 
 class ShardIndex {
  public:
-  /// Maps a `.bidx` file and checks it. Throws `damaged` if it contradicts its own checksums or sizes, `unsupported`
-  /// for another version, and what File::open_read() throws.
+  /// Reads a `.bidx` file and checks it. Throws `damaged` if it contradicts its own checksums or sizes, `unsupported`
+  /// for another version, and what File::open_read() throws. The file may change afterwards.
   static ShardIndex load(const std::string& path);
   /// The same from memory. `path` is used in messages only.
   static ShardIndex from_bytes(std::vector<std::byte> bytes, const std::string& path);
@@ -161,7 +158,9 @@ class ShardIndex {
   /// digest_file_ends() of the shard file; nullopt if it was not computed. Version 1 does not have it.
   std::optional<Digest> ends_digest() const { return ends_digest_; }
   /// The content of the index file. Borrows from this object.
-  Bytes bytes() const { return content_.get(); }
+  Bytes bytes() const { return content_; }
+  /// Tells indexes apart: a hash of their header, which has a checksum of all that follows.
+  std::uint64_t identity() const { return identity_; }
   /// Notices of the scan that made this index, or of the check that it is not stale.
   const NoticeLog& notices() const { return notices_; }
   void set_notices(NoticeLog notices) { notices_ = std::move(notices); }
@@ -178,7 +177,8 @@ class ShardIndex {
   void check_keys(std::uint64_t key_bytes, const std::string& path) const;
   int compare_key(std::uint64_t at, std::uint32_t hash, std::string_view key) const;
 
-  FileBytes content_;
+  std::vector<std::byte> content_;
+  std::uint64_t identity_ = 0;
   NoticeLog notices_;
   std::uint64_t num_samples_ = 0;
   std::vector<FieldInfo> fields_;
