@@ -16,6 +16,7 @@
 #include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/retry.hpp"
 #include "bale/formats/storage/s3.hpp"
+#include "bale/formats/storage/signed_query.hpp"
 
 namespace bale {
 namespace {
@@ -66,7 +67,7 @@ class HttpLocation final : public Location {
     throw Error(ErrorCode::invalid_argument, "the URL has no host", {.path = name, .hint = "write https://HOST/PATH"});
   }
 
-  std::string identity() const override { return is_presigned() ? url_.substr(0, url_.find('?')) : url_; }
+  std::string identity() const override { return without_signature(url_); }
 
   HttpRequest get(const GetCondition& condition) const override {
     HttpRequest request{.url = url_};
@@ -77,13 +78,6 @@ class HttpLocation final : public Location {
   std::string join(std::string_view file) const override { return join_path(name(), percent_encode(file, true)); }
 
  private:
-  bool is_presigned() const {
-    const std::string_view query = split_url(url_).query;
-    constexpr std::string_view k_signs[] = {"X-Amz-Signature=", "X-Goog-Signature=", "Signature=", "sig="};
-    return std::any_of(std::begin(k_signs), std::end(k_signs),
-                       [&](std::string_view sign) { return query.find(sign) != std::string_view::npos; });
-  }
-
   std::string url_;
 };
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+import urllib.parse
 
 import pytest
 from conftest import FORMATS, by_tier, fields_by_key
@@ -133,6 +134,18 @@ def test_another_signature_is_the_same_file(remote, server):
         sent = server.sent()
         remote.ok("ls", f"{server.url}/p-000000.tar?X-Amz-Date=1{signature}&X-Amz-Signature={signature}")
     assert sent > 0 and server.sent() == sent
+
+
+@pytest.mark.parametrize("sign", ["sig=x", "Signature=x", "Expires=1&Signature=x&Key-Pair-Id=k", "X-Amz-Date=1&X-Amz-Signature=x",
+                                  "sv=2024&se=1&sig=x", "X-Goog-Date=1&X-Goog-Signature=x"])
+def test_other_parameters_name_the_file(remote, bale, server, sign):
+    """Beside a signature, before and after it: two shards of one path are two files, with a cache and without."""
+    server.router = lambda asked: dict(urllib.parse.parse_qsl(asked.query))["file"] if asked.path == "/get" else asked.path
+    for cache in ({}, {"BALE_CACHE_DIR": "none"}):
+        for query in (f"file=/{{}}&{sign}", f"{sign}&file=/{{}}"):
+            for name in ("p-000000.tar", "p-000001.tar"):
+                found = remote.ok("ls", f"{server.url}/get?{query.format(name)}", env=cache).out
+                assert found == bale.ok("ls", server.folder / name).out
 
 
 def test_no_cache(remote, server, verified, tmp_path):
