@@ -13,7 +13,7 @@ MUTATIONS = [
              "lane.failure = out_of_memory_error(", "lane.error = \"bad\"; static_cast<void>(out_of_memory_error)(",
              (*VERDICTS, "-k", "lack_of_memory")),
     Mutation("a worker calls every bad sample damaged", "loader/worker/worker.cpp",
-             "      lane.error_code = caught.code();\n", "", (*VERDICTS, "-k", "wrong_with_a_sample")),
+             "      lane.error_code = error.code();\n", "", (*VERDICTS, "-k", "wrong_with_a_sample")),
     Mutation("large images stay in memory", "formats/image/image_decoder.cpp",
              "  state_->buffer.free_above(k_large_pixel_bytes);\n", "", (*VERDICTS, "-k", "one_large_image")),
     Mutation("what a newer HDF5 wrote is damage", "formats/hdf5/h5.cpp",
