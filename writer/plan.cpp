@@ -12,6 +12,7 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/shard/key.hpp"
@@ -27,6 +28,8 @@ using Order = std::vector<std::uint32_t>;
 // First parts of the random keys, so that two uses of one seed draw different sequences.
 constexpr std::uint64_t k_shuffle_stream = 1;
 constexpr std::uint64_t k_split_stream = 2;
+
+constexpr std::size_t k_shown_name = 80;  // bytes of a field's name in a message
 
 [[noreturn]] void fail_usage(const std::string& message, std::string hint = {}) {
   throw Error(ErrorCode::invalid_argument, message, {.hint = std::move(hint)});
@@ -173,7 +176,7 @@ void cut_into_shards(const Source& source, const PackOptions& options, PlannedDa
 }
 
 /// Throws, before anything is written, if the layout cannot hold all fields of the source.
-void check_fields(const Source& source, const PackOptions& options) {
+void require_room_for_fields(const Source& source, const PackOptions& options) {
   for (const std::string& field : source.fields()) require_room_for_field(options, field);
 }
 
@@ -221,8 +224,21 @@ std::string fingerprint_of_options(std::string_view kind, const PackOptions& opt
   return text;
 }
 
+Codec codec_of_field(const PackOptions& options, std::string_view field) {
+  const Layout& layout = *options.format.layout;
+  if (!layout.compresses_fields || is_image_field(field) || field == k_label_field || field.empty()) return Codec::none;
+  return options.compress_level ? Codec::zstd : least_codec(options.format.format->field_rule, field);
+}
+
 void require_room_for_field(const PackOptions& options, const std::string& field) {
-  if (options.format.layout->keeps_all_fields) return;
+  const Layout& layout = *options.format.layout;
+  const FieldInfo stored{.name = field, .codec = codec_of_field(options, field)};
+  if (const std::string why = why_field_is_refused(options.format.format->field_rule, stored); !why.empty()) {
+    fail_usage(fmt::format("format {}.{} cannot hold a field of the name \"{}\": {}", options.format.format->name,
+                           layout.name, excerpt(printable(field), k_shown_name), why),
+               "choose another `format`, or rename the field in the source");
+  }
+  if (layout.keeps_all_fields) return;
   // Samples may have different names for their image. A sample with two images is detected when it is read.
   if (field == k_label_field || is_image_field(field) || field == k_array_field) return;
   fail_usage(fmt::format("format {} holds one image and one label per sample, the source has a field \"{}\" as well",
@@ -255,7 +271,7 @@ Plan make_open_plan(const PackOptions& options, const std::vector<std::string>& 
 
 Plan make_plan(const Source& source, const PackOptions& options) {
   check_options(options);
-  check_fields(source, options);
+  require_room_for_fields(source, options);
   if (source.size() == 0) fail_usage("nothing to pack: the source has no samples");
   if (source.size() > std::numeric_limits<std::uint32_t>::max()) fail_usage("more than 4,294,967,295 samples");
   check_keys_unique(source);

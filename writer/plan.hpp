@@ -53,6 +53,9 @@ std::string dataset_name(const PackOptions& options);
 std::string fingerprint_of_options(std::string_view kind, const PackOptions& options,
                                    const std::vector<std::string>& classes);
 
+/// How a field is stored. Images are already compressed, and a class number stays readable by any tool.
+Codec codec_of_field(const PackOptions& options, std::string_view field);
+
 /// Throws `invalid_argument` if the layout has no room for a field of this name.
 void require_room_for_field(const PackOptions& options, const std::string& field);
 

@@ -26,6 +26,7 @@
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/image_edits.hpp"
+#include "bale/writer/plan.hpp"
 #include "bale/writer/sidecars.hpp"
 
 namespace bale {
@@ -52,11 +53,8 @@ class ReadAhead {
   int slow_reads_left_ = 0;
 };
 
-/// Images are already compressed, and a class number stays readable by any tool.
-Codec codec_of(const PackOptions& options, std::string_view field) {
-  const bool compress = options.compress_level && !is_image_field(field) && field != k_label_field;
-  return compress ? Codec::zstd : Codec::none;
-}
+/// Of fields that are compressed only because of their names.
+constexpr int k_least_level = 1;
 
 /// Fields in stored form: compressed or passed on unchanged, as the options say.
 class StoredFields {
@@ -70,11 +68,11 @@ class StoredFields {
     InflationBudget budget;
     for (std::size_t f = 0; f < sample.fields.size(); ++f) {
       const FieldView& field = sample.fields[f];
-      if (codec_of(options_, field.name) == Codec::none) {
+      if (codec_of_field(options_, field.name) == Codec::none) {
         stored_.push_back(field);
         continue;
       }
-      zstd_compress(field.bytes, *options_.compress_level, buffers_[f]);
+      zstd_compress(field.bytes, options_.compress_level.value_or(k_least_level), buffers_[f]);
       if (!budget.take(buffers_[f].size(), field.bytes.size())) {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("field {}: {} bytes become {} when compressed, which readers refuse as a trap",
@@ -94,7 +92,7 @@ class StoredFields {
   std::vector<std::vector<std::byte>> buffers_;
 };
 
-/// The index entry of the sample's image. A source that reads another tool's shards may not know the image's size.
+/// The index entry of the sample's image. Its header says its size, whatever the source says.
 ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
   ImageEntry entry{.width = sample.width, .height = sample.height};
   const FieldView* const image = sample.find_image();
@@ -102,7 +100,7 @@ ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
   const ImageFacts facts =
       check_image(image->bytes, options.check_images ? ImageCheck::decode : ImageCheck::quick, options.max_pixels);
   entry.condition = facts.condition;
-  if (entry.width == 0) {
+  if (facts.width != 0) {
     entry.width = facts.width;
     entry.height = facts.height;
   }
@@ -112,7 +110,7 @@ ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
 ShardPlan shard_plan(const ShardJob& job) {
   ShardPlan plan{.num_samples = job.shard.end - job.shard.begin};
   for (const std::string& name : job.source.fields()) {
-    plan.fields.push_back({.name = FieldInfo{.name = name, .codec = codec_of(job.options, name)}.stored_name()});
+    plan.fields.push_back({.name = FieldInfo{.name = name, .codec = codec_of_field(job.options, name)}.stored_name()});
   }
   SourceSample sample;
   for (std::uint64_t at = job.shard.begin; at < job.shard.end; ++at) {
@@ -167,7 +165,7 @@ class ShardRun {
         progress_(progress),
         editor_(job.options.edits, !keeps_bytes_, job.options.max_pixels),
         stored_(job.options) {
-    for (const std::string& name : job.source.fields()) index_.add_field(name, codec_of(job.options, name));
+    for (const std::string& name : job.source.fields()) index_.add_field(name, codec_of_field(job.options, name));
   }
 
   FinishedShard run() {

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t k_max_key_bytes = 4096;
 constexpr std::size_t k_max_name_bytes = 255;
-constexpr std::string_view k_compressed_suffix = ".zst";
 
 bool has_part(std::string_view path, std::string_view part) {
   for (;;) {
@@ -37,10 +36,11 @@ std::string_view why_key_is_refused(const Layout& layout, std::string_view key) 
   return {};
 }
 
+/// What a program may call a field: an extension, as in the names of files. The layout decides about the rest.
 bool is_field_name(std::string_view name) {
   const bool plain = std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c != '/' && c != 0x7f; });
   return plain && !name.empty() && name.size() <= k_max_name_bytes && !name.starts_with('.') && !name.ends_with('.') &&
-         !name.starts_with("__") && name.find("..") == std::string_view::npos && !name.ends_with(k_compressed_suffix);
+         !name.starts_with("__") && name.find("..") == std::string_view::npos;
 }
 
 }  // namespace

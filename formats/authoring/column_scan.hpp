@@ -70,9 +70,10 @@ class ColumnScan {
     return bytes_at(value.offset, std::min<std::size_t>(value.length, length));
   }
 
+  static constexpr std::size_t k_head = 512;
+
   /// By the first bytes.
   ImageKind image_kind_of(const Value& value) {
-    constexpr std::size_t k_head = 512;
     return probe_image(front_of(value, k_head)).kind;
   }
 

@@ -7,17 +7,6 @@
 
 namespace bale {
 
-FieldInfo field_of_stored_name(std::string_view stored_name) {
-  constexpr std::string_view k_zstd_suffix = ".zst";
-  FieldInfo field;
-  if (stored_name.size() > k_zstd_suffix.size() && stored_name.ends_with(k_zstd_suffix)) {
-    stored_name.remove_suffix(k_zstd_suffix.size());
-    field.codec = Codec::zstd;
-  }
-  field.name = stored_name;
-  return field;
-}
-
 std::uint32_t declare_field(IndexBuilder& index, const FieldInfo& field, const std::string& path,
                             std::string_view key) {
   try {

@@ -10,9 +10,6 @@
 
 namespace bale {
 
-/// The field that one of bale's containers calls `stored_name`: "json.zst" is "json", compressed.
-FieldInfo field_of_stored_name(std::string_view stored_name);
-
 /// The id of a field of `index`, which is declared if it is new. Throws `unsupported`, naming `path` and `key`, if the
 /// index has no room for it.
 std::uint32_t declare_field(IndexBuilder& index, const FieldInfo& field, const std::string& path,

@@ -28,6 +28,14 @@ std::uint32_t get_u32(Bytes bytes, std::size_t at) {
               {.path = file.path(), .offset = offset, .hint = "copy or pack it again"});
 }
 
+/// Whether a file with such a table ends at `offset`: several were joined, and this table is of the last.
+bool follows_another(const File& file, std::uint64_t offset) {
+  std::array<std::byte, 4> before;
+  if (offset < before.size()) return false;
+  file.read_exact(offset - before.size(), before);
+  return get_u32(before, 0) == k_seekable_magic;
+}
+
 }  // namespace
 
 void SeekTable::add(const FrameSizes& sizes) {
@@ -83,6 +91,7 @@ std::optional<SeekTable> read_seek_table(const File& file) {
     }
     result.add({.compressed = compressed, .content = get_u32(table, at + 4)});
   }
+  if (result.file_end() != table_at && follows_another(file, table_at - result.file_end())) return std::nullopt;
   if (result.file_end() != table_at) fail(file, "frame sizes do not fill the file", table_at);
   return result;
 }

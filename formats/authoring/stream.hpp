@@ -45,9 +45,6 @@ std::string temporary_directory();
 /// The content of a file that is not compressed: the file.
 std::unique_ptr<Stream> open_plain_stream(const std::string& path);
 
-/// Whether a file begins like a zstd frame or a skippable one.
-bool begins_like_zstd(Bytes head);
-
 /// Which frames of a seekable zstd file are compared with the checksums in them.
 enum class FrameChecks {
   all,

@@ -6,16 +6,26 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/excerpt.hpp"
 
 namespace bale {
 
-void check_fields(const SampleView& sample, const std::string& path) {
+namespace {
+
+constexpr std::size_t k_shown_name = 80;
+
+}  // namespace
+
+void check_fields(const SampleView& sample, const FieldRule& rule, const std::string& path) {
   const auto refuse = [&](std::string_view why) {
     throw Error(ErrorCode::invalid_argument, why, {.path = path, .key = std::string(sample.key)});
   };
   if (sample.fields.empty()) refuse("sample without fields");
   for (std::size_t i = 0; i < sample.fields.size(); ++i) {
     const FieldView& field = sample.fields[i];
+    if (const std::string why = why_stored_name_is_refused(rule, field.name); !why.empty()) {
+      refuse(fmt::format("field name \"{}\" cannot be stored: {}", excerpt(printable(field.name), k_shown_name), why));
+    }
     if (field.bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
       refuse(fmt::format("field \"{}\" has {} bytes, 4 GiB or more", printable(field.name), field.bytes.size()));
     }

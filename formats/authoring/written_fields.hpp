@@ -6,14 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/shard/field_rule.hpp"
 #include "bale/formats/shard/index_builder.hpp"
 #include "bale/formats/shard/sample.hpp"
 
 namespace bale {
 
 /// Throws `invalid_argument` for a sample that no container accepts: without fields, with a repeated field, or with a
-/// field of 4 GiB or more. `path` is for the message.
-void check_fields(const SampleView& sample, const std::string& path);
+/// field of 4 GiB or more; and for a field whose name this container cannot hold. `path` is for the message.
+void check_fields(const SampleView& sample, const FieldRule& rule, const std::string& path);
 
 /// Collects the places of the fields of added samples. About 16 bytes per field.
 class WrittenExtents {

@@ -179,13 +179,6 @@ bool fits_memory(const File& file, const SeekTable& table) {
 
 }  // namespace
 
-bool begins_like_zstd(Bytes head) {
-  const std::string_view text = as_text(head);
-  if (text.starts_with("\x28\xb5\x2f\xfd")) return true;
-  return text.size() >= 4 && (static_cast<unsigned char>(text[0]) & 0xF0U) == 0x50 &&
-         text.substr(1).starts_with("\x2a\x4d\x18");
-}
-
 std::unique_ptr<Stream> open_zstd_frames(const std::string& path, const std::vector<std::uint64_t>& bounds,
                                          std::vector<std::uint64_t>& starts) {
   constexpr std::size_t k_head = 18;  // largest frame header

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace bale {
 namespace {
 
@@ -41,6 +43,10 @@ void NoticeLog::add(std::string_view name, std::string_view why) {
     const auto found = reasons_.find(why);
     tally(why, 1, found == reasons_.end() ? cut(name) : std::string());
   }
+}
+
+void NoticeLog::add_rest(std::uint64_t offset, std::uint64_t bytes) {
+  add(fmt::format("{} bytes at offset {}", bytes, offset), "data after the end of the archive");
 }
 
 void NoticeLog::keep(Warning warning) {

@@ -53,6 +53,7 @@ class Scan final : public ColumnScan<Column> {
     }
     switch (column.kind) {
       case ValueKind::image:
+        set_size(stored);
         return set(stored, "jpg", stored.length, true);
       case ValueKind::json:
         if (stored.length == 0) fail(ErrorCode::damaged, at.offset, about(at, "is JSON without its end"));
@@ -77,7 +78,14 @@ class Scan final : public ColumnScan<Column> {
     if (value.width == 0 || value.height == 0) {
       fail(ErrorCode::damaged, at.offset, about(at, fmt::format("has {}x{} pixels", value.width, value.height)));
     }
-    if (at.column->role == Role::image) index_.set_dimensions(sample_, value.width, value.height);
+    if (at.column->role == Role::image && value.mode == k_raw) index_.set_dimensions(sample_, value.width, value.height);
+  }
+
+  /// The header of an encoded image says its size, not the record.
+  void set_size(const Place& stored) {
+    if (stored.column->role != Role::image) return;
+    const ImageHeader header = probe_image(front_of(stored, k_head));
+    index_.set_dimensions(sample_, header.width, header.height);
   }
 
   /// Where the bytes lie. Each is in the allocation table, which is checked, so none lies outside of the file.

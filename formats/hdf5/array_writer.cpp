@@ -11,6 +11,7 @@
 
 #include "bale/formats/authoring/format_options.hpp"
 #include "bale/formats/authoring/uniform_images.hpp"
+#include "bale/formats/authoring/written_fields.hpp"
 #include "bale/formats/base/writeback.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 #include "bale/formats/hdf5/spool.hpp"
@@ -40,7 +41,7 @@ class ArrayWriter final : public ShardWriter {
   }
 
   void add(const SampleView& sample) override {
-    check_dataset_names(sample, options_.path);
+    check_fields(sample, k_field_rule, options_.path);
     const Image image = images_.decode(sample);
     if (labels_.empty()) begin(image);
     const Bytes pixels = std::as_bytes(std::span(image.rgb));

@@ -14,9 +14,11 @@
 #include "bale/formats/authoring/format_options.hpp"
 #include "bale/formats/authoring/gathered_writes.hpp"
 #include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/authoring/written_fields.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 #include "bale/formats/hdf5/spool.hpp"
 #include "bale/formats/hdf5/writer.hpp"
+#include "bale/formats/shard/field_rule.hpp"
 
 namespace bale::h5 {
 namespace {
@@ -60,7 +62,7 @@ class BlobWriter final : public ShardWriter {
   }
 
   void add(const SampleView& sample) override {
-    check_dataset_names(sample, options_.path);
+    check_fields(sample, k_field_rule, options_.path);
     for (const FieldView& field : sample.fields) put(column_of(field.name), field.bytes);
     for (auto& [name, column] : columns_) {
       column.present.resize(labels_.size() + 1);

@@ -67,6 +67,7 @@ const Format k_hdf5_format{.name = "hdf5",
                            .probe = probe,
                            .scan = h5::scan_container,
                            .open = open_payload,
-                           .create = create};
+                           .create = create,
+                           .field_rule = h5::k_field_rule};
 
 }  // namespace bale

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/shard/field_rule.hpp"
 
 namespace bale::h5 {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "bale/formats/authoring/format_options.hpp"
 #include "bale/formats/authoring/uniform_images.hpp"
+#include "bale/formats/authoring/written_fields.hpp"
 #include "bale/formats/hdf5/scan.hpp"
 #include "bale/formats/hdf5/writer.hpp"
 #include "bale/formats/shard/key.hpp"
@@ -64,7 +65,7 @@ class TableWriter final : public ShardWriter {
   }
 
   void add(const SampleView& sample) override {
-    check_dataset_names(sample, options_.path);
+    check_fields(sample, k_field_rule, options_.path);
     const Pixels pixels = decodes_ ? prepare(sample) : Pixels{};
     const FieldView* const image = decodes_ ? sample.find_image() : nullptr;
     const H5Lock lock;

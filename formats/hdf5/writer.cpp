@@ -1,24 +1,8 @@
 #include "bale/formats/hdf5/writer.hpp"
 
-#include <fmt/format.h>
-
-#include "bale/formats/authoring/written_fields.hpp"
 #include "bale_version.hpp"
 
 namespace bale::h5 {
-
-void check_dataset_names(const SampleView& sample, const std::string& path) {
-  check_fields(sample, path);
-  for (const FieldView& field : sample.fields) {
-    if (!field.name.empty() && field.name != "." &&
-        field.name.find_first_of(std::string_view("/\0", 2)) == field.name.npos) {
-      continue;
-    }
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("field \"{}\" cannot be the name of a dataset", printable(field.name)),
-                {.path = path, .key = std::string(sample.key), .hint = "rename the file or exclude it"});
-  }
-}
 
 void write_keys(OutputFile& file, std::string_view text, const std::vector<std::size_t>& ends) {
   std::vector<std::string_view> keys;

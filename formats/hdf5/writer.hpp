@@ -18,9 +18,10 @@ std::unique_ptr<ShardWriter> make_array_writer(const WriterOptions& options);
 /// "vlen", and "array" with compression.
 std::unique_ptr<ShardWriter> make_table_writer(const WriterOptions& options);
 
-/// Throws as check_fields() does, and `invalid_argument` for a field that cannot be the name of a dataset: empty, ".",
-/// or with a slash or a NUL.
-void check_dataset_names(const SampleView& sample, const std::string& path);
+/// Stored names are names of datasets or groups.
+inline constexpr std::string_view k_reserved_names[] = {"."};
+inline constexpr FieldRule k_field_rule{
+    .forbidden = std::string_view("/\0", 2), .reserved = k_reserved_names, .may_be_empty = false};
 
 inline constexpr hsize_t k_rows_per_chunk = 1024;  // of vlen references, 16 bytes each
 

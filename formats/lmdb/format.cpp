@@ -50,6 +50,7 @@ const Format k_lmdb_format{.name = "lmdb",
                            .scan = scan,
                            .open = open,
                            .create = lmdb::create_writer,
-                           .scan_survives_damage = true};
+                           .scan_survives_damage = true,
+                           .field_rule = lmdb::k_field_rule};
 
 }  // namespace bale

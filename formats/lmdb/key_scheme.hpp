@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/shard/field_rule.hpp"
+
 namespace bale::lmdb {
 
 inline constexpr std::string_view k_header_key = "__bale__";
@@ -16,6 +18,10 @@ inline constexpr std::string_view k_primary_suffix = "__primary__";
 inline constexpr std::uint64_t k_max_samples = 100'000'000;  // eight digits
 inline constexpr std::size_t k_digits = 8;
 inline constexpr std::uint64_t k_max_key_bytes = 64 * 1024;
+
+inline constexpr std::string_view k_reserved_names[] = {k_sample_key_suffix, k_primary_suffix};
+inline constexpr FieldRule k_field_rule{.max_bytes = 511 - k_digits - 1,  // liblmdb's longest key, less "00000000."
+                                        .reserved = k_reserved_names};
 
 inline std::string number_key(std::uint64_t sample) { return fmt::format("{:08}", sample); }
 

@@ -9,6 +9,7 @@
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/key_scheme.hpp"
 #include "bale/formats/lmdb/scan.hpp"
+#include "bale/formats/shard/field_rule.hpp"
 
 namespace bale::lmdb {
 namespace {

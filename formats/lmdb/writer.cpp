@@ -27,7 +27,6 @@ constexpr std::uint64_t k_batch_entries = 16 * 1024;
 constexpr std::uint64_t k_reserve_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t k_map_step = std::uint64_t{1} << 20;
 constexpr std::uint64_t k_spare_pages = 64;  // right edge of the tree and the free list, copied by each commit
-constexpr std::size_t k_max_name_bytes = 511 - k_digits - 1;  // liblmdb's longest key, less "00000000."
 // liblmdb writes a value with one call, and Linux writes at most this much per call. A short write fails the commit.
 constexpr std::uint64_t k_max_write_bytes = 0x7FFFF000;
 
@@ -159,12 +158,9 @@ void Writer::check_sample(const SampleView& sample) const {
     throw Error(ErrorCode::invalid_argument, why, {.path = path_, .key = std::string(sample.key)});
   };
   if (num_samples_ >= k_max_samples) refuse("more than 100000000 samples in a shard");
-  check_fields(sample, path_);
+  check_fields(sample, k_field_rule, path_);
   if (sample.key.size() > k_max_key_bytes) refuse("key is longer than 64 KiB");
   for (const FieldView& field : sample.fields) {
-    if (field.name.size() > k_max_name_bytes || field.name == k_sample_key_suffix || field.name == k_primary_suffix) {
-      refuse(fmt::format("field name {} cannot be stored", printable(field.name.substr(0, 80))));
-    }
     if (round_up(k_page_header_bytes + field.bytes.size(), page_bytes_) > k_max_write_bytes) {
       refuse(fmt::format("field \"{}\" has {} bytes, more than LMDB writes in one value (2 GiB)", printable(field.name),
                          field.bytes.size()));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bale/formats/base/compression.hpp"
 #include "bale/formats/base/error.hpp"
 
 namespace bale::npy {
@@ -21,7 +22,10 @@ ArrayHeader read_array_header(const File& file) {
   std::vector<std::byte> head(std::min<std::uint64_t>(file.size(), k_max_header_bytes));
   head.resize(file.read_some(0, head));
   auto header = parse_array_header(head);
-  if (!header) fail_array_header(head, {.path = file.path(), .offset = 0});
+  if (!header) {
+    refuse_compressed(file.path(), head);
+    fail_array_header(head, {.path = file.path(), .offset = 0});
+  }
   return *std::move(header);
 }
 

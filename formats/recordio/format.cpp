@@ -53,9 +53,7 @@ constexpr Layout k_layouts[] = {{.name = "image",
                                  .sidecars = k_sidecars}};
 
 int probe(const ProbeInput& input) {
-  const bool opens_so =
-      input.head.size() >= sizeof recordio::k_magic && load_at<std::uint32_t>(input.head.data()) == recordio::k_magic;
-  if (opens_so) return 100;
+  if (recordio::begins_like_record(input.head)) return 100;
   // If the first header is damaged, the file is claimed by its name, so that the error is of this format.
   return input.path.ends_with(k_layouts[0].suffix) && input.file_bytes != 0 ? 20 : 0;
 }
@@ -69,6 +67,7 @@ const Format k_recordio_format{.name = "recordio",
                                .scan = recordio::scan,
                                .open = recordio::open,
                                .create = recordio::create,
-                               .scan_survives_damage = true};
+                               .scan_survives_damage = true,
+                               .field_rule = recordio::k_field_rule};
 
 }  // namespace bale

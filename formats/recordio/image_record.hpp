@@ -10,6 +10,7 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/recordio/record.hpp"
+#include "bale/formats/shard/field_rule.hpp"
 
 namespace bale::recordio {
 
@@ -18,6 +19,9 @@ inline constexpr std::size_t k_label_bytes = 4;
 
 /// Field for several labels of one sample: a JSON array of numbers.
 inline constexpr std::string_view k_labels_field = "labels.json";
+
+/// Stored names are in a table with one byte for their length.
+inline constexpr FieldRule k_field_rule{.max_bytes = 255};
 
 /// The label that we write for an image without one. im2rec takes that label from its list.
 inline constexpr float k_unlabeled = -1;

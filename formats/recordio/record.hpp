@@ -29,6 +29,10 @@ constexpr std::uint32_t length_word(PartKind kind, std::uint64_t length) {
   return static_cast<std::uint32_t>(kind) << k_length_bits | static_cast<std::uint32_t>(length);
 }
 
+inline bool begins_like_record(Bytes bytes) {
+  return bytes.size() >= sizeof k_magic && load_at<std::uint32_t>(bytes.data()) == k_magic;
+}
+
 struct Record {
   std::uint64_t number = 0;
   std::uint64_t offset = 0;             // of its first header in the file

@@ -7,11 +7,13 @@
 #include <fmt/format.h>
 
 #include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/base/compression.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/recordio/image_list.hpp"
 #include "bale/formats/recordio/image_record.hpp"
 #include "bale/formats/recordio/place.hpp"
+#include "bale/formats/shard/field_rule.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::recordio {
@@ -125,6 +127,7 @@ void declare_places(IndexBuilder& index) {
 void scan(const std::string& path, IndexBuilder& index) {
   const File file = File::open_read(path);
   FileWindow window(file);
+  if (!begins_like_record(window.from(0))) refuse_compressed(path, window.from(0));
   Scan(window, index).run();
 }
 

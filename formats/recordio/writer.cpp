@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,7 +25,7 @@ class Writer final : public ShardWriter {
   explicit Writer(const std::string& path) : path_(path), file_(path) {}
 
   void add(const SampleView& sample) override {
-    check_fields(sample, path_);
+    check_fields(sample, k_field_rule, path_);
     lay_out(sample);
     if (payload_.size() > k_max_payload_bytes) {
       refuse(sample, fmt::format("a record of {} bytes, 512 MiB or more", payload_.size()));
@@ -80,9 +79,6 @@ class Writer final : public ShardWriter {
     payload_.add(header_);
     store(*image);
     for (const FieldView& field : sample.fields) {
-      if (field.name.size() > std::numeric_limits<std::uint8_t>::max()) {
-        refuse(sample, fmt::format("field name {} has more than 255 bytes", printable(field.name)));
-      }
       const bool in_header =
           (class_in_header_ && field.name == k_label_field) || (labels_in_header_ && field.name == k_labels_field);
       if (&field != &*image && !in_header) store(field);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/compression.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_stamp.hpp"
@@ -107,6 +108,7 @@ const Format& probe_format(const std::string& path) {
     best = highest_bid(input);
   }
   if (best == nullptr) {
+    refuse_compressed(path, head);
     throw Error(ErrorCode::unsupported, "no format recognizes this file",
                 {.path = path, .hint = "is it a packed shard?"});
   }

@@ -169,6 +169,14 @@ void IndexBuilder::set_dimensions(std::uint64_t i, std::uint32_t width, std::uin
   samples_[i].height = height;
 }
 
+void IndexBuilder::clear_extent(std::uint64_t i, std::uint32_t field) {
+  Extent& extent = extents_.at(i, field);
+  if (!extent.present()) return;
+  fields_[field].stored_bytes -= extent.length;
+  --fields_[field].num_samples;
+  extent = {};
+}
+
 void IndexBuilder::set_extent(std::uint64_t i, std::uint32_t field, std::uint64_t offset, std::uint32_t length) {
   Extent& extent = extents_.at(i, field);
   FieldInfo& info = fields_[field];

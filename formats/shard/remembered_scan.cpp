@@ -13,7 +13,7 @@ namespace bale {
 namespace {
 
 /// Names what is kept. The number is to be raised when a scan of the same bytes gives another index.
-constexpr std::string_view k_kind = "scan 1";
+constexpr std::string_view k_kind = "scan 2";
 
 std::optional<ShardIndex> remembered(const Storage& storage, const std::string& path) {
   auto content = storage.kept(path, k_kind);

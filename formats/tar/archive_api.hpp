@@ -24,6 +24,7 @@ BALE_ARCHIVE(archive_read_support_filter_compress) BALE_ARCHIVE(archive_read_sup
 BALE_ARCHIVE(archive_read_support_filter_lz4) BALE_ARCHIVE(archive_read_support_filter_lzip)
 BALE_ARCHIVE(archive_read_support_filter_lzma) BALE_ARCHIVE(archive_read_support_filter_xz)
 BALE_ARCHIVE(archive_read_support_filter_zstd) BALE_ARCHIVE(archive_read_support_format_tar)
+BALE_ARCHIVE(archive_read_support_format_raw) BALE_ARCHIVE(archive_read_data) BALE_ARCHIVE(archive_filter_bytes)
 #undef BALE_ARCHIVE
 // clang-format on
 

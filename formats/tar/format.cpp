@@ -53,7 +53,7 @@ bool is_named_tar(std::string_view path) {
 int probe(const ProbeInput& input) {
   if (tar::has_good_checksum(input.head)) return tar::has_ustar_magic(input.head) ? 100 : 80;
   if (!is_named_tar(input.path)) return 0;
-  if (tar::kind_of(input.head) != tar::FileKind::plain) return 90;
+  if (tar::compression_of_tar(input.head) != Compression::none) return 90;
   // Empty archives have no signature. A damaged archive is claimed by its name, so that the error is of this format.
   const bool no_members = input.head.size() >= 2 * tar::k_block_bytes && tar::is_zero_block(input.head);
   return no_members ? 60 : 20;
@@ -68,6 +68,7 @@ const Format k_tar_format{.name = "tar",
                           .scan = tar::scan,
                           .open = tar::open,
                           .create = tar::create,
-                          .scan_survives_damage = true};
+                          .scan_survives_damage = true,
+                          .field_rule = tar::k_field_rule};
 
 }  // namespace bale

@@ -58,30 +58,27 @@ void Grouper::enter_sample(std::string_view key) {
 
 /// The column for the next field of the sample. A field jpeg goes into the column jpg, unless the sample has both
 /// spellings: then each has its own column.
-std::uint32_t Grouper::field_of(std::string_view extension, std::uint64_t offset) {
+std::uint32_t Grouper::field_of(std::string_view extension) {
   const std::string name = field_name(extension);
   const std::uint32_t field = declare_field(index_, {.name = name}, path_, key_);
-  const bool is_jpeg = name == k_jpg && extension.size() == k_jpeg.size();
-  if (is_jpeg) {
-    spelled_jpeg_.resize(std::max<std::size_t>(spelled_jpeg_.size(), static_cast<std::size_t>(sample_) + 1));
-  }
-  const bool has_jpeg = sample_ < spelled_jpeg_.size() && spelled_jpeg_[static_cast<std::size_t>(sample_)];
+  if (name != k_jpg) return field;
+  const bool is_jpeg = extension.size() == k_jpeg.size();
+  const auto sample = static_cast<std::size_t>(sample_);
+  if (is_jpeg) spelled_jpeg_.resize(std::max(spelled_jpeg_.size(), sample + 1));
   const Extent present = index_.extent(sample_, field);
+  const bool has_jpeg = sample < spelled_jpeg_.size() && spelled_jpeg_[sample];
   if (!present.present()) {
-    if (is_jpeg) spelled_jpeg_[static_cast<std::size_t>(sample_)] = true;
+    if (is_jpeg) spelled_jpeg_[sample] = true;
     return field;
   }
-  if (name == k_jpg && is_jpeg != has_jpeg) {
-    const std::uint32_t second = declare_field(index_, {.name = std::string(k_jpeg)}, path_, key_);
-    if (!index_.extent(sample_, second).present()) {
-      if (is_jpeg) return second;
-      index_.set_extent(sample_, second, present.offset, present.length);
-      spelled_jpeg_[static_cast<std::size_t>(sample_)] = false;
-      return field;
-    }
-  }
-  throw Error(ErrorCode::damaged, fmt::format("repeated field \"{}\"", printable(name)),
-              {.path = path_, .key = key_, .offset = offset, .hint = "a sample can have a field once"});
+  if (is_jpeg == has_jpeg) return field;
+  const std::uint32_t second = declare_field(index_, {.name = std::string(k_jpeg)}, path_, key_);
+  if (is_jpeg) return second;
+  // The column has the other spelling: it moves.
+  index_.set_extent(sample_, second, present.offset, present.length);
+  index_.clear_extent(sample_, field);
+  spelled_jpeg_[sample] = false;
+  return field;
 }
 
 void Grouper::remember(std::string_view name, Place place, bool is_field) {
@@ -108,9 +105,14 @@ std::optional<std::uint64_t> Grouper::add(std::string_view name, Place place) {
                 {.path = path_, .key = std::string(parts->key)});
   }
   enter_sample(parts->key);
-  const std::uint32_t field = field_of(parts->extension, place.offset);
+  const std::uint32_t field = field_of(parts->extension);
+  const bool is_label_field = index_.fields()[field].name == k_label_field;
+  if (index_.extent(sample_, field).present()) {
+    index_.notices().add(name, "earlier member of the same key and field");
+    if (is_label_field) index_.set_label(sample_, k_no_label);
+  }
   index_.set_extent(sample_, field, place.offset, static_cast<std::uint32_t>(place.size));
-  return index_.fields()[field].name == k_label_field ? std::optional(sample_) : std::nullopt;
+  return is_label_field ? std::optional(sample_) : std::nullopt;
 }
 
 std::optional<Grouper::Label> Grouper::add_link(std::string_view name, std::string_view target) {

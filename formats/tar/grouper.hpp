@@ -52,7 +52,8 @@ class Grouper {
   static constexpr std::uint64_t k_max_label_bytes = 64;
 
   /// Adds a file to its sample, if it belongs to one. Returns the sample if the file is its label field: pass its first bytes to
-  /// index.set_label_of(). Throws `damaged` if the sample already has the field.
+  /// index.set_label_of(). If the sample already has the field, this file replaces the earlier one, which is a notice: of
+  /// files of one name, every program that unpacks them leaves the last.
   std::optional<std::uint64_t> add(std::string_view name, Place place);
   /// Adds a hard link in the same way. Its data is that of an earlier file, whose place is also returned.
   struct Label {
@@ -66,7 +67,7 @@ class Grouper {
  private:
   void remember(std::string_view name, Place place, bool is_field);
   void enter_sample(std::string_view key);
-  std::uint32_t field_of(std::string_view extension, std::uint64_t offset);
+  std::uint32_t field_of(std::string_view extension);
 
   IndexBuilder& index_;
   const std::string& path_;

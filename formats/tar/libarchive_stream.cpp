@@ -2,6 +2,8 @@
 
 #include <locale.h>
 
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
@@ -45,15 +47,15 @@ class Utf8Locale {
 /// Throws `unsupported` if libarchive would have to run another program to decompress the file.
 void support_filters(archive* reader, const std::string& path) {
   struct Filter {
-    FileKind kind;
+    Compression kind;
     int (*support)(archive*);
   };
   const Filter filters[] = {
-      {FileKind::gzip, archive_read_support_filter_gzip},   {FileKind::zstd, archive_read_support_filter_zstd},
-      {FileKind::bzip2, archive_read_support_filter_bzip2}, {FileKind::xz, archive_read_support_filter_xz},
-      {FileKind::lzma, archive_read_support_filter_lzma},   {FileKind::lzip, archive_read_support_filter_lzip},
-      {FileKind::lz4, archive_read_support_filter_lz4},     {FileKind::compress, archive_read_support_filter_compress}};
-  const FileKind kind = kind_of_file(path);
+      {Compression::gzip, archive_read_support_filter_gzip},   {Compression::zstd, archive_read_support_filter_zstd},
+      {Compression::bzip2, archive_read_support_filter_bzip2}, {Compression::xz, archive_read_support_filter_xz},
+      {Compression::lzma, archive_read_support_filter_lzma},   {Compression::lzip, archive_read_support_filter_lzip},
+      {Compression::lz4, archive_read_support_filter_lz4},     {Compression::compress, archive_read_support_filter_compress}};
+  const Compression kind = compression_of_file(path);
   for (const Filter& filter : filters) {
     if (filter.kind != kind || filter.support(reader) == ARCHIVE_OK) continue;
     throw Error(ErrorCode::unsupported, fmt::format("compressed with {}, which this libarchive lacks", name_of(kind)),
@@ -61,10 +63,11 @@ void support_filters(archive* reader, const std::string& path) {
   }
 }
 
-Reader open_archive(const std::string& path) {
+/// `support` adds the formats.
+Reader open_archive(const std::string& path, int (*support)(archive*)) {
   Reader reader(archive_read_new());
   if (!reader) throw std::bad_alloc();
-  archive_read_support_format_tar(reader.get());
+  support(reader.get());
   support_filters(reader.get(), path);
   if (archive_read_open_filename(reader.get(), path.c_str(), std::size_t{256} << 10) != ARCHIVE_OK) {
     fail(reader.get(), path);
@@ -145,9 +148,26 @@ Member describe(archive* reader, archive_entry* entry, const std::string& path) 
 
 }  // namespace
 
-std::unique_ptr<Stream> unpack_by_libarchive(const std::string& path, const std::function<void(const Member&)>& visit) {
+std::unique_ptr<Stream> open_filtered_stream(const std::string& path) {
+  const Reader reader = open_archive(path, archive_read_support_format_raw);
+  Spill spill(path);
+  archive_entry* entry = nullptr;
+  const int opened = archive_read_next_header(reader.get(), &entry);
+  if (opened == ARCHIVE_EOF) return std::move(spill).finish();
+  if (opened != ARCHIVE_OK) fail(reader.get(), path);
+  std::vector<std::byte> piece(std::size_t{256} << 10);
+  for (;;) {
+    const la_ssize_t got = archive_read_data(reader.get(), piece.data(), piece.size());
+    if (got < 0) fail(reader.get(), path);
+    if (got == 0) return std::move(spill).finish();
+    spill.append(Bytes(piece).first(static_cast<std::size_t>(got)));
+  }
+}
+
+std::unique_ptr<Stream> unpack_by_libarchive(const std::string& path, const std::function<void(const Member&)>& visit,
+                                             std::uint64_t* end) {
   const Utf8Locale locale;
-  const Reader reader = open_archive(path);
+  const Reader reader = open_archive(path, archive_read_support_format_tar);
   Spill spill(path);
   for (;;) {
     archive_entry* entry = nullptr;
@@ -161,6 +181,7 @@ std::unique_ptr<Stream> unpack_by_libarchive(const std::string& path, const std:
     if (member.kind != Member::Kind::file || !reason_to_skip(member.name).empty()) continue;
     unpack_member(reader.get(), path, member.offset, member.size, spill);
   }
+  if (end != nullptr) *end = static_cast<std::uint64_t>(archive_filter_bytes(reader.get(), 0));
   return std::move(spill).finish();
 }
 

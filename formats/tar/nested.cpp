@@ -9,6 +9,7 @@
 
 #include "bale/formats/authoring/scanned_fields.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/formats/tar/header.hpp"
 
@@ -80,7 +81,7 @@ class Nested {
     const ShardIndex samples = ShardIndex::from_bytes(inner.build(slice.size(), std::nullopt, false, path_), path_);
     for (std::uint64_t sample = 0; sample < samples.size(); ++sample) {
       const std::uint64_t added =
-          found_.add_sample(fmt::format("{}/{}", name, samples.key(sample)), samples.label(sample));
+          found_.add_sample(keys_.take(fmt::format("{}/{}", name, samples.key(sample)), found_.size()), samples.label(sample));
       for (const auto& [field, place] : samples.row(sample)) {
         set_scanned_field(found_, added, samples.fields()[field], extent.offset + place.offset, place.length,
                           {.path = path_, .offset = extent.offset + place.offset});
@@ -103,6 +104,7 @@ class Nested {
   const ScanArchive& scan_;
   const IndexBuilder& outer_;
   IndexBuilder found_;
+  ForeignKeys keys_;
 };
 
 }  // namespace

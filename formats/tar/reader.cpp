@@ -78,50 +78,58 @@ bool scan_stream(const Stream& stream, const std::string& path, IndexBuilder& in
   return true;
 }
 
-/// Scans through libarchive. Offsets are positions in the unpacked spill, not in the file.
-void scan_odd(const std::string& path, IndexBuilder& index) {
+/// Scans through libarchive. Offsets are positions in the unpacked spill, not in the decompressed archive, `stream`.
+void scan_odd(const Stream& stream, const std::string& path, IndexBuilder& index) {
   std::vector<Grouper::Label> labels;
   Survey survey = Survey::of_everything();
   Grouper grouper(index, path, survey);
-  const auto stream = unpack_by_libarchive(path, [&](const Member& member) {
-    switch (member.kind) {
-      case Member::Kind::file: {
-        const Place place{.offset = member.offset, .size = member.size};
-        if (const auto sample = grouper.add(member.name, place)) labels.push_back({*sample, place});
-        break;
-      }
-      case Member::Kind::hard_link:
-        if (const auto label = grouper.add_link(member.name, member.target)) labels.push_back(*label);
-        break;
-      case Member::Kind::other:
-        index.notices().add(member.name, member.why);
-        break;
-    }
-  });
+  std::uint64_t end = 0;
+  const auto unpacked = unpack_by_libarchive(
+      path,
+      [&](const Member& member) {
+        switch (member.kind) {
+          case Member::Kind::file: {
+            const Place place{.offset = member.offset, .size = member.size};
+            if (const auto sample = grouper.add(member.name, place)) labels.push_back({*sample, place});
+            break;
+          }
+          case Member::Kind::hard_link:
+            if (const auto label = grouper.add_link(member.name, member.target)) labels.push_back(*label);
+            break;
+          case Member::Kind::other:
+            index.notices().add(member.name, member.why);
+            break;
+        }
+      },
+      &end);
   grouper.finish();
   for (const Grouper::Label& label : labels) {
+    if (index.extent(label.sample, *index.field_id(k_label_field)).offset != label.place.offset) continue;  // replaced
     std::vector<std::byte> cls(static_cast<std::size_t>(std::min(label.place.size, Grouper::k_max_label_bytes)));
-    stream->read_exact(label.place.offset, cls);
+    unpacked->read_exact(label.place.offset, cls);
     index.set_label_of(label.sample, cls, cls.size() == label.place.size);
   }
   for (std::uint32_t f = 0; f < index.fields().size(); ++f) index.set_located(f, false);
+  const std::uint64_t after = std::min(stream.size(), padded(end));
+  if (const auto rest = rest_after_end(stream, after)) index.notices().add_rest(*rest, stream.size() - *rest);
 }
 
 }  // namespace
 
 void scan(const std::string& path, IndexBuilder& index) {
-  const FileKind kind = kind_of_file(path);
   IndexBuilder found;
+  std::unique_ptr<Stream> stream;
   bool is_ours = false;
   try {
-    is_ours = !needs_libarchive(kind) && scan_stream(*open_stream(path, kind), path, found);
+    stream = open_stream(path, compression_of_file(path));
+    is_ours = scan_stream(*stream, path, found);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;
     throw DamagedScan(error, std::move(found));
   }
   if (!is_ours) {
     found = IndexBuilder();
-    scan_odd(path, found);
+    scan_odd(*stream, path, found);
   }
   index = std::move(found);
 }
@@ -131,12 +139,12 @@ std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) 
   if (std::any_of(index.fields().begin(), index.fields().end(), is_odd)) {
     return make_stream_payload([path] { return unpack_by_libarchive(path); }, payload_bytes_of(index), false);
   }
-  const FileKind kind = kind_of_file(path);
-  if (kind == FileKind::plain) return std::make_unique<FilePayload>(path);
+  const Compression compression = compression_of_file(path);
+  if (compression == Compression::none) return std::make_unique<FilePayload>(path);
   // With an index a field has a checksum that Shard compares.
   const FrameChecks checks = index.has_checksums() ? FrameChecks::compressed : FrameChecks::all;
-  return make_stream_payload([path, kind, checks] { return open_stream(path, kind, checks); }, payload_bytes_of(index),
-                             kind == FileKind::zstd);
+  return make_stream_payload([path, compression, checks] { return open_stream(path, compression, checks); }, payload_bytes_of(index),
+                             compression == Compression::zstd);
 }
 
 }  // namespace bale::tar

@@ -38,6 +38,20 @@ std::string_view name_of_type(char type) {
 
 }  // namespace
 
+std::optional<std::uint64_t> rest_after_end(const Stream& stream, std::uint64_t at) {
+  constexpr std::uint64_t k_most_zeros = std::uint64_t{64} << 20;  // a sparse file may have any number
+  const std::uint64_t end = stream.size();
+  std::vector<std::byte> piece;
+  for (const std::uint64_t limit = at + std::min(end - at, k_most_zeros); at < limit;) {
+    piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(limit - at, 128 * k_block_bytes)));
+    stream.read_exact(at, piece);
+    const auto other = std::find_if(piece.begin(), piece.end(), [](std::byte byte) { return byte != std::byte{0}; });
+    if (other != piece.end()) return at + static_cast<std::uint64_t>(other - piece.begin()) / k_block_bytes * k_block_bytes;
+    at += piece.size();
+  }
+  return at == end ? std::nullopt : std::optional(at);
+}
+
 Scanner::Scanner(const Stream& stream, const std::string& path, NoticeLog& notices)
     : stream_(stream), path_(path), notices_(notices), stream_bytes_(stream.size()) {
   window_.reserve(k_window_bytes);
@@ -65,7 +79,7 @@ void Scanner::check_size(std::uint64_t size) const {
   }
 }
 
-bool Scanner::read_header(const Extras& extras) {
+bool Scanner::read_header(Extras& extras) {
   header_at_ = at_;
   const std::uint64_t left = stream_bytes_ - at_;
   if (left == 0) {
@@ -86,8 +100,24 @@ bool Scanner::read_header(const Extras& extras) {
   if (after != 0 && (after < k_block_bytes || !is_zero_block(view(at_ + k_block_bytes, k_block_bytes)))) {
     // All readers stop at a lone zero block.
     notices_.flaw(fmt::format("a lone zero block ends the archive, and {} bytes after it are not read", after), at_);
+    return false;
   }
-  return false;
+  if (!goes_on_after_end()) return false;
+  extras.pax = global_;
+  return read_header(extras);
+}
+
+bool Scanner::goes_on_after_end() {
+  const std::optional<std::uint64_t> rest = rest_after_end(stream_, at_);
+  if (!rest) return false;
+  if (stream_bytes_ - *rest < k_block_bytes || !has_good_checksum(view(*rest, k_block_bytes))) {
+    notices_.add_rest(*rest, stream_bytes_ - *rest);
+    return false;
+  }
+  notices_.warn("several archives lie end to end, and all are read, as by `tar -i`; other readers stop after the first");
+  at_ = begin_at_ = *rest;
+  global_ = {};
+  return true;
 }
 
 std::string_view Scanner::take_extra_data(Extras& extras) {

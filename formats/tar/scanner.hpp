@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,10 @@ struct Member {
   std::uint64_t size = 0;
 };
 
+/// The block after an archive's end marker at `at` in which something other than zeros begins; nullopt if there is none.
+/// After 64 MiB of zeros, the next block. Precondition: `at` is a multiple of the block size.
+std::optional<std::uint64_t> rest_after_end(const Stream& stream, std::uint64_t at);
+
 class Scanner {
  public:
   /// `path` is for messages. Defects that other readers tolerate are added to `notices`. All must outlive the scanner.
@@ -42,7 +47,7 @@ class Scanner {
   };
   /// Throws `damaged`, with the offset, if the archive is malformed.
   Step next(Member& out);
-  /// The offset of the end marker. Precondition: next() has returned Step::end.
+  /// The offset of the last archive's end marker. Precondition: next() has returned Step::end.
   std::uint64_t end() const { return header_at_; }
 
   /// Bytes of a member's data. Preconditions: they are in the stream; length <= 2048.
@@ -61,7 +66,9 @@ class Scanner {
     bool any() const { return has_pax || has_long_name || has_long_link; }
   };
   /// Reads the next header; false at the end of the archive.
-  bool read_header(const Extras& extras);
+  bool read_header(Extras& extras);
+  /// Whether another archive follows the end marker at at_; moves to it. Reports anything else that follows.
+  bool goes_on_after_end();
   /// Whether the header describes the next member (extended header, long name). `extras` then has its content.
   bool take_extra(Extras& extras);
   std::string_view take_extra_data(Extras& extras);

@@ -20,11 +20,11 @@ std::string text_of(const Json& json) { return json.dump({.indent = 1, .replaces
 /// offset of the archive's end marker.
 std::uint64_t walk_samples(const std::string& path, const ShardIndex& index,
                            const std::function<void(const Member&, bool opens)>& visit) {
-  if (kind_of_file(path) != FileKind::plain) {
+  if (compression_of_file(path) != Compression::none) {
     throw Error(ErrorCode::unsupported, "compressed: no reader of offsets can use any of it",
                 {.path = path, .hint = "convert it to the plain layout"});
   }
-  const auto stream = open_stream(path, FileKind::plain);
+  const auto stream = open_stream(path, Compression::none);
   NoticeLog notices;  // ignored: the scan has reported them
   Scanner scanner(*stream, path, notices);
   Member member;

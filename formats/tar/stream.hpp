@@ -3,26 +3,22 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "bale/formats/authoring/stream.hpp"
+#include "bale/formats/base/compression.hpp"
 
 namespace bale::tar {
 
-/// The compression of a file, detected by its first bytes.
-enum class FileKind { plain, gzip, zstd, bzip2, xz, lzma, lzip, lz4, compress };
-FileKind kind_of(Bytes head);
-FileKind kind_of_file(const std::string& path);
-/// "bzip2"; "no compression" for a plain file.
-std::string_view name_of(FileKind kind);
-/// Whether only libarchive can read this kind.
-bool needs_libarchive(FileKind kind);
+/// The compression of an archive. `head`: its first block, or all of a shorter file.
+Compression compression_of_tar(Bytes head);
+Compression compression_of_file(const std::string& path);
 
 /// zlib's windowBits: the largest window, with gzip's wrapper only.
 inline constexpr int k_gzip_only = 15 + 16;
 
-/// Opens a plain, gzip or zstd archive. `checks` are of zstd. Throws `damaged` if its compressed data is damaged.
-std::unique_ptr<Stream> open_stream(const std::string& path, FileKind kind, FrameChecks checks = FrameChecks::all);
+/// Opens the decompressed archive. `checks` are of zstd. Throws `damaged` if its compressed data is damaged, and
+/// `unsupported` if this libarchive lacks the compression.
+std::unique_ptr<Stream> open_stream(const std::string& path, Compression kind, FrameChecks checks = FrameChecks::all);
 
 /// Decompresses a whole gzip file (RFC 1952, any number of members).
 std::unique_ptr<Stream> open_gzip_stream(const std::string& path);

@@ -58,7 +58,7 @@ class Writer : public ShardWriter {
       throw Error(ErrorCode::invalid_argument, why,
                   {.path = path_, .key = std::string(sample.key), .hint = std::string(hint)});
     };
-    check_fields(sample, path_);
+    check_fields(sample, k_field_rule, path_);
     if (extents_.num_samples() != 0 && sample.key == last_key_) refuse("the sample before has the same key");
     ordered_.clear();
     for (const FieldView& field : sample.fields) {
@@ -69,9 +69,8 @@ class Writer : public ShardWriter {
                            printable(field.name)),
                "a key's last part must have no dot and not be empty");
       }
-      const bool second_spelling = field.name == "jpeg" && sample.find("jpg") != nullptr;
-      if (field_name(field.name) != field.name && !second_spelling) {
-        refuse(fmt::format("\"{}\" is not a field name", printable(field.name)), "use lower case, and jpg for jpeg");
+      if (field_name(field.name) != field.name && sample.find("jpg") == nullptr) {
+        refuse(fmt::format("the field \"{}\" would be read back as \"jpg\"", field.name), "call it jpg");
       }
       if (name_.find('\0') != std::string::npos) refuse("NUL in a name");
       if (name_.size() > k_max_name_bytes) refuse(fmt::format("a name of {} bytes", name_.size()));

@@ -11,6 +11,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json.hpp"
+#include "bale/formats/tfrecord/names.hpp"
 
 namespace bale::tfrecord {
 namespace {
@@ -22,7 +23,6 @@ constexpr std::size_t k_max_features = 65536;
 constexpr std::size_t k_max_left_out = 100;
 constexpr int k_features = 1;       // of an Example; of a SequenceExample, its context
 constexpr int k_feature_lists = 2;  // of a SequenceExample
-constexpr int k_max_name_bytes = 4000;
 constexpr int k_shown_name_bytes = 64;  // of a longer name
 
 constexpr std::uint32_t tag_of(int field, WireFormatLite::WireType type) {
@@ -217,7 +217,7 @@ struct Text {
 /// Reads a name of up to `k_max_name_bytes`, or the beginning of a longer name.
 bool read_name(Wire& wire, std::string& name, bool& is_whole) {
   return wire.measured([&](int length) {
-    is_whole = length <= k_max_name_bytes;
+    is_whole = length <= static_cast<int>(k_max_name_bytes);
     const int read = is_whole ? length : k_shown_name_bytes;
     return wire.coded().ReadString(&name, read) && wire.coded().Skip(length - read);
   });

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/shard/shard_name.hpp"
+#include "bale/formats/tfrecord/names.hpp"
 #include "bale/formats/tfrecord/payload.hpp"
 #include "bale/formats/tfrecord/record.hpp"
 #include "bale/formats/tfrecord/scan.hpp"
@@ -63,6 +64,7 @@ const Format k_tfrecord_format{.name = "tfrecord",
                                .open = tfrecord::open,
                                .create = tfrecord::create,
                                .scan_survives_damage = true,
-                               .check = check};
+                               .check = check,
+                               .field_rule = tfrecord::k_field_rule};
 
 }  // namespace bale

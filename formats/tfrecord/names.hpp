@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "bale/formats/shard/field_rule.hpp"
+
 namespace bale::tfrecord {
 
 inline constexpr std::string_view k_key = "__key__";  // only in our examples
@@ -14,6 +16,14 @@ inline constexpr std::string_view k_height = "image/height";
 inline constexpr std::string_view k_width = "image/width";
 inline constexpr std::string_view k_label = "image/class/label";
 inline constexpr std::string_view k_label_text = "image/class/text";
+
+/// Longest name of a feature that a scan reads.
+inline constexpr std::size_t k_max_name_bytes = 4000;
+
+/// Stored names are names of features. Those with '/' are slim's. protobuf refuses other bytes than UTF-8.
+inline constexpr std::string_view k_reserved_names[] = {k_key};
+inline constexpr FieldRule k_field_rule{
+    .max_bytes = k_max_name_bytes, .forbidden = "/", .reserved = k_reserved_names, .is_utf8 = true};
 
 /// Value of `image/format` for an image field: "JPEG", "PNG", ...; field_name() is the inverse.
 std::string image_format(std::string_view field);

@@ -1,16 +1,18 @@
 #include "bale/formats/tfrecord/scan.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/base/compression.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/damaged_scan.hpp"
+#include "bale/formats/shard/field_rule.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/tfrecord/example.hpp"
 #include "bale/formats/tfrecord/names.hpp"
@@ -32,6 +34,17 @@ class Scan {
   Scan(FileWindow& window, IndexBuilder& index) : window_(window), index_(index) {}
 
   void run() {
+    try {
+      walk_records();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::damaged) make_lists();  // what was found before may still be read
+      throw;
+    }
+    make_lists();
+  }
+
+ private:
+  void walk_records() {
     RecordWalk walk(window_);
     while (walk.next(record_)) {
       if (!read_content(window_, record_, content_)) refuse_record();
@@ -49,7 +62,6 @@ class Scan {
     }
   }
 
- private:
   /// The data is not an Example: either it is damaged, or it is another message.
   [[noreturn]] void refuse_record() {
     check_data(window_.file(), record_, buffer_);
@@ -117,16 +129,6 @@ class Scan {
     if (field.name == k_label_field) index_.set_label_of(sample_, as_bytes(feature.text), feature.is_whole());
   }
 
-  void set_dimensions() {
-    const auto number = [&](std::string_view name) {
-      const Feature* feature = find(name, ValueKind::integers);
-      const bool fits =
-          feature != nullptr && feature->integer > 0 && feature->integer <= std::numeric_limits<std::uint32_t>::max();
-      return fits ? static_cast<std::uint32_t>(feature->integer) : 0;
-    };
-    index_.set_dimensions(sample_, number(k_width), number(k_height));
-  }
-
   /// Name of the image's field: by `image/format`, else by its first bytes.
   std::string image_field(const Feature& image) const {
     const Feature* format = find(k_format, ValueKind::bytes);
@@ -144,9 +146,8 @@ class Scan {
   }
 
   void add_ours(const Feature& key) {
-    sample_ = index_.add_sample(text_of(key));
+    sample_ = index_.add_sample(keys_.take(text_of(key), record_.number));
     if (const Feature* label = find(k_label, ValueKind::integers)) index_.set_label(sample_, label->integer);
-    set_dimensions();
     for (const Feature& feature : features_) {
       if (&feature == &key || !feature.is_single(ValueKind::bytes)) continue;
       if (feature.name == k_encoded) {
@@ -167,24 +168,63 @@ class Scan {
     sample_ = index_.add_sample(
         keys_.take(filename != nullptr ? key_of_file(text_of(*filename)) : std::string(), record_.number));
     if (label != nullptr) index_.set_label(sample_, label->integer);
-    set_dimensions();
     if (image != nullptr) set_field({.name = image_field(*image)}, *image);
+    const bool is_seen = image != nullptr && !image_field_of(*image).empty();  // its header says its size
     for (const Feature& feature : features_) {
-      const bool said =
-          &feature == filename || &feature == label || &feature == image || feature.name == k_format ||
-          ((feature.name == k_height || feature.name == k_width) && feature.is_single(ValueKind::integers));
-      if (said || feature.num_values == 0) continue;
-      const bool is_json = !feature.is_single(ValueKind::bytes);
-      const FieldInfo field{.name = field_of_feature(feature.name) + (is_json ? ".json" : ""), .located = !is_json};
-      if (has_field(field)) {
-        leave_out(feature.name, "feature whose field another feature has taken");
-      } else if (is_json) {
-        set_field(field, feature.message, feature_text(window_, feature.message).size());
-      } else {
-        set_field(field, feature);
+      const bool is_size = feature.name == k_height || feature.name == k_width;
+      const bool said = &feature == filename || &feature == label || &feature == image || feature.name == k_format ||
+                        (is_seen && is_size && feature.is_single(ValueKind::integers));
+      if (!said && feature.num_values != 0) add_other(feature);
+    }
+  }
+
+  /// A feature of one byte string is a field of these bytes. Any other, and so each of its name in the file, is a field
+  /// of a JSON array.
+  void add_other(const Feature& feature) {
+    const bool is_single = feature.is_single(ValueKind::bytes);
+    Others& others = others_[feature.name];
+    others.any_list |= !is_single;
+    const FieldInfo field = field_of(feature.name, !is_single);
+    if (has_field(field)) {
+      leave_out(feature.name, "feature whose field another feature has taken");
+    } else if (is_single) {
+      set_field(field, feature);
+      others.singles.push_back({sample_, feature.message});
+    } else {
+      set_field(field, feature.message, feature_text(window_, feature.message).size());
+    }
+  }
+
+  static FieldInfo field_of(const std::string& feature, bool is_list) {
+    return {.name = field_of_feature(feature) + (is_list ? ".json" : ""), .located = !is_list};
+  }
+
+  /// Makes the features of one byte string arrays if those of other records are.
+  void make_lists() {
+    for (const auto& [name, others] : others_) {
+      if (!others.any_list) continue;
+      const FieldInfo list = field_of(name, true);
+      for (const auto& [sample, message] : others.singles) {
+        sample_ = sample;
+        index_.clear_extent(sample, *index_.stored_field_id(field_of(name, false).stored_name()));
+        if (has_field(list)) {
+          index_.notices().add(fmt::format("{}: {}", index_.key(sample), name), "feature whose field another feature has taken");
+        } else {
+          set_scanned_field(index_, sample, list, message, feature_text(window_, message).size(), {.path = path()});
+        }
       }
     }
   }
+
+  /// The features of one name that are not the key, the label or the image.
+  struct Others {
+    struct Single {
+      std::uint64_t sample;
+      std::uint64_t message;  // Feature::message
+    };
+    std::vector<Single> singles{};
+    bool any_list = false;
+  };
 
   FileWindow& window_;
   IndexBuilder& index_;
@@ -194,6 +234,7 @@ class Scan {
   std::vector<Feature>& features_ = content_.features;
   std::uint64_t sample_ = 0;
   bool has_fields_ = false;  // of the current sample
+  std::map<std::string, Others> others_;
   std::vector<std::byte> buffer_;
 };
 
@@ -202,9 +243,7 @@ class Scan {
 void scan(const std::string& path, IndexBuilder& index) {
   const File file = File::open_read(path);
   FileWindow window(file);
-  if (as_text(window.from(0)).starts_with("\x1f\x8b") && !has_good_header(window.from(0))) {
-    throw Error(ErrorCode::unsupported, "a compressed TFRecord file", {.path = path, .hint = "decompress it first"});
-  }
+  if (!has_good_header(window.from(0))) refuse_compressed(path, window.from(0));
   try {
     Scan(window, index).run();
   } catch (const Error& error) {

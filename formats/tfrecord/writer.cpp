@@ -57,7 +57,7 @@ struct Entry {
   std::string_view name;
   Bytes bytes{};
   std::optional<std::int64_t> number{};
-  std::string_view field{};  // stored name of the sample's field; empty: made for other readers
+  std::optional<std::string_view> field{};  // stored name of the sample's field, if it is one
 
   std::uint64_t value_bytes() const {
     return number ? CodedOutputStream::VarintSize64(static_cast<std::uint64_t>(*number)) : bytes.size();
@@ -82,7 +82,7 @@ class Writer final : public ShardWriter {
       : path_(options.path), class_names_(options.class_names), label_base_(label_base), file_(options.path) {}
 
   void add(const SampleView& sample) override {
-    check_fields(sample, path_);
+    check_fields(sample, k_field_rule, path_);
     make_entries(sample);
     std::uint64_t features = 0;
     for (const Entry& entry : entries_) features += field_bytes(entry.entry_bytes());
@@ -97,7 +97,7 @@ class Writer final : public ShardWriter {
         entry.append_head_to(out);
         if (entry.number) append_varint(static_cast<std::uint64_t>(*entry.number), out);
       });
-      if (!entry.field.empty()) extents_.add(entry.field, file_.size() + gather_.size(), entry.bytes.size());
+      if (entry.field) extents_.add(*entry.field, file_.size() + gather_.size(), entry.bytes.size());
       gather_.add(entry.bytes);
     }
     const std::uint32_t crc = masked(data_checksum());
@@ -142,9 +142,6 @@ class Writer final : public ShardWriter {
     }
     for (const FieldView& field : sample.fields) {
       if (&field == image) continue;
-      if (field.name == k_key || field.name.find('/') != std::string_view::npos) {
-        refuse(sample, fmt::format("field name {} cannot be stored", printable(field.name)));
-      }
       entries_.push_back({.name = field.name, .bytes = field.bytes, .field = field.name});
     }
     if (image != nullptr) entries_.push_back({.name = k_encoded, .bytes = image->bytes, .field = image->name});

@@ -35,9 +35,35 @@ struct End {
   std::uint64_t end = 0;  // offset of what follows the directory
 };
 
+/// Names of methods in PKWARE's APPNOTE.TXT 6.3, 4.4.5. Empty for the rest.
+std::string_view name_of_method(std::uint16_t method) {
+  switch (method) {
+    case 1:
+      return "Shrink";
+    case 6:
+      return "Implode";
+    case 9:
+      return "Deflate64";
+    case 12:
+      return "BZIP2";
+    case 14:
+      return "LZMA";
+    case 20:
+    case 93:
+      return "Zstandard";
+    case 95:
+      return "XZ";
+    case 98:
+      return "PPMd";
+    default:
+      return {};
+  }
+}
+
 class Reader {
  public:
-  Reader(const File& file, const FileRange& range) : file_(file), begin_(range.offset), bytes_(range.length) {}
+  Reader(const File& file, const FileRange& range, NoticeLog& notices)
+      : file_(file), notices_(notices), begin_(range.offset), bytes_(range.length) {}
 
   std::vector<Member> run() {
     const End end = find_end();
@@ -46,6 +72,7 @@ class Reader {
     }
     // Bytes before an archive, as of a program that unpacks itself, shift everything.
     shift_ = end.end - end.bytes - end.directory;
+    if (rest_ != 0) notices_.add_rest(begin_ + bytes_ - rest_, rest_);
     directory_.resize(static_cast<std::size_t>(end.bytes));
     start_ = end.end - end.bytes;
     read(start_, directory_);
@@ -55,6 +82,7 @@ class Reader {
     for (std::uint64_t i = 0; i < end.count; ++i) members.push_back(take_member());
     if (at_ != directory_.size()) fail(start_ + at_, "bytes after the last member of the central directory");
     refuse_overlaps(members);
+    settle_separators(members);
     for (Member& member : members) member.header += begin_;
     return members;
   }
@@ -65,21 +93,44 @@ class Reader {
   }
   void read(std::uint64_t offset, MutableBytes out) const { file_.read_exact(begin_ + offset, out); }
 
-  /// The end record is followed by a comment of up to 64 KiB - 1.
-  End find_end() const {
-    constexpr std::uint64_t k_max_comment = std::numeric_limits<std::uint16_t>::max();
-    const std::uint64_t tail_bytes = std::min(bytes_, k_end_bytes + k_max_comment);
+  [[noreturn]] void fail_without_end() const {
+    fail(bytes_, "no end of a central directory: the archive is cut short");
+  }
+
+  /// The end record is followed by a comment of up to 64 KiB - 1, and perhaps by bytes that do not belong to the
+  /// archive: the rest, for which a record counts only if none says that it is at the end.
+  End find_end() {
+    constexpr std::uint64_t k_most = std::uint64_t{4} << 20;  // of comment and rest
+    const std::uint64_t tail_bytes = std::min(bytes_, k_end_bytes + k_most);
     std::vector<std::byte> tail(static_cast<std::size_t>(tail_bytes));
     read(bytes_ - tail_bytes, tail);
     const std::string_view text = as_text(tail);
+    std::size_t best = std::string_view::npos;
     for (std::size_t found = text.rfind(k_end_magic); found != std::string_view::npos;
          found = found == 0 ? std::string_view::npos : text.rfind(k_end_magic, found - 1)) {
       if (tail.size() - found < k_end_bytes) continue;
       const Bytes record = Bytes(tail).subspan(found);
-      if (at<std::uint16_t>(record, 20) != record.size() - k_end_bytes) continue;
-      return parse_end(record, bytes_ - tail_bytes + found);
+      const std::size_t comment = at<std::uint16_t>(record, 20);
+      if (comment > record.size() - k_end_bytes) continue;
+      const std::uint64_t rest = record.size() - k_end_bytes - comment;
+      if (rest != 0 && (best != std::string_view::npos || !ends_whole_archive(record, bytes_ - tail_bytes + found))) continue;
+      best = found;
+      rest_ = rest;
+      if (rest == 0) break;
     }
-    fail(bytes_, "no end of a central directory: the archive is cut short");
+    if (best == std::string_view::npos) fail_without_end();
+    return parse_end(Bytes(tail).subspan(best), bytes_ - tail_bytes + best);
+  }
+
+  /// Whether the record is of an archive that begins where the range does. That of an archive in an archive is not.
+  bool ends_whole_archive(Bytes record, std::uint64_t offset) const {
+    try {
+      const End end = parse_end(record, offset);
+      return end.bytes <= end.end && end.directory == end.end - end.bytes;
+    } catch (const Error& error) {
+      if (is_lack_of_resources(error)) throw;
+      return false;
+    }
   }
 
   End parse_end(Bytes record, std::uint64_t offset) const {
@@ -137,7 +188,8 @@ class Reader {
                   .bytes = at<std::uint32_t>(rest, 24),
                   .crc32 = at<std::uint32_t>(rest, 16),
                   .method = at<std::uint16_t>(rest, 10),
-                  .is_encrypted = (at<std::uint16_t>(rest, 8) & 1U) != 0};
+                  .is_encrypted = (at<std::uint16_t>(rest, 8) & 1U) != 0,
+                  .is_of_windows = std::to_integer<int>(rest[5]) == 0};
     take_zip64(member, rest.subspan(k_member_bytes + name, extra), offset);
     at_ += k_member_bytes + name + extra + comment;
     const std::uint64_t least = k_local_header_bytes + name;
@@ -188,17 +240,44 @@ class Reader {
     }
   }
 
+  /// .NET and PowerShell wrote backslashes between folders. They are no part of names if the maker says Windows, or if
+  /// no member has a slash.
+  void settle_separators(std::vector<Member>& members) {
+    const auto has = [](const Member& member, char c) { return member.name.find(c) != std::string::npos; };
+    const bool none_has_slash =
+        std::none_of(members.begin(), members.end(), [&](const Member& member) { return has(member, '/'); });
+    bool any = false;
+    for (Member& member : members) {
+      if (has(member, '/') || !has(member, '\\') || !(member.is_of_windows || none_has_slash)) continue;
+      std::replace(member.name.begin(), member.name.end(), '\\', '/');
+      any = true;
+    }
+    if (any) notices_.warn("names have backslashes between folders, as Windows writes them; they are read as slashes");
+  }
+
   const File& file_;
+  NoticeLog& notices_;
   const std::uint64_t begin_;  // of the archive in the file; all other offsets are from there
   const std::uint64_t bytes_;
   std::vector<std::byte> directory_;
   std::uint64_t start_ = 0;  // of the directory
   std::uint64_t shift_ = 0;
+  std::uint64_t rest_ = 0;   // bytes after the archive
   std::uint64_t at_ = 0;
 };
 
 }  // namespace
 
-std::vector<Member> read_directory(const File& file, const FileRange& range) { return Reader(file, range).run(); }
+std::string Member::why_unreadable() const {
+  constexpr std::uint16_t k_aes = 99;
+  if (is_encrypted || method == k_aes) return "encrypted";
+  const std::string_view called = name_of_method(method);
+  return called.empty() ? fmt::format("compressed by method {}, which bale does not read", method)
+                      : fmt::format("compressed by {} (method {}), which bale does not read", called, method);
+}
+
+std::vector<Member> read_directory(const File& file, const FileRange& range, NoticeLog& notices) {
+  return Reader(file, range, notices).run();
+}
 
 }  // namespace bale::zip

@@ -9,12 +9,13 @@
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_range.hpp"
+#include "bale/formats/base/notice_log.hpp"
 
 namespace bale::zip {
 
 inline constexpr std::uint64_t k_local_header_bytes = 30;  // without name and extra field
 
-enum class Method : std::uint16_t { stored = 0, deflated = 8 };  // others are read as their number
+enum class Method : std::uint16_t { stored = 0, deflated = 8 };  // others are not read
 
 struct Member {
   std::string name;  // raw bytes, after the name of the archive in the archive if it is in one
@@ -25,16 +26,20 @@ struct Member {
   std::uint32_t crc32 = 0;
   std::uint16_t method = 0;
   bool is_encrypted = false;
+  bool is_of_windows = false;  // made on FAT or NTFS, says its maker
 
   bool is_readable() const {
     return !is_encrypted && (method == static_cast<std::uint16_t>(Method::stored) ||
                              method == static_cast<std::uint16_t>(Method::deflated));
   }
+  /// Of a member that is not readable: "compressed by LZMA (method 14), which bale does not read".
+  std::string why_unreadable() const;
 };
 
 /// The members in the order of the directory of the archive that fills `range` of the file. Throws `damaged` for an
 /// archive without a whole directory, and for members that lie outside it or overlap, `unsupported` for archives of
-/// several files. Memory is bounded by the range's length.
-std::vector<Member> read_directory(const File& file, const FileRange& range);
+/// several files. Memory is bounded by the range's length. `notices` gets what follows the archive in its range, and
+/// whether its names have backslashes between folders, which are then slashes in Member::name.
+std::vector<Member> read_directory(const File& file, const FileRange& range, NoticeLog& notices);
 
 }  // namespace bale::zip

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "bale/formats/authoring/file_payload.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/zip/member.hpp"
@@ -20,7 +22,15 @@ class MemberPayload final : public FilePayload {
 
   void read(std::uint64_t sample, std::uint32_t field, const Extent& extent, MutableBytes out) const override {
     if (is_range(field) && index_.has_checksums()) return FilePayload::read(sample, field, extent, out);
-    read_member(file_, member_at(extent.offset), extent.offset, out);
+    const Member& member = member_at(extent.offset);
+    if (!member.is_readable()) {
+      throw Error(ErrorCode::unsupported, fmt::format("the member is {}", member.why_unreadable()),
+                  {.path = file_.path(),
+                   .key = std::string(index_.key(sample)),
+                   .offset = member.header,
+                   .hint = "unpack the archive, and pack the folder"});
+    }
+    read_member(file_, member, extent.offset, out);
   }
 
   std::optional<FileRange> locate(std::uint64_t, std::uint32_t field, const Extent& extent) const override {
@@ -35,14 +45,15 @@ class MemberPayload final : public FilePayload {
   /// The member whose data begins there: members do not overlap.
   const Member& member_at(std::uint64_t data) const {
     std::call_once(once_, [&] {
-      members_ = read_members(file_);
+      NoticeLog known;  // the scan has reported them
+      members_ = read_members(file_, known);
       for (Member& member : members_) member.name = {};
       std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) { return a.header < b.header; });
     });
     const auto after =
         std::upper_bound(members_.begin(), members_.end(), data,
                          [](std::uint64_t offset, const Member& member) { return offset < member.header; });
-    if (after == members_.begin() || !std::prev(after)->is_readable() ||
+    if (after == members_.begin() ||
         std::prev(after)->stored_bytes > index_.shard_bytes() - std::min(index_.shard_bytes(), data)) {
       throw Error(ErrorCode::damaged, "the archive says something else than its index",
                   {.path = file_.path(), .offset = data});

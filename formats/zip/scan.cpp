@@ -24,7 +24,7 @@ namespace {
 class Scan {
  public:
   Scan(const File& file, IndexBuilder& index)
-      : window_(file), index_(index), members_(read_members(file)), budget_() {}
+      : window_(file), index_(index), members_(read_members(file, index.notices())), budget_() {}
 
   void run() {
     forget_repeated();
@@ -43,8 +43,8 @@ class Scan {
                                           "and pack what is in it"});
     }
     for (const Member& member : members_) add_other(member);
-    for (std::uint32_t field = 0; field < has_deflated_.size(); ++field) {
-      index_.set_located(field, !has_deflated_[field]);
+    for (std::uint32_t field = 0; field < is_made_.size(); ++field) {
+      index_.set_located(field, !is_made_[field]);
     }
   }
 
@@ -74,13 +74,6 @@ class Scan {
     if (!name || is_repeated(member)) return;
     const std::string field = field_name(name->extension);
     if (!is_image_field(field)) return;
-    if (!member.is_readable()) {
-      throw Error(ErrorCode::unsupported,
-                  member.is_encrypted ? fmt::format("image \"{}\" is encrypted", printable(member.name))
-                                      : fmt::format("image \"{}\" is compressed by method {}, not stored or deflated",
-                                                    printable(member.name), member.method),
-                  {.path = window_.file().path(), .offset = member.header, .hint = "unpack it and pack the folder"});
-    }
     const std::uint64_t sample = index_.add_sample(keys_.take(encode_key(name->stem), index_.size()));
     samples_.emplace(name->stem, sample);
     set_field(sample, field, member);
@@ -96,7 +89,7 @@ class Scan {
     if (!name) return leave_out("hidden file or file without an extension");
     const auto sample = samples_.find(name->stem);
     if (sample == samples_.end()) return leave_out("file that belongs to no image");
-    if (!member.is_readable()) return leave_out("encrypted, or compressed by a method that bale does not read");
+    if (!member.is_readable()) return leave_out(member.why_unreadable());
     const auto id = index_.stored_field_id(field);
     if (id && index_.extent(sample->second, *id).present()) return leave_out("file whose field another file has taken");
     set_field(sample->second, field, member);
@@ -104,7 +97,7 @@ class Scan {
 
   void set_field(std::uint64_t sample, const std::string& field, const Member& member) {
     const std::string& path = window_.file().path();
-    if (!budget_.take(member.stored_bytes, member.bytes)) {
+    if (member.is_readable() && !budget_.take(member.stored_bytes, member.bytes)) {
       throw Error(
           ErrorCode::damaged,
           fmt::format("member \"{}\" of {} bytes would become {}; more than {} for 1 are refused beyond {} bytes",
@@ -115,9 +108,9 @@ class Scan {
     set_scanned_field(index_, sample, {.name = field}, data_offset(window_, member), member.bytes,
                       {.path = path, .offset = member.header});
     const std::uint32_t id = *index_.stored_field_id(field);
-    if (has_deflated_.size() <= id) has_deflated_.resize(id + 1);
-    if (member.method != static_cast<std::uint16_t>(Method::stored)) {
-      has_deflated_[id] = true;
+    if (is_made_.size() <= id) is_made_.resize(id + 1);
+    if (!member.is_readable() || member.method != static_cast<std::uint16_t>(Method::stored)) {
+      is_made_[id] = true;
     } else if (member.bytes != member.stored_bytes) {
       throw Error(ErrorCode::damaged, fmt::format("member \"{}\" has two sizes", printable(member.name)),
                   {.path = path, .offset = member.header});
@@ -131,7 +124,7 @@ class Scan {
   InflationBudget budget_;      // of the whole archive
   ForeignKeys keys_;
   std::unordered_map<std::string_view, std::uint64_t> samples_;  // by stem; the first of images with one stem
-  std::vector<bool> has_deflated_;                               // by field
+  std::vector<bool> is_made_;                                    // by field: some of it is no byte range of the file
 };
 
 }  // namespace

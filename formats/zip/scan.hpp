@@ -7,7 +7,8 @@
 
 namespace bale::zip {
 
-/// Throws `damaged`, and `unsupported` for images that are encrypted or compressed by other methods.
+/// Throws `damaged`, and `unsupported` for an archive without images. An image that is encrypted, or compressed by a
+/// method that bale does not read, is a sample that cannot be read.
 void scan(const std::string& path, IndexBuilder& index);
 
 }  // namespace bale::zip

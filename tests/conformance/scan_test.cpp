@@ -1,4 +1,5 @@
 // A container tells by itself what its index tells.
+#include "bale/formats/base/error.hpp"
 #include "bale/tests/conformance/suite.hpp"
 
 using namespace bale;
@@ -34,6 +35,27 @@ TEST_CASE("a scan agrees with the writer's index") {
     check_scan(subject, "mixed", mixed_samples_for(subject.layout()));
     check_scan(subject, "many", plain_samples_for(subject.layout(), 3000));
     check_scan(subject, "none", {});
+  });
+}
+
+TEST_CASE("a scan finds a field of each name that the format's rule permits, and no writer takes another") {
+  for_each_layout([](const Subject& subject) {
+    if (!subject.layout().keeps_bytes || !subject.format().on_disk) return;
+    using std::string_literals::operator""s;
+    int stem = 0;
+    for (const std::string& name : {""s, "."s, ".."s, "x.zst"s, ".zst"s, "A"s, "a/b"s, "a\0b"s, "\xff"s, "ü"s, "__key__"s, "__primary__"s,
+                                    std::string(255, 'n'), std::string(500, 'n'), std::string(4001, 'n')}) {
+      INFO("field " << printable(name));
+      OwnedSample sample = make_sample_for(subject.layout(), 1, 100);
+      sample.fields.push_back({name, "content"});
+      const FieldRule& rule = subject.format().field_rule;
+      const bool permitted = why_field_is_refused(rule, {.name = name, .codec = least_codec(rule, name)}).empty();
+      if (permitted) {
+        check_scan(subject, std::to_string(++stem), {sample});
+      } else {
+        CHECK_THROWS_AS(subject.pack(std::to_string(++stem), {sample}), Error);
+      }
+    }
   });
 }
 

@@ -58,7 +58,7 @@ void mend_headers(std::vector<std::byte>& bytes) {
 std::optional<std::vector<Listed>> listed_by_us(const std::string& path) {
   std::vector<Listed> files;
   try {
-    const auto stream = bale::tar::open_stream(path, bale::tar::FileKind::plain);
+    const auto stream = bale::tar::open_stream(path, bale::Compression::none);
     bale::NoticeLog notices;
     bale::tar::Scanner scanner(*stream, path, notices);
     for (bale::tar::Member member;;) {

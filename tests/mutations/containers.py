@@ -3,6 +3,8 @@ from mutations.mutation import Mutation
 
 HDF5 = ("python", "tests/python/test_foreign_hdf5.py")
 KEYS = ("python", "tests/python/test_foreign_keys.py")
+NAMES = ("python", "tests/python/test_field_names.py")
+BETON = ("python", "tests/python/test_foreign_beton.py", "-k", "sizes")
 TFRECORD = ("python", "tests/python/test_foreign_tfrecord.py")
 
 MUTATIONS = [
@@ -30,6 +32,18 @@ MUTATIONS = [
              ("hdf5", "LZF streams*")),
     Mutation("filters are met while converting", "formats/hdf5/input.cpp",
              "  if (dataset.missing_filter.empty()) return;\n", "  return;\n", (*HDF5, "-k", "filter")),
+    Mutation("a field X.zst is stored as it is", "formats/shard/field_rule.cpp",
+             "return rule.marks_compressed ? field_of_stored_name(name).codec : Codec::none;", "return Codec::none;", NAMES),
+    Mutation("a plan does not ask for names", "writer/plan.cpp",
+             "  require_room_for_fields(source, options);\n", "", NAMES),
+    Mutation("empty names are left out of records", "formats/tfrecord/writer.cpp",
+             "if (entry.field) extents_", "if (entry.field && !entry.field->empty()) extents_", NAMES),
+    Mutation("sizes are what the record says", "formats/beton/scan.cpp",
+             "    index_.set_dimensions(sample_, header.width, header.height);\n", "", BETON),
+    Mutation("features have a name for one value and one for several", "formats/tfrecord/scan.cpp",
+             "      if (!others.any_list) continue;\n", "      continue;\n", TFRECORD),
+    Mutation("compressed files are damaged ones", "formats/tfrecord/scan.cpp",
+             "  if (!has_good_header(window.from(0))) refuse_compressed(path, window.from(0));\n", "", TFRECORD),
     Mutation("feature lists are dropped silently", "formats/tfrecord/example.cpp",
              "    if (tag == delimited(k_feature_lists)) return wire.message(list);\n", "", TFRECORD),
     Mutation("repeated features are dropped silently", "formats/tfrecord/scan.cpp",

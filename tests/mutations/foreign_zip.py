@@ -13,4 +13,12 @@ MUTATIONS = [
              "    refuse_overlaps(members);\n", "", foreign("hostile")),
     Mutation("class folders are numbered by their first sample", "writer/source/class_folders.cpp",
              "  for (std::uint32_t& number : found.classes) number = sorted[number];\n", "", foreign("below_others or imagefolder")),
+    Mutation("bytes after a ZIP archive are not named", "formats/zip/directory.cpp",
+             "    if (rest_ != 0) notices_.add_rest(begin_ + bytes_ - rest_, rest_);\n", "", foreign("bytes_after")),
+    Mutation("the end of an inner archive is the end of the outer", "formats/zip/directory.cpp",
+             "return end.bytes <= end.end && end.directory == end.end - end.bytes;", "return end.bytes <= end.end;", foreign("bytes_after")),
+    Mutation("every backslash is a folder", "formats/zip/directory.cpp",
+             " || !(member.is_of_windows || none_has_slash)) continue;", ") continue;", foreign("backslash")),
+    Mutation("stored members that are encrypted are delivered", "formats/zip/scan.cpp",
+             "if (!member.is_readable() || member.method", "if (member.method", foreign("another_method")),
 ]

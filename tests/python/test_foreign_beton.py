@@ -110,6 +110,15 @@ def test_images_with_classes(bale, tmp_path, name, kinds):
     assert all((sample["width"], sample["height"]) == (16, 12) for sample in listed)
 
 
+def test_sizes_are_those_of_the_images(bale, edit, tmp_path):
+    """A record may say anything of a JPEG: its header counts. Of pixels only the record says it."""
+    path = edit("jpg", Beton(WRITTEN / "jpg.beton").at(1, "image") + 1, "<HH", 4000, 2)
+    bale.ok("convert", path, tmp_path / "p")
+    for spec in (path, tmp_path / "p"):
+        listed = [json.loads(line) for line in bale.ok("ls", "--json", spec).out.splitlines()]
+        assert {(sample["width"], sample["height"]) for sample in listed} == {(16, 12)}
+
+
 def test_images_of_several_sizes(bale):
     """Mode smart: each sample has a label, and is a JPEG if it is larger than the threshold."""
     beton = Beton(WRITTEN / "smart.beton")

@@ -1,10 +1,15 @@
 """TFRecords of other tools: what is not delivered is named, and one odd feature does not make a file unreadable."""
+import gzip
+import io
 import json
 import struct
+import zlib
 
+import pytest
 import tfrecord
-from conftest import fields_by_key
-from test_interop_tfrecord import masked_crc
+from conftest import fields_by_key, images_in_order
+from PIL import Image
+from test_interop_tfrecord import masked_crc, write_slim
 
 NAME_BYTES = 4000
 
@@ -85,3 +90,59 @@ def test_long_names_and_many_features(bale, tmp_path):
         bale.ok("convert", path, tmp_path / layout, "--format", layout)
         bale.ok("verify", tmp_path / layout)
         assert fields_by_key(bale, tmp_path / layout) == expected
+
+
+def test_sizes_are_those_of_the_images(bale, photos, tmp_path):
+    """Converters often write `image/height` and `image/width` the wrong way round."""
+    path, samples = tmp_path / "x.tfrecord", images_in_order(photos)[:6]
+    write_slim(path, samples, **{"image/height": (4096, "int"), "image/width": (2, "int")})
+    sizes = [Image.open(io.BytesIO(image)).size for _, image, _ in samples]
+    bale.ok("convert", path, tmp_path / "p")
+    bale.ok("convert", path, tmp_path / "t", "--format", "tfrecord")
+    for name in ("p", "t"):
+        listed = [json.loads(line) for line in bale.ok("ls", "--json", tmp_path / name).out.splitlines()]
+        assert [(sample["width"], sample["height"]) for sample in listed] == sizes
+    assert all("width" not in json.loads(line) for line in bale.ok("ls", "--json", path).out.splitlines())
+    bale.ok("index", path)
+    listed = [json.loads(line) for line in bale.ok("ls", "--json", path).out.splitlines()]
+    assert [(sample["width"], sample["height"]) for sample in listed] == sizes
+    # Pixels without a header need them.
+    path.write_bytes(example(entry(b"image/encoded", bytes(12))) + frame(field(1, entry(b"image/encoded", bytes(12)) + entry(
+        b"image/format", b"RAW") + field(1, field(1, b"image/height") + field(2, field(3, b"\x08\x02"))))))
+    (tmp_path / "x.tfrecord.bidx").unlink()
+    assert fields_by_key(bale, path)["00000001"]["image_height.json"] == b"[2]"
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_a_feature_has_one_name_in_a_file(bale, tmp_path, first):
+    """Captions: one of some images and several of others."""
+    values = [[b"one"], [b"two", b"three"], [b"\xff"], [b"four"], []]
+    values = values[first:] + values[:first]
+    path = tmp_path / "x.tfrecord"
+    path.write_bytes(b"".join(example(entry(b"image/text", *some), entry(b"id", b"7"), entry(b"png", b"\x89PNG\r\n\x1a\n"))
+                              for some in values))
+    found = list(fields_by_key(bale, path).values())
+    assert all(sample["id"] == b"7" for sample in found)
+    lists = [[{"hex": "ff"} if value == b"\xff" else value.decode() for value in some] for some in values]
+    assert [json.loads(sample.get("image_text.json", b"[]")) for sample in found] == lists
+    assert all("image_text" not in sample for sample in found)
+    bale.ok("verify", path)
+    bale.ok("index", path)
+    bale.ok("verify", path)
+    assert list(fields_by_key(bale, path).values()) == found
+    bale.ok("convert", path, tmp_path / "p", "--format", "lmdb")
+    assert list(fields_by_key(bale, tmp_path / "p").values()) == found
+
+
+@pytest.mark.parametrize("name", ["x.tfrecord", "x.rec", "x.npy", "train-00000-of-00001", "x.bin"])
+def test_compressed_files_are_refused_by_name(bale, photos, tmp_path, name):
+    """TFRecordOptions("ZLIB"), and what somebody compressed as a whole."""
+    write_slim(tmp_path / "plain", images_in_order(photos)[:5])
+    content = (tmp_path / "plain").read_bytes()
+    for kind, packed in (("gzip", gzip.compress(content)), *(("zlib", zlib.compress(content, level)) for level in (1, 5, 6, 9))):
+        path = tmp_path / name
+        path.write_bytes(packed)
+        for command in ("inspect", "verify"):
+            done = bale(command, path)
+            assert done.code in (1, 3) and f"the whole file is compressed by {kind}" in done.out + done.err, (name, done)
+        assert bale("convert", path, tmp_path / "p").code == 1

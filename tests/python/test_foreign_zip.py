@@ -167,14 +167,96 @@ def test_hostile_directories(bale, tmp_path):
         changed = bytearray(data)
         struct.pack_into("<I", changed, offset, value)
         refuses(changed, what)
-    changed = bytearray(data)
-    changed[start + 8] |= 1
-    refuses(changed, 'image "a.jpg" is encrypted')
-    changed = bytearray(data)
-    changed[start + 10] = 12
-    refuses(changed, "compressed by method 12")
     write(path, {"a.txt": b"1"})
     refuses(path.read_bytes(), "an archive without images")
+
+
+@pytest.mark.parametrize("system", [0, 3], ids=["windows", "unix"])
+def test_backslashes_are_folders(bale, photos, tmp_path, system):
+    """As .NET and PowerShell wrote them, and programs that join names by themselves."""
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        for name, data in members(photos).items():
+            info = zipfile.ZipInfo("X")
+            info.filename, info.create_system = name.replace("/", "\\"), system
+            archive.writestr(info, data)
+    write(tmp_path / "y.zip", members(photos))
+    assert b"/" not in b"".join(name.encode() for name in zipfile.ZipFile(tmp_path / "x.zip").namelist())
+    assert fields_by_key(bale, tmp_path / "x.zip") == fields_by_key(bale, tmp_path / "y.zip")
+    done = bale.ok("pack", tmp_path / "x.zip", tmp_path / "packed", "--class-folders")
+    assert "names have backslashes between folders" in done.err
+    assert class_names(tmp_path / "packed") == sorted(path.name.encode() for path in photos.iterdir())
+    write(tmp_path / "in.zip", {"one.zip": (tmp_path / "x.zip").read_bytes()})
+    assert set(fields_by_key(bale, tmp_path / "in.zip")) == {f"one/{key}" for key in fields_by_key(bale, tmp_path / "y.zip")}
+
+
+def test_a_backslash_beside_folders_is_part_of_a_name(bale, tmp_path):
+    path = write(tmp_path / "x.zip", {"a/b.jpg": b"\xff\xd8\xff1", "c\\d.jpg": b"\xff\xd8\xff2"})
+    done = bale.ok("ls", path)
+    assert len(done.out.split()) == 2 and "a/b" in done.out and "c/d" not in done.out and done.err == ""
+
+
+@pytest.mark.parametrize("comment", [b"", b"PK\5\6 a comment of a file"])
+def test_bytes_after_the_archive_are_named(bale, photos, tmp_path, comment):
+    path = write(tmp_path / "x.zip", members(photos))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = comment
+    whole, keys = path.stat().st_size, bale.ok("ls", path).out
+    for rest in (b"\n", bytes(100), b"PK\5\6" + bytes(3), b"x" * 200_000):
+        with open(path, "r+b") as file:
+            file.truncate(whole)
+            file.seek(whole)
+            file.write(rest)
+        told = f"ignored 1 entry: data after the end of the archive (such as {path}: {len(rest)} bytes at offset {whole})"
+        for command in ("ls", "verify"):
+            done = bale.ok(command, path)
+            assert told in done.err.splitlines(), done
+        assert bale.ok("ls", path).out == keys
+    # The end of an archive in an archive that was cut short is not taken for its own.
+    outer = write(tmp_path / "outer.zip", {"1.zip": write(tmp_path / "in.zip", members(photos)).read_bytes(), "2.jpg": bytes(9000)})
+    with open(outer, "r+b") as file:
+        file.truncate(outer.stat().st_size - 5000)
+    assert "cut short" in bale("ls", outer).error_line()
+
+
+def encrypted(path, name):
+    """The archive with one member that says that it is encrypted (APPNOTE 4.4.4), as by `zip -e`."""
+    data = bytearray(path.read_bytes())
+    for magic, flags, length in ((b"PK\3\4", 6, 30), (b"PK\1\2", 8, 46)):
+        at = data.index(name.encode(), 0 if length == 30 else data.index(b"PK\1\2")) - length
+        assert data[at:at + 4] == magic
+        data[at + flags] |= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("method,words", [(zipfile.ZIP_LZMA, "LZMA (method 14)"), (zipfile.ZIP_BZIP2, "BZIP2 (method 12)"),
+                                          (9, "Deflate64 (method 9)"), (77, "method 77"), ("encrypted", "encrypted")])
+@pytest.mark.parametrize("others", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_one_member_of_another_method_is_one_bad_sample(bale, photos, tmp_path, method, words, others):
+    files = members(photos)
+    odd = sorted(files)[3]
+    path = tmp_path / "x.zip"
+    real = method if method in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2) else others
+    with zipfile.ZipFile(path, "w", others) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data, real if name == odd else others)
+        archive.writestr(sorted(files)[5].rpartition(".")[0] + ".txt", "x", zipfile.ZIP_LZMA)
+    if method == "encrypted":
+        encrypted(path, odd)
+    elif method != real:
+        data = bytearray(path.read_bytes())
+        first, last = data.index(odd.encode()) - 30, data.rindex(odd.encode()) - 46
+        struct.pack_into("<H", data, first + 8, method)
+        struct.pack_into("<H", data, last + 10, method)
+        path.write_bytes(data)
+    key = odd.rpartition(".")[0]
+    assert len(bale.ok("ls", path).out.split()) == len(files)
+    done = bale("convert", path, tmp_path / "packed")
+    assert done.code == 1 and words in done.error_line() and key in done.error_line(), done
+    done = bale("convert", path, tmp_path / "packed", "--on-error", "skip")
+    assert done.code == 4 and words in (tmp_path / "packed" / "skipped.jsonl").read_text(), done
+    assert "compressed by LZMA (method 14), which bale does not read (such as" in done.err
+    found = images_of(bale, tmp_path / "packed")
+    assert len(found) == len(files) - 1 and key not in found
 
 
 def zip_of_zips(path, folder, method=zipfile.ZIP_STORED, outer=zipfile.ZIP_STORED):

@@ -152,7 +152,7 @@ TEST_CASE_METHOD(InTempDir, "field names are lower case, jpeg is jpg, and a samp
   REQUIRE(run_in(dir.path(), "tar -cf y.tar a.JPEG a.jpg"));
   CHECK(read_samples(dir / "y.tar") == std::vector<OwnedSample>{{"a", {{"jpeg", "1"}, {"jpg", "3"}}}});
   REQUIRE(run_in(dir.path(), "cp a.jpg a.JPG && tar -cf y.tar a.JPG a.jpg"));
-  CHECK_THROWS_WITH(read_samples(dir / "y.tar"), ContainsSubstring("repeated field \"jpg\""));
+  CHECK(read_samples(dir / "y.tar") == std::vector<OwnedSample>{{"a", {{"jpg", "3"}}}});
   REQUIRE(run_in(dir.path(), "cp a.jpg b.jpg && tar -cf z.tar a.jpg b.jpg a.Txt"));
   CHECK(read_samples(dir / "z.tar") ==
         std::vector<OwnedSample>{{"a", {{"jpg", "3"}, {"txt", "2"}}}, {"b", {{"jpg", "3"}}}});
@@ -222,7 +222,7 @@ TEST_CASE_METHOD(InTempDir, "sparse members, bzip2 and xz go through libarchive"
     const ShardIndex index = scan_shard(path, k_tar_format);
     CHECK(index.label(1) == 1);
     CHECK(index.label(samples.size() - 1) == 3);
-    CHECK_FALSE(index.fields()[0].located);
+    CHECK(index.fields()[0].located == (how.find("-S") == std::string::npos));
     CHECK(read_samples(path) == samples);
     CHECK(probe_format(path).name == "tar");
     const Shard shard = open_shard(path);

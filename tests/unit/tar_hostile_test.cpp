@@ -124,8 +124,6 @@ TEST_CASE("hostile headers are refused with the reason") {
       {header("a.jpg", std::string(12, '7')) + k_end, "ends 1024 bytes after"},
       {header("a.jpg", "12x45678901") + k_end, "octal"},
       {header("a.jpg", octal(1025)) + k_end, "ends 1024 bytes after"},
-      {good + good + k_end, "repeated field"},
-      {good + member("b.jpg", "") + good + k_end, "repeated field"},
       {"PK\x03\x04" + std::string(2000, 'z'), "zip archive"},
       {"070701" + std::string(2000, 'z'), "cpio archive"},
       {std::string(4096, 'z'), "checksum"},

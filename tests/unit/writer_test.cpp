@@ -262,7 +262,7 @@ TEST_CASE_METHOD(InTempDir, "samples that break a rule are refused and not added
                                      std::string_view("../a"), std::string_view("a\0b", 3)}) {
     CHECK(error_of([&] { add_one(writer, key); }).code() == ErrorCode::invalid_argument);
   }
-  for (const char* const field : {"", "a/b", ".jpg", "a..b", "__key__", "json.zst", "a b"}) {
+  for (const char* const field : {"", "a/b", ".jpg", "a..b", "__key__", "a b"}) {
     CHECK_THROWS_WITH(add_one(writer, "key", field), ContainsSubstring("cannot name a field"));
   }
   CHECK_THROWS_WITH(add_one(writer, "key", "jpg", "no image"), ContainsSubstring("not an image"));

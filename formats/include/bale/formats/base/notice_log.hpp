@@ -44,6 +44,8 @@ class NoticeLog {
 
   /// Adds something that exists but is not delivered.
   void add(std::string_view name, std::string_view why);
+  /// Adds the bytes from `offset` to the end of the file, which are not read because the container ends before them.
+  void add_rest(std::uint64_t offset, std::uint64_t bytes);
   /// Adds a remark about the container being scanned. Each text is kept once.
   void warn(std::string_view what);
   /// Adds a violation of the container's format that readers tolerate.

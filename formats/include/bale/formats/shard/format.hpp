@@ -23,6 +23,7 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/file_range.hpp"
+#include "bale/formats/shard/field_rule.hpp"
 #include "bale/formats/shard/index_builder.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/shard_index.hpp"
@@ -164,6 +165,8 @@ struct Format {
   /// there is no such list. Null if the format has none. Throws `damaged`, `unsupported`, and `not_found` for a shard
   /// that is not there.
   std::optional<std::vector<std::string>> (*list)(const std::string& directory) = nullptr;
+  /// Which names of fields its shards can hold.
+  FieldRule field_rule{};
 };
 
 struct FormatAndLayout {

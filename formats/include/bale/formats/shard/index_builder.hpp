@@ -48,6 +48,8 @@ class IndexBuilder {
   /// Gives sample `i` the field, stored at `offset` (see FieldInfo::located) in `length` bytes. Throws `unsupported` if
   /// the shard has more fields than an index can hold.
   void set_extent(std::uint64_t i, std::uint32_t field, std::uint64_t offset, std::uint32_t length);
+  /// Takes the field away from sample `i`.
+  void clear_extent(std::uint64_t i, std::uint32_t field);
   /// Sets the CRC32C of the delivered (decompressed) bytes.
   void set_crc32c(std::uint64_t i, std::uint32_t field, std::uint32_t crc);
   /// The field's extent; Extent::present() is false if the sample does not have it.
