@@ -91,7 +91,7 @@ TEST_CASE("samples that no container takes are refused") {
   const std::byte byte{};
   const auto refusal = [](std::span<const FieldView> fields) {
     return test::message_of(ErrorCode::invalid_argument,
-                            [&] { check_fields({.key = "k", .fields = fields}, "shard"); });
+                            [&] { check_fields({.key = "k", .fields = fields}, {}, "shard"); });
   };
   CHECK_THAT(refusal({}), ContainsSubstring("without fields"));
   const FieldView twice[] = {{"a", {}}, {"b", {}}, {"a", {}}};
