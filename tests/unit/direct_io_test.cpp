@@ -137,7 +137,7 @@ TEST_CASE_METHOD(test::InTempDir, "A file that was cut short is the same error a
             dataset.read(i, scratch);
             return "";
           } catch (const Error& error) {
-            CHECK(error.code() == ErrorCode::damaged);
+            CHECK(error.code() == ErrorCode::changed);
             return error.context().key + error.message().substr(0, error.message().find(':'));
           }
         };

@@ -129,9 +129,9 @@ TEST_CASE("Bad samples fail, are skipped or substituted, and each is named") {
   LoaderOptions options = small_batches(2);
 
   Loader failing(pack.path, options);
-  CHECK(code_of([&] { rest_of_epoch(failing); }) == ErrorCode::damaged);
+  CHECK(code_of([&] { rest_of_epoch(failing); }) == ErrorCode::unsupported);
   const LoaderState stopped = failing.state();
-  CHECK(code_of([&] { failing.next(); }) == ErrorCode::damaged);  // and again
+  CHECK(code_of([&] { failing.next(); }) == ErrorCode::unsupported);  // and again
   CHECK(failing.state() == stopped);
   REQUIRE(failing.bad_samples().size() == 1);
   CHECK(failing.bad_samples()[0].action == BadSample::Action::failed);
