@@ -104,8 +104,7 @@ def code_of_exit(exit_code: int) -> str:
 
 def make_error(code: str, text: str, path: str = "", key: str = "", offset: int | None = None, hint: str = "",
                system_error: int = 0) -> Error:
-    missing_field = code == "not_found" and (key or not path)
-    error = FieldNotFoundError(text) if missing_field else _CLASSES.get(code, Error)(text)
+    error = FieldNotFoundError(text) if code == "not_found" and key else _CLASSES.get(code, Error)(text)
     error.code = code
     error.path = path or None
     error.key = key or None

@@ -78,7 +78,7 @@ int bale_main(int argc, const char* const* argv, Terminal& terminal) {
   const auto fail = [&](const Error& raw) {
     const Error error = with_flags(raw, terminal);
     try {
-      if (prints_json) terminal.print(error_json(error));
+      if (prints_json && !terminal.has_printed()) terminal.print(error_json(error));  // one document
       terminal.flush();  // output that was printed before the error stays before it
     } catch (...) {
       terminal.discard();

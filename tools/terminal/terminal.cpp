@@ -63,6 +63,7 @@ std::string Terminal::followable(std::string_view hint) const { return tools::fo
 void Terminal::print(std::string_view text) {
   const std::lock_guard lock(mutex_);
   buffer_ += text;
+  has_printed_ = true;
   if (buffer_.size() >= k_buffer_bytes || (out_is_terminal_ && text.ends_with('\n'))) flush_locked();
 }
 

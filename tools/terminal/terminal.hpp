@@ -26,6 +26,8 @@ class Terminal {
 
   /// Appends to standard output. Throws `Error` (io) or OutputClosed if a write fails.
   void print(std::string_view text);
+  /// Whether there is standard output of this run already.
+  bool has_printed() const { return has_printed_; }
   /// Writes what print() buffered. The last call of a successful run.
   void flush();
   /// Discards what print() buffered.
@@ -67,6 +69,7 @@ class Terminal {
   bool err_is_terminal_;
   bool status_shown_ = false;
   std::string buffer_;
+  bool has_printed_ = false;
   std::mutex mutex_;
 };
 
