@@ -1,5 +1,5 @@
-// An archive that our scanner reads to its end holds for libarchive the same regular files, in order, of the same names
-// and sizes. The checksums of headers are mended first, since a fuzzer would hardly get past them.
+// An archive that our scanner reads to its end without a notice of what it did not read holds for libarchive the same
+// regular files, in order, of the same names and sizes. The checksums of headers are mended first, since a fuzzer would hardly get past them.
 #include <archive.h>
 #include <archive_entry.h>
 #include <clocale>
@@ -54,7 +54,7 @@ void mend_headers(std::vector<std::byte>& bytes) {
   }
 }
 
-/// nullopt where we refuse it or leave it to libarchive.
+/// nullopt where we refuse it, leave it to libarchive, or say what we do not read.
 std::optional<std::vector<Listed>> listed_by_us(const std::string& path) {
   std::vector<Listed> files;
   try {
@@ -64,7 +64,7 @@ std::optional<std::vector<Listed>> listed_by_us(const std::string& path) {
     for (bale::tar::Member member;;) {
       const auto step = scanner.next(member);
       if (step == bale::tar::Scanner::Step::odd) return std::nullopt;
-      if (step == bale::tar::Scanner::Step::end) return files;
+      if (step == bale::tar::Scanner::Step::end) return notices.empty() ? std::optional(files) : std::nullopt;
       if (member.kind != bale::tar::Member::Kind::file) continue;
       // Such a file is a directory for libarchive, whatever its type, and no sample for anyone.
       if (!member.name.ends_with('/')) files.push_back({std::string(member.name), member.size});
@@ -78,6 +78,7 @@ std::optional<std::vector<Listed>> listed_by_us(const std::string& path) {
 std::optional<std::vector<Listed>> listed_by_libarchive(const std::string& path) {
   const std::unique_ptr<archive, int (*)(archive*)> reader(archive_read_new(), archive_read_free);
   archive_read_support_format_tar(reader.get());
+  archive_read_set_option(reader.get(), "tar", "read_concatenated_archives", "1");  // we read on after the end marks, too
   if (archive_read_open_filename(reader.get(), path.c_str(), k_block_bytes) != ARCHIVE_OK) return std::nullopt;
   std::vector<Listed> files;
   for (archive_entry* entry = nullptr;;) {
