@@ -11,9 +11,11 @@
 #include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/shard/index_memory.hpp"
 #include "bale/loader/batch_copy.hpp"
 #include "bale/loader/local_ranks.hpp"
 #include "bale/loader/node_local.hpp"
+#include "bale/loader/ring/high_descriptor.hpp"
 #include "bale/loader/session_counting.hpp"
 #include "bale/loader/worker/worker_program.hpp"
 #include "bale/reader/order/node_share.hpp"
@@ -32,10 +34,21 @@ std::string working_directory() {
   return ::getcwd(path.data(), path.size()) != nullptr ? std::string(path.c_str()) : std::string();
 }
 
-Dataset open_dataset(const std::string& spec, const LoaderOptions& options, bool has_selection) {
+bool has_programs(const LoaderOptions& options) {
+  return options.workers > 0 && options.worker_mode == WorkerMode::processes;
+}
+
+std::shared_ptr<IndexMemory> make_index_memory(const LoaderOptions& options) {
+  const int fd = has_programs(options) ? memory_descriptor("bale indexes") : -1;
+  return fd < 0 ? nullptr : std::make_shared<IndexMemory>(fd);
+}
+
+Dataset open_dataset(const std::string& spec, const LoaderOptions& options, std::shared_ptr<IndexMemory> index_memory,
+                     bool has_selection) {
   const bool counts_later = !has_selection && can_count_later(options);
   Dataset dataset = Dataset::open(spec, {.verify_checksums = options.verify_checksums,
                                          .direct_io = options.direct_io,
+                                         .index_memory = std::move(index_memory),
                                          .counting = counts_later ? Counting::while_read : Counting::when_opened});
   dataset.count_beyond(0);  // so that a dataset that cannot be read is an error here
   return dataset;
@@ -95,7 +108,8 @@ std::uint64_t max_deliveries(const Dataset& dataset, const LoaderOptions& option
 
 Session::Session(const std::string& spec, LoaderOptions options, std::optional<Selection> selection)
     : options_(checked(std::move(options))),
-      dataset_(open_dataset(spec, options_, selection.has_value())),
+      index_memory_(make_index_memory(options_)),
+      dataset_(open_dataset(spec, options_, index_memory_, selection.has_value())),
       is_counted_(is_all_counted(dataset_)),
       layout_(dataset_, options_, max_deliveries(dataset_, options_, selection)),
       fields_(dataset_, FieldLayout(dataset_, options_, max_deliveries(dataset_, options_, selection)), options_.batch_size),
@@ -115,14 +129,13 @@ Ring Session::make_ring() {
   const std::vector<std::byte> config = pack_config(config_);
   const std::uint32_t num_slots =
       options_.copy_when_held ? std::max(options_.prefetch, k_min_slots) : options_.prefetch;
-  const bool has_programs = options_.workers > 0 && options_.worker_mode == WorkerMode::processes;
   Ring ring = Ring::create({.num_slots = num_slots,
                             .batch_size = options_.batch_size,
                             .pixel_bytes = layout_.batch_bytes(),
                             .field_bytes = fields_.places().total_bytes(),
                             .config_bytes = config.size(),
                             .kept_bytes = SeekPointCache::bytes_for(config_.num_samples, options_.seek_point_cache_bytes)},
-                           has_programs ? SharedMemory::With::programs : SharedMemory::With::children);
+                           has_programs(options_) ? SharedMemory::With::programs : SharedMemory::With::children);
   std::copy(config.begin(), config.end(), ring.config().begin());
   return ring;
 }
@@ -190,7 +203,8 @@ void Session::start() {
     if (!program_) program_ = std::make_unique<WorkerProgram>(options_.worker_program);
     processes_ = std::make_unique<ProcessPool>(
         ring_, *program_,
-        ProcessPoolOptions{.num_workers = options_.workers, .stall_timeout_s = options_.stall_timeout_s},
+        ProcessPoolOptions{.num_workers = options_.workers, .stall_timeout_s = options_.stall_timeout_s,
+                           .index_fd = index_memory_ ? index_memory_->fd() : -1},
         [this](const WorkerEnd& end) { on_worker_end(end); });
   }
   const std::lock_guard lock(mutex_);

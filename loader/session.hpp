@@ -114,6 +114,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void recover_row(const OpenBatch& batch, std::uint32_t row, const WorkerEnd& end);
 
   LoaderOptions options_;
+  std::shared_ptr<IndexMemory> index_memory_;  // for worker processes; null if there are none
   Dataset dataset_;
   bool is_counted_;  // else stream_ is that of a dataset without an end
   bool has_clock_ = is_counted_;  // whether reading ahead says when content is used next

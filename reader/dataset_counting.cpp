@@ -7,6 +7,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/parallel.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/index_memory.hpp"
 #include "bale/formats/shard/remembered_scan.hpp"
 
 namespace bale {
@@ -29,6 +30,7 @@ void Dataset::State::count_samples() {
       },
       options.salvage ? std::numeric_limits<std::uint64_t>::max()
                       : options.index_budget);  // entries keep salvaged indexes
+  if (options.index_memory && shards->closes()) options.index_memory->set_limit(options.index_budget);
   counter = std::make_unique<ShardCounter>(entries.size(), [this](std::size_t number) { return count(number); });
   if (options.counting != Counting::when_opened && !has_shard_to_scan()) options.counting = Counting::when_opened;
   if (options.counting != Counting::when_opened) return start_scan_ahead();

@@ -136,7 +136,9 @@ void Dataset::State::leave_out_lost_shards() {
 }
 
 ShardOpenOptions Dataset::State::opening() const {
-  return {.verify_checksums = options.verify_checksums, .direct_io = options.direct_io.value_or(false)};
+  return {.verify_checksums = options.verify_checksums,
+          .direct_io = options.direct_io.value_or(false),
+          .index_memory = options.index_memory};
 }
 
 Shard Dataset::State::open(std::size_t number, const Format* format,

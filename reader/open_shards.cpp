@@ -21,6 +21,9 @@ std::atomic<std::size_t> open_in_process{0};
 
 std::uint64_t memory_of(const ShardIndex& index) { return index.bytes().size() + k_index_object_bytes; }
 
+/// One in memory that processes share stays there, so nothing would be gained by dropping it.
+bool is_droppable(const ShardIndex& index) { return index.place().bytes == 0; }
+
 bool is_out_of_descriptors(const Error& error) {
   const int why = error.context().system_error;
   return why == EMFILE || why == ENFILE;
@@ -147,10 +150,13 @@ std::shared_ptr<const Shard> OpenShards::open(Slot& slot, std::size_t number) co
 
 /// Call with the slot's lock held, when its shard was opened without an index.
 void OpenShards::keep_index(Slot& slot, std::size_t number) const {
+  if (!closes_ || !is_droppable(slot.shard->index())) {
+    slot.index = slot.shard->shared_index();
+    return;
+  }
   const std::uint64_t bytes = memory_of(slot.shard->index());
   drop_unused_indexes(index_budget_ - std::min(bytes, index_budget_));
   slot.index = slot.shard->shared_index();
-  if (!closes_) return;
   const std::lock_guard lock(mutex_);
   indexed_.push_back(number);
   index_bytes_ += bytes;

@@ -120,11 +120,12 @@ Shard open_shard(const std::string& path, const ShardOpenOptions& options) {
   const FileStamp before = FileStamp::of(path);
   const Format& format = probe_format(path);
   const std::string beside = index_path(path);
-  if (!path_exists(beside)) return Shard::open(path, format, scan_or_remember(path, format), options);
-  ShardIndex index = ShardIndex::load(beside);
-  if (options.check_stale) index.set_notices(check_index_is_current(path, format, index));
+  const bool has_index = path_exists(beside);
+  ShardIndex index = has_index ? ShardIndex::load(beside) : scan_or_remember(path, format);
+  if (has_index && options.check_stale) index.set_notices(check_index_is_current(path, format, index));
+  if (options.index_memory) index.keep_in(options.index_memory);
   Shard shard = Shard::open(path, format, std::move(index), options);
-  if (shard.identity().file != before) throw Error(changed_error(path));  // the index may be that of the file before
+  if (has_index && shard.identity().file != before) throw Error(changed_error(path));  // the index may be that of the file before
   return shard;
 }
 

@@ -13,6 +13,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/index_layout.hpp"
+#include "bale/formats/shard/index_memory.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale {
@@ -79,22 +80,43 @@ Extent ExtentRow::find(std::uint32_t wanted) const {
 }
 
 ShardIndex ShardIndex::load(const std::string& path) {
-  return read_twice_if_damaged(path, [&] {
-    ShardIndex index;
-    index.content_ = read_whole(path);
-    index.parse(path);
-    return index;
-  });
+  return read_twice_if_damaged(path, [&] { return from_bytes(read_whole(path), path); });
 }
 
 ShardIndex ShardIndex::from_bytes(std::vector<std::byte> bytes, const std::string& path) {
+  const auto content = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   ShardIndex index;
-  index.content_ = std::move(bytes);
-  index.parse(path);
+  index.content_ = *content;
+  index.owner_ = content;
+  index.parse(path, Checks::all);
   return index;
 }
 
-void ShardIndex::parse(const std::string& path) {
+std::shared_ptr<const ShardIndex> ShardIndex::from_memory(const std::shared_ptr<IndexMemory>& memory, const IndexPlace& place,
+                                                          const std::string& path) {
+  ShardIndex index;
+  index.content_ = memory->at(place);
+  if (index.content_.empty()) return nullptr;
+  index.owner_ = memory;
+  index.place_ = place;
+  index.parse(path, Checks::none);
+  return std::make_shared<const ShardIndex>(std::move(index));
+}
+
+void ShardIndex::keep_in(const std::shared_ptr<IndexMemory>& memory) {
+  const IndexPlace place = memory->add(content_);
+  const Bytes kept = place.bytes > 0 ? memory->at(place) : Bytes();
+  if (kept.empty()) return;
+  for (const std::byte** section :
+       {&row_ends_, &field_ids_, &extents_, &samples_, &conditions_, &key_ends_, &key_order_, &keys_}) {
+    if (*section != nullptr) *section = kept.data() + (*section - content_.data());
+  }
+  content_ = kept;
+  owner_ = memory;
+  place_ = place;
+}
+
+void ShardIndex::parse(const std::string& path, Checks checks) {
   const Bytes content = content_;
   const auto header = load_header(content, path);
   version_ = header.version;
@@ -115,7 +137,9 @@ void ShardIndex::parse(const std::string& path) {
   if (!sections || sections->end != content.size() || header.file_bytes != content.size()) {
     fail_damaged_index(path, "its size contradicts its header");
   }
-  if (crc32c(content.subspan(sizeof(IndexHeader))) != header.body_crc32c) fail_damaged_index(path, "checksum does not match");
+  if (checks == Checks::all && crc32c(content.subspan(sizeof(IndexHeader))) != header.body_crc32c) {
+    fail_damaged_index(path, "checksum does not match");
+  }
 
   identity_ = hash_key(as_text(content.first(sizeof(IndexHeader))));
   num_samples_ = header.num_samples;
@@ -133,13 +157,14 @@ void ShardIndex::parse(const std::string& path) {
   conditions_ = first_version ? nullptr : base + sections->conditions;
   key_ends_ = base + sections->key_ends;
   key_order_ = base + sections->key_order;
-  keys_ = reinterpret_cast<const char*>(base + sections->keys);
+  keys_ = base + sections->keys;
   if (first_version) {
     parse_fields_version_1(sections->fields, header.num_fields, path);
   } else {
     parse_fields(sections->fields, sections->names, counts.name_bytes, header.num_fields, path);
   }
   prepare_lookups();
+  if (checks == Checks::none) return;
   // The checksums show that the bytes are as written. These checks show that they can be used without further checks.
   if (row_ends_ != nullptr) check_rows(counts.num_extents, path);
   check_extents(counts.num_extents, path);
@@ -248,7 +273,7 @@ std::optional<std::uint32_t> ShardIndex::field_id(std::string_view name) const {
 std::string_view ShardIndex::key(std::uint64_t i) const {
   const std::uint64_t begin = i == 0 ? 0 : load_at<KeyEnd>(key_ends_ + (i - 1) * sizeof(KeyEnd));
   const std::uint64_t end = load_at<KeyEnd>(key_ends_ + i * sizeof(KeyEnd));
-  return {keys_ + begin, end - begin};
+  return as_text({keys_ + begin, end - begin});
 }
 
 std::int64_t ShardIndex::label(std::uint64_t i) const {

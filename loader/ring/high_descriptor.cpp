@@ -1,6 +1,7 @@
 #include "bale/loader/ring/high_descriptor.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace bale::loader_detail {
@@ -17,5 +18,7 @@ int above_worker_descriptors(int fd) {
   ::close(fd);
   return moved;
 }
+
+int memory_descriptor(const char* name) { return above_worker_descriptors(::memfd_create(name, MFD_CLOEXEC)); }
 
 }  // namespace bale::loader_detail

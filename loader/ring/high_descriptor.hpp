@@ -7,4 +7,7 @@ namespace bale::loader_detail {
 /// is closed, new files get the numbers 0 to 2.) Returns `fd` if it is high enough or cannot be moved.
 int above_worker_descriptors(int fd);
 
+/// A new memfd with such a number; -1 if the system refuses memfds.
+int memory_descriptor(const char* name);
+
 }  // namespace bale::loader_detail

@@ -40,6 +40,11 @@ class SpawnSettings {
     ::posix_spawn_file_actions_adddup2(&actions_, messages, STDOUT_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions_, messages, STDERR_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions_, given.ring, k_ring_fd);
+    if (given.indexes >= 0) {
+      ::posix_spawn_file_actions_adddup2(&actions_, given.indexes, k_index_fd);
+    } else {
+      ::posix_spawn_file_actions_addopen(&actions_, k_index_fd, "/dev/null", O_RDONLY, 0);
+    }
     if (program_fd >= 0) ::posix_spawn_file_actions_adddup2(&actions_, program_fd, k_program_fd);
     ::posix_spawnattr_init(&attributes_);
     sigset_t none;

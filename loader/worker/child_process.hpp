@@ -24,13 +24,15 @@ struct ChildEnd {
 /// The descriptors of this process that a worker gets.
 struct ChildDescriptors {
   int ring = -1;
+  int indexes = -1;   // IndexMemory::fd(), if there is one
   int messages = -1;  // its standard output and error until it has started; -1: this process's standard error
 };
 
 // The descriptor numbers in the worker.
 inline constexpr int k_ring_fd = 3;
 inline constexpr int k_program_fd = 4;
-inline constexpr int k_error_fd = 5;  // this process's standard error, or /dev/null if it has none
+inline constexpr int k_index_fd = 5;
+inline constexpr int k_error_fd = 6;  // this process's standard error, or /dev/null if it has none
 
 class ChildProcess {
  public:

@@ -129,7 +129,7 @@ void ProcessPool::start_worker(std::uint32_t number) {
   process.rows_at_start = entry.rows_done.load();
   process.stall = {};
   try {
-    ChildProcess child(program_, number, {.ring = ring_.fd(), .messages = messages_.fd()});
+    ChildProcess child(program_, number, {.ring = ring_.fd(), .indexes = options_.index_fd, .messages = messages_.fd()});
     const std::lock_guard lock(mutex_);
     process.child = std::move(child);
     process.started_at = Clock::now();

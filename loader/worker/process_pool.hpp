@@ -37,6 +37,7 @@ struct WorkerEnd {
 struct ProcessPoolOptions {
   std::uint32_t num_workers = 1;
   double stall_timeout_s = 0;  // 0: never
+  int index_fd = -1;           // of the indexes that the rows' identities refer to
 };
 
 class ProcessPool {

@@ -1,7 +1,6 @@
 #include "bale/loader/worker/startup_messages.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bale/loader/ring/high_descriptor.hpp"
@@ -14,10 +13,8 @@ constexpr off_t k_longest_line = 300;
 }  // namespace
 
 StartupMessages::StartupMessages() {
-  const int fd = ::memfd_create("bale worker messages", MFD_CLOEXEC);
-  if (fd < 0) return;
-  ::fcntl(fd, F_SETFL, O_APPEND);
-  fd_ = above_worker_descriptors(fd);
+  fd_ = memory_descriptor("bale worker messages");
+  if (fd_ >= 0) ::fcntl(fd_, F_SETFL, O_APPEND);
 }
 
 StartupMessages::~StartupMessages() {

@@ -19,6 +19,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/image/simd_target.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/index_memory.hpp"
 #include "bale/loader/worker/child_process.hpp"
 #include "bale/loader/worker/worker.hpp"
 #include "bale/reader/open_shards.hpp"
@@ -63,6 +64,24 @@ void print_where_the_loader_prints() {
   ::close(k_program_fd);
 }
 
+/// The indexes that the loader has put into the memory that it shares.
+class SharedIndexes {
+ public:
+  explicit SharedIndexes(std::size_t num_shards) : places_(num_shards) {}
+
+  void note_place(std::size_t shard, const IndexPlace& place) { places_[shard] = place; }
+  /// nullptr if the shard's index is not there.
+  std::shared_ptr<const ShardIndex> find(std::size_t shard, const std::string& path) {
+    if (places_[shard].bytes == 0) return nullptr;
+    if (!memory_) memory_ = std::make_shared<IndexMemory>(k_index_fd);
+    return ShardIndex::from_memory(memory_, places_[shard], path);
+  }
+
+ private:
+  std::vector<IndexPlace> places_;
+  std::shared_ptr<IndexMemory> memory_;
+};
+
 void work(Ring& ring, std::uint32_t number, pid_t parent,
           const std::function<void(std::uint32_t)>& before_shard) {
   raise_descriptor_limit();
@@ -71,15 +90,19 @@ void work(Ring& ring, std::uint32_t number, pid_t parent,
   // The loader's process has checked that the shards match their indexes, and each row says what it holds of its shard.
   const ShardOpenOptions options{
       .verify_checksums = config.verify_checksums, .direct_io = config.direct_io, .check_stale = false};
+  SharedIndexes shared(config.shards.size());
   const OpenShards shards(config.shards.size(),
-                          [&](std::size_t shard, const Format* format, const std::shared_ptr<const ShardIndex>& index) {
+                          [&](std::size_t shard, const Format* format, std::shared_ptr<const ShardIndex> index) {
                             const std::string& path = config.shards[shard];
                             const PinnedContent content(config.digests[shard]);
-                            return index ? Shard::open(path, *format, index, options) : open_shard(path, options);
+                            if (!index) index = shared.find(shard, path);
+                            if (!index) return open_shard(path, options);
+                            return Shard::open(path, format != nullptr ? *format : probe_format(path), index, options);
                           });
   const auto shard_of = [&](std::uint32_t shard, const ShardIdentity& known) {
     if (before_shard) before_shard(shard);
     if (shard >= shards.size()) throw std::out_of_range("a row of a shard that is not there");
+    shared.note_place(shard, known.place);
     try {
       return shards.use(shard, known);
     } catch (const Error& error) {

@@ -2,6 +2,11 @@
 from mutations.mutation import Mutation
 
 MUTATIONS = [
+    Mutation("each worker reads the indexes into memory of its own", "loader/worker/worker_process.cpp",
+             "    if (places_[shard].bytes == 0) return nullptr;\n", "    if (places_[shard].bytes != 1) return nullptr;\n",
+             ("python", "tests/python/test_python_shared_indexes.py")),
+    Mutation("indexes share a place", "formats/shard/index_memory.cpp",
+             "  end_ = begin + index.size();\n", "", ("shard", "An index in shared memory*")),
     Mutation("the device mirrors all deliveries of a sample alike", "loader/cuda/cuda_session_copies.cpp",
              "  if (copy == 0) return KeyedRandom", "  if (copy < ~0UL) return KeyedRandom",
              ("cuda", "Deliveries of one sample*")),

@@ -54,6 +54,8 @@ struct DatasetOptions {
   /// Bytes of indexes to keep in memory, not counting those that are in use. Others are read again when they are needed. A
   /// dataset of few shards keeps all (open_shards.hpp).
   std::uint64_t index_budget = k_index_budget;
+  /// If set, indexes lie there, for other processes, up to index_budget. Used by the loader.
+  std::shared_ptr<IndexMemory> index_memory{};
   const Format* format = nullptr;  // of every shard; null: detected for each shard
   Counting counting = Counting::when_opened;
   /// Called by open() when it is about to scan a shard, because it has neither a manifest nor an index nor a kept scan:

@@ -61,6 +61,8 @@ class OpenShards {
   OpenShards& operator=(const OpenShards&) = delete;
 
   std::size_t size() const { return slots_.size(); }
+  /// Whether shards and indexes that are not in use are closed and dropped when there are many.
+  bool closes() const { return closes_; }
   /// Opens the shard unless it is open. Throws what Open throws; the next call tries again. Throws `changed` if a shard
   /// that is opened again is not the one that it was.
   ShardInUse use(std::size_t number) const;

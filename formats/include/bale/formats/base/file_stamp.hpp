@@ -21,11 +21,18 @@ struct FileStamp {
   auto operator<=>(const FileStamp&) const = default;
 };
 
+/// Where an index lies in an IndexMemory. `bytes` is 0 if it lies in none.
+struct IndexPlace {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
 /// What a user of a shard holds of it: any other file or index under the same name is `changed`. Plain data, so that a
 /// process can hand it to another.
 struct ShardIdentity {
   std::uint64_t index = 0;  // ShardIndex::identity()
   FileStamp file{};         // of the shard
+  IndexPlace place{};       // of the index
 };
 
 }  // namespace bale

@@ -32,6 +32,8 @@ struct ShardOpenOptions {
   /// Refuse a file that was changed after its index was made, as far as a cheap check can tell (stale_index.hpp). If
   /// many processes read the same shards, it is enough that the first one checks.
   bool check_stale = true;
+  /// If set, open_shard() puts the index there, for other processes (ShardIndex::keep_in()).
+  std::shared_ptr<IndexMemory> index_memory{};
 };
 
 /// One finding of Shard::verify().
@@ -60,7 +62,7 @@ class Shard {
   const std::shared_ptr<const ShardIndex>& shared_index() const { return index_; }
   std::uint64_t size() const { return index_->size(); }
   /// As it was when the shard was opened.
-  ShardIdentity identity() const { return {.index = index_->identity(), .file = file_}; }
+  ShardIdentity identity() const { return {.index = index_->identity(), .file = file_, .place = index_->place()}; }
   /// Throws `changed` unless this is the shard that `known` was taken of: the same index, and a file that was not written
   /// since, or has the digest in the index. The digest is computed only for a file that was written or replaced.
   void require_identity(const ShardIdentity& known) const;

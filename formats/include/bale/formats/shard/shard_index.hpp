@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,11 +18,14 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/base/image_condition.hpp"
 #include "bale/formats/base/notice_log.hpp"
 #include "bale/formats/shard/sample.hpp"
 
 namespace bale {
+
+class IndexMemory;
 
 inline constexpr std::size_t k_max_index_fields = 65'535;
 inline constexpr std::size_t k_max_field_name_bytes = 4096;
@@ -122,6 +126,14 @@ class ShardIndex {
   static ShardIndex load(const std::string& path);
   /// The same from memory. `path` is used in messages only.
   static ShardIndex from_bytes(std::vector<std::byte> bytes, const std::string& path);
+  /// The index that keep_in() of another process has put at `place`. It is not checked again, and
+  /// FieldInfo::num_samples is 0. nullptr if the memory cannot be mapped.
+  static std::shared_ptr<const ShardIndex> from_memory(const std::shared_ptr<IndexMemory>& memory, const IndexPlace& place,
+                                                       const std::string& path);
+  /// Moves the index into `memory` if that has room. Nothing may borrow from the index.
+  void keep_in(const std::shared_ptr<IndexMemory>& memory);
+  /// Where it lies in the memory that other processes share; empty if in none.
+  const IndexPlace& place() const { return place_; }
 
   std::uint64_t size() const { return num_samples_; }
   const std::vector<FieldInfo>& fields() const { return fields_; }
@@ -167,7 +179,8 @@ class ShardIndex {
 
  private:
   ShardIndex() = default;
-  void parse(const std::string& path);
+  enum class Checks : std::uint8_t { all, none };
+  void parse(const std::string& path, Checks checks);
   void parse_fields_version_1(std::uint64_t at, std::uint64_t count, const std::string& path);
   void parse_fields(std::uint64_t at, std::uint64_t names, std::uint64_t name_bytes, std::uint64_t count,
                     const std::string& path);
@@ -177,7 +190,9 @@ class ShardIndex {
   void check_keys(std::uint64_t key_bytes, const std::string& path) const;
   int compare_key(std::uint64_t at, std::uint32_t hash, std::string_view key) const;
 
-  std::vector<std::byte> content_;
+  std::shared_ptr<const void> owner_;  // of content_
+  Bytes content_;
+  IndexPlace place_{};
   std::uint64_t identity_ = 0;
   NoticeLog notices_;
   std::uint64_t num_samples_ = 0;
@@ -197,7 +212,7 @@ class ShardIndex {
   const std::byte* conditions_ = nullptr;  // null in version 1
   const std::byte* key_ends_ = nullptr;
   const std::byte* key_order_ = nullptr;
-  const char* keys_ = nullptr;
+  const std::byte* keys_ = nullptr;
 };
 
 /// Path of the index of a shard file: "X.bidx" for shard "X".
