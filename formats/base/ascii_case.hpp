@@ -1,4 +1,4 @@
-// Letters of ASCII in lower case, in every locale. Other bytes stay as they are, so UTF-8 stays valid.
+// Letters and blanks of ASCII, the same in every locale. Other bytes stay as they are, so UTF-8 stays valid.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,14 @@ inline std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = lower_case(c);
   return lower;
+}
+
+/// Without blanks and line ends at its beginning and end.
+constexpr std::string_view stripped(std::string_view text) {
+  constexpr std::string_view k_blanks = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(k_blanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(k_blanks) - begin + 1);
 }
 
 /// Whether `text` begins with `prefix` but for the case of letters.

@@ -24,6 +24,7 @@ namespace {
 constexpr std::uint64_t k_head_bytes = 16 << 10;
 constexpr std::uint64_t k_read_whole_bytes = 1 << 20;
 constexpr std::uint64_t k_whole_bytes = 16 << 20;
+constexpr std::uint64_t k_most_small_bytes = std::uint64_t{1} << 30;  // of an index or a manifest
 constexpr std::uint64_t k_max_record_bytes = 64 << 10;
 constexpr std::time_t k_recent_s = 60;
 constexpr std::size_t k_max_missing = 65536;
@@ -219,15 +220,18 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
     }
     HttpResponse& response = std::get<HttpResponse>(result);
     if (response.status == k_not_modified && known) return {.version = known->version};
-    const bool is_empty = response.status == k_bad_range && response.header("content-range") == "bytes */0";
-    if (is_empty) return {.version = {.etag = response.header("etag"), .size = 0}};
+    // A range from the beginning is refused if there is nothing (RFC 9110, 14.1.2). Not all servers add the size.
+    if (response.status == k_bad_range && response.header("content-range") == "bytes */0") {
+      return {.version = {.etag = response.header("etag"), .size = 0}};
+    }
+    if (response.status == k_bad_range) return {.version = measured_version(location, most_unsized_bytes(location))};
     if (response.status != 200 && response.status != 206) {
       retry.wait_after(location.error_of(response), &response);
       continue;
     }
     if (const auto encoded = error_of_encoding(response, location)) throw Error(*encoded);
     auto version = version_of(response);
-    if (!version && cache_ && has_marked_end(response)) version = measured_version(location);
+    if (!version && cache_ && has_marked_end(response)) version = measured_version(location, most_unsized_bytes(location));
     if (is_part(response) && (!version || response.header("content-range").find(" 0-") == std::string::npos)) {
       retry.wait_after(Error(ErrorCode::retryable,
                              "the server answers with another range than the one it was asked for",
@@ -246,6 +250,12 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
     retry.wait_after(
         Error(ErrorCode::retryable, "the server sent less than it was asked for", {.path = location.shown()}));
   }
+}
+
+/// How much is taken of a file whose size is not known before: its body may have no end.
+std::uint64_t Catalog::most_unsized_bytes(const Location& location) const {
+  const bool is_small = head_bytes_of(location) == k_read_whole_bytes;
+  return is_small || !cache_ ? k_most_small_bytes : cache_->limit_bytes();
 }
 
 /// What the file belongs to: what the one who asks says, else what was known of the same version.

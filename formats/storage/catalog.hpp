@@ -89,6 +89,7 @@ class Catalog {
   bool is_recorded_as_missing(const Location& location) const;
   void record_missing(const Location& location) const;
   Answer ask_or_record_missing(const Location& location, const std::optional<Known>& known) const;
+  std::uint64_t most_unsized_bytes(const Location& location) const;
   Answer ask(const Location& location, const std::optional<Known>& known) const;
 
   const std::shared_ptr<CacheDirectory> cache_;

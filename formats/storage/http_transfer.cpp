@@ -35,13 +35,6 @@ bool may_succeed_later(CURLcode code) {
   }
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view k_blank = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(k_blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(k_blank) - begin + 1);
-}
-
 const std::string user_agent = fmt::format("bale/{}", k_version_text);
 
 }  // namespace
@@ -146,9 +139,9 @@ void HttpTransfer::take_header(std::string_view line) {
   if (line.starts_with("HTTP/")) return response_.headers.clear();  // of a redirect, or 100 Continue
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return;
-  std::string name(trimmed(line.substr(0, colon)));
+  std::string name(stripped(line.substr(0, colon)));
   name = lower_case(name);
-  response_.headers[std::move(name)] = trimmed(line.substr(colon + 1));
+  response_.headers[std::move(name)] = stripped(line.substr(colon + 1));
 }
 
 std::size_t HttpTransfer::on_bytes(char* data, std::size_t size, std::size_t count, void* self) {

@@ -14,6 +14,7 @@
 #include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/storage/aws/uri_encoding.hpp"
 #include "bale/formats/storage/file_transport.hpp"
+#include "bale/formats/storage/listing_parts.hpp"
 #include "bale/formats/storage/retry.hpp"
 #include "bale/formats/storage/s3.hpp"
 #include "bale/formats/storage/signed_query.hpp"
@@ -27,9 +28,11 @@ constexpr std::string_view k_hub = "hf://";
 constexpr std::string_view k_hub_datasets = "hf://datasets/";
 constexpr std::string_view k_refusal_hint = "check the credentials, and whether they may read it";
 
+/// Without blanks and line ends around it, which secrets that come from files have.
 std::string variable(const char* name, const char* otherwise = "") {
   const char* const value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : otherwise;
+  const std::string_view given = value != nullptr ? stripped(value) : std::string_view();
+  return given.empty() ? otherwise : std::string(given);
 }
 
 /// Encodes what a URL cannot hold, such as spaces and bytes above 127. What is encoded already stays.
@@ -131,7 +134,9 @@ class HubLocation final : public Location {
     path_ = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
     if (const std::size_t at = repository_.find('@'); at != std::string::npos) {
       revision_ = repository_.substr(at + 1);
+      revision_ = percent_decode(revision_, false).value_or(revision_);
       repository_.erase(at);
+      if (revision_ == "refs") take_special_revision();
     }
   }
 
@@ -152,17 +157,19 @@ class HubLocation final : public Location {
 
   // API: https://huggingface.co/docs/hub/api, "Get a list of files in a repository".
   std::vector<std::string> list() const override {
-    std::string url = fmt::format("{}/api/datasets/{}/tree/{}/{}", endpoint(), repository_,
-                                  percent_encode(revision_, false), percent_encode(path_, true));
+    const std::string first = fmt::format("{}/api/datasets/{}/tree/{}/{}", endpoint(), repository_,
+                                          percent_encode(revision_, false), percent_encode(path_, true));
     std::vector<std::string> names;
-    while (!url.empty()) {
-      const HttpResponse response = listing_part(url);
+    list_all_parts(shown(), [&](const std::string& next) {
+      const HttpResponse response = listing_part(next.empty() ? first : next);
       const Json page = parse_json(as_text(response.body));
+      ListedPart part{.next = next_page(response.header("link"))};
       for (const Json& entry : page.as_list("the listing")) {
+        if (part.first.empty()) part.first = entry.text_or_empty("path");
         if (entry.text_or_empty("type") == "file") names.push_back(join_path(name(), base_name(entry.text("path"))));
       }
-      url = next_page(response.header("link"));
-    }
+      return part;
+    });
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -179,14 +186,32 @@ class HubLocation final : public Location {
     }
   }
 
+  /// refs/convert/NAME and refs/pr/NUMBER, whose slashes need not be encoded, as in huggingface_hub's names.
+  void take_special_revision() {
+    const std::size_t kind = path_.find('/');
+    if (kind == std::string::npos || (path_.substr(0, kind) != "convert" && path_.substr(0, kind) != "pr")) return;
+    const std::size_t end = std::min(path_.find('/', kind + 1), path_.size());
+    revision_ += "/" + path_.substr(0, end);
+    path_.erase(0, std::min(end + 1, path_.size()));
+  }
+
   static std::string endpoint() { return variable("HF_ENDPOINT", "https://huggingface.co"); }
 
-  /// The URL of `<URL>; rel="next"`; empty if there is none.
-  static std::string next_page(const std::string& link) {
+  /// The URL of `<URL>; rel="next"`, without a host if it has none; empty if there is none. Throws `io` if it leads to
+  /// another host, which must not see the token.
+  std::string next_page(const std::string& link) const {
     const std::size_t open = link.find('<');
     const std::size_t close = link.find('>', open);
     if (close == std::string::npos || link.find("rel=\"next\"", close) == std::string::npos) return {};
-    return link.substr(open + 1, close - open - 1);
+    const std::string next = link.substr(open + 1, close - open - 1);
+    const std::string own = endpoint();
+    const UrlParts hub = split_url(own);
+    if (next.starts_with('/') && !next.starts_with("//")) return fmt::format("{}://{}{}", hub.scheme, hub.authority, next);
+    const bool is_url = next.find("://") != std::string::npos;
+    const UrlParts parts = is_url ? split_url(next) : UrlParts{};
+    if (parts.scheme == hub.scheme && parts.authority == hub.authority) return next;
+    throw Error(ErrorCode::io, fmt::format("the listing goes on at another host: {}", printable(without_secrets(next))),
+                {.path = shown(), .hint = "check HF_ENDPOINT"});
   }
 
   HttpRequest authorized(const std::string& url) const {
@@ -199,14 +224,12 @@ class HubLocation final : public Location {
 
   /// What `hf auth login` has stored.
   static std::string token_of_login() {
-    const std::string home = variable("HF_HOME");
-    const std::string path =
-        home.empty() ? join_path(variable("HOME"), ".cache/huggingface/token") : join_path(home, "token");
+    const std::string caches = variable("XDG_CACHE_HOME", join_path(variable("HOME"), ".cache").c_str());
+    const std::string home = variable("HF_HOME", join_path(caches, "huggingface").c_str());
+    const std::string path = variable("HF_TOKEN_PATH", join_path(home, "token").c_str());
     try {
       const std::vector<std::byte> content = read_file(path, 1024);
-      std::string token(as_text(content));
-      token.erase(std::min(token.find_first_of(" \r\n"), token.size()));
-      return token;
+      return std::string(stripped(as_text(content)));
     } catch (const Error&) {
       return {};
     }

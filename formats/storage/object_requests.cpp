@@ -10,9 +10,11 @@
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/storage/aws/sigv4.hpp"
 #include "bale/formats/storage/aws/upload_answers.hpp"
 #include "bale/formats/storage/aws/uri_encoding.hpp"
+#include "bale/formats/storage/listing_parts.hpp"
 #include "bale/formats/storage/retry.hpp"
 #include "bale/formats/storage/s3.hpp"
 #include "bale/formats/storage/s3_account.hpp"
@@ -140,7 +142,8 @@ Error ObjectSender::error_of(const std::string& key, const HttpResponse& respons
 void ObjectSender::list(const std::string& key, int max_keys,
                         const std::function<void(const S3Object&, std::string key)>& take) const {
   S3ListQuery query{.prefix = prefix_ + key, .max_keys = max_keys};
-  for (;;) {
+  list_all_parts(without_secrets(name_), [&](const std::string& token) {
+    query.continuation_token = token;
     const std::string url =
         list_objects_url({.endpoint = "http://x", .addressing = S3Addressing::path}, bucket_, query);
     const HttpResponse response = send({.query = url.substr(url.find('?') + 1), .of_bucket = true});
@@ -148,10 +151,8 @@ void ObjectSender::list(const std::string& key, int max_keys,
     for (const S3Object& object : listing.objects) {
       if (object.key.starts_with(prefix_)) take(object, object.key.substr(prefix_.size()));
     }
-    if (max_keys != 0 || listing.continuation_token.empty()) return;
-    if (listing.continuation_token == query.continuation_token) return;  // a server that repeats itself
-    query.continuation_token = listing.continuation_token;
-  }
+    return ListedPart{.next = max_keys == 0 ? listing.continuation_token : "", .first = listing.first_name()};
+  });
 }
 
 }  // namespace bale

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
+#include <sstream>
 
 #include <fmt/format.h>
+
+#include "bale/formats/base/ascii_case.hpp"
 
 namespace bale {
 namespace {
@@ -22,10 +26,10 @@ std::optional<std::uint64_t> number(std::string_view text) {
 struct ContentRange {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
-  std::uint64_t size = 0;
+  std::optional<std::uint64_t> size{};  // of the file; nullopt if the server does not know it
 };
 
-/// "bytes 0-9/100".
+/// "bytes 0-9/100", or "bytes 0-9/*" (RFC 9110, 14.4).
 std::optional<ContentRange> parse_content_range(std::string_view text) {
   constexpr std::string_view k_unit = "bytes ";
   const std::size_t dash = text.find('-');
@@ -36,8 +40,8 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   const auto first = number(text.substr(k_unit.size(), dash - k_unit.size()));
   const auto last = number(text.substr(dash + 1, slash - dash - 1));
   const auto size = number(text.substr(slash + 1));
-  if (!first || !last || !size || *first > *last || *last >= *size) return std::nullopt;
-  return ContentRange{*first, *last, *size};
+  if (!first || !last || *first > *last || (size ? *last >= *size : text.substr(slash + 1) != "*")) return std::nullopt;
+  return ContentRange{*first, *last, size};
 }
 
 }  // namespace
@@ -71,8 +75,14 @@ std::optional<FileVersion> version_of(const HttpResponse& response) {
 }
 
 std::optional<Error> error_of_encoding(const HttpResponse& response, const Location& location) {
-  const std::string encoding = response.header("content-encoding");
-  if (encoding.empty() || encoding == "identity") return std::nullopt;
+  // S3 keeps "aws-chunked", which says how an object was sent, if it was sent by other names than its own.
+  std::string encodings = lower_case(response.header("content-encoding"));
+  std::replace(encodings.begin(), encodings.end(), ',', ' ');
+  std::istringstream words(encodings);
+  const bool is_plain = std::all_of(std::istream_iterator<std::string>(words), {}, [](const std::string& encoding) {
+    return encoding == "identity" || encoding == "aws-chunked";
+  });
+  if (is_plain) return std::nullopt;
   return Error(ErrorCode::unsupported, "the server compresses what it sends, so ranges of the file cannot be read",
                {.path = location.shown(), .hint = "turn off compression for this file on the server"});
 }

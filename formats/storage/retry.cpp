@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/storage/curl_api.hpp"
 
 namespace bale {
 namespace {
@@ -19,13 +21,16 @@ using std::chrono::seconds;
 constexpr milliseconds k_first_pause{200};
 constexpr milliseconds k_longest_pause{10'000};
 
-/// Seconds of a Retry-After header; 0 if there is none, or if it is a date.
+/// Until the time or for the seconds of a Retry-After header (RFC 9110, 10.2.3); 0 if there is none.
 seconds asked_pause(const HttpResponse* response) {
+  constexpr unsigned k_most = 3600;
   if (response == nullptr) return seconds(0);
   const std::string text = response->header("retry-after");
   unsigned value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return seconds(error == std::errc{} && end == text.data() + text.size() ? std::min(value, 3600u) : 0u);
+  if (error == std::errc{} && end == text.data() + text.size()) return seconds(std::min(value, k_most));
+  const std::time_t until = curl_getdate(text.c_str(), nullptr);  // negative if it is no time
+  return seconds(std::clamp<std::time_t>(until - std::time(nullptr), 0, k_most));
 }
 
 }  // namespace

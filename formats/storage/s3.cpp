@@ -13,6 +13,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/aws/object_listing.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
+#include "bale/formats/storage/listing_parts.hpp"
 #include "bale/formats/storage/retry.hpp"
 #include "bale/formats/storage/s3_account.hpp"
 
@@ -86,14 +87,14 @@ class S3ObjectLocation final : public Location {
   std::vector<std::string> list() const override {
     S3ListQuery query{.prefix = location_.key.empty() || location_.key.ends_with('/') ? location_.key : location_.key + "/", .delimiter = "/"};
     std::vector<std::string> names;
-    do {
+    list_all_parts(shown(), [&](const std::string& token) {
+      query.continuation_token = token;
       const S3Listing listing = list_part(query);
       for (const S3Object& object : listing.objects) {
         if (object.key != query.prefix) names.push_back(fmt::format("{}{}/{}", k_s3_scheme, location_.bucket, object.key));
       }
-      if (listing.continuation_token == query.continuation_token) break;  // the last part, or a server that repeats itself
-      query.continuation_token = listing.continuation_token;
-    } while (!query.continuation_token.empty());
+      return ListedPart{.next = listing.continuation_token, .first = listing.first_name()};
+    });
     std::sort(names.begin(), names.end());
     return names;
   }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "bale/formats/storage/aws/aws_context.hpp"
+#include "bale/formats/storage/aws/credential_sources.hpp"
 #include "bale/formats/storage/aws/credentials.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 
@@ -32,11 +33,17 @@ class S3Account {
   UtcTime now() const { return context_.now(); }
 
   /// Makes the next request look for new credentials, after a server refused those in use. Requests that were under way
-  /// then are refused, too, and change nothing. Returns false if the credentials are not temporary.
+  /// then are refused, too, and change nothing. Returns false if the credentials are not temporary, and their source has no
+  /// others by now: a program of the user's may write new ones into the shared files.
   bool renew_credentials() {
     constexpr std::chrono::seconds k_under_way{60};
     const auto used = credentials_.get();
-    if (!used || !used->expiration) return false;
+    if (!used) return false;
+    if (!used->expiration) {
+      if (find_credentials(context_) == used) return false;
+      credentials_.invalidate(*used);
+      return true;
+    }
     const std::lock_guard lock(mutex_);
     const UtcTime now = context_.now();
     if (now - last_renewal_ > k_under_way) credentials_.invalidate(*used);

@@ -1,6 +1,8 @@
 // The size of a file whose server does not tell it: the file is fetched once, to its end.
 #pragma once
 
+#include <cstdint>
+
 #include "bale/formats/storage/location.hpp"
 #include "bale/formats/storage/range_body.hpp"
 
@@ -10,7 +12,7 @@ namespace bale {
 bool has_marked_end(const HttpResponse& response);
 
 /// Fetches the file, keeps nothing of it, and returns its version. May take as long as the file takes to come; a server that
-/// stalls or fails for longer than the time limit is a `retryable` error.
-FileVersion measured_version(const Location& location);
+/// stalls or fails for longer than the time limit is a `retryable` error. Throws `unsupported` if more than `most_bytes` come.
+FileVersion measured_version(const Location& location, std::uint64_t most_bytes);
 
 }  // namespace bale

@@ -4,7 +4,19 @@ from mutations.mutation import Mutation
 WRITING = ("python", "tests/python/test_remote_writing.py", "-k")
 FAULTS = ("python", "tests/python/test_remote_writing_faults.py", "-k")
 
+ODD = ("python", "tests/python/test_remote_odd_servers.py", "-k")
+
 MUTATIONS = [
+    Mutation("a part of a listing that comes again ends it", "formats/storage/listing_parts.hpp",
+             "    if (part.next.empty() && is_new) return;", "    if (part.next.empty() || !is_new || asked.contains(part.next)) return;",
+             (*ODD, "repeats_itself")),
+    Mutation("the hub's token goes to any host", "formats/storage/location.cpp",
+             "if (parts.scheme == hub.scheme && parts.authority == hub.authority) return next;", "return next;",
+             (*ODD, "leads_back")),
+    Mutation("a body without an end is taken", "formats/storage/whole_size.cpp", "return version.size <= most_bytes;",
+             "return true;", (*ODD, "without_an_end and fast and manifest")),
+    Mutation("a date in Retry-After is ignored", "formats/storage/retry.cpp",
+             "curl_getdate(text.c_str(), nullptr)", "std::time_t{0}", (*ODD, "until_a_time")),
     Mutation("uploads have no checksum", "formats/storage/object_requests.cpp",
              "  if (request.body) http.headers.emplace_back(\"Content-MD5\", content_md5(http.body));\n", "",
              (*FAULTS, "change_on_their_way")),

@@ -16,7 +16,7 @@ constexpr VariableModel k_variables[] = {
     {"TMPDIR", "Directory of temporary files (default: /tmp)."},
     {"LOCAL_WORLD_SIZE", "Processes of a training on this machine, which share its cores (default: 1)."},
     {"AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN", "Credentials for s3:// names."},
-    {"AWS_PROFILE, AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE",
+    {"AWS_PROFILE, AWS_DEFAULT_PROFILE, AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE",
      "Profile with credentials and settings, and its files."},
     {"AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME", "Credentials of a web identity."},
     {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, AWS_CONTAINER_CREDENTIALS_FULL_URI, AWS_CONTAINER_AUTHORIZATION_TOKEN, "
@@ -25,12 +25,12 @@ constexpr VariableModel k_variables[] = {
     {"AWS_EC2_METADATA_DISABLED, AWS_EC2_METADATA_SERVICE_ENDPOINT, AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
      "Credentials of an instance."},
     {"AWS_NO_SIGN_REQUEST", "1: read public buckets without credentials."},
-    {"AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_STS, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+    {"AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, S3_ENDPOINT_URL, AWS_ENDPOINT_URL_STS, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
      "Servers other than Amazon's."},
     {"AWS_REGION, AWS_DEFAULT_REGION", "Region of the buckets."},
     {"AWS_S3_ADDRESSING_STYLE", "path or virtual."},
     {"AWS_REQUEST_PAYER", "requester: pay for what is read."},
-    {"HF_TOKEN, HF_HOME, HF_ENDPOINT", "Token, directory of the stored token, and server for hf:// names."},
+    {"HF_TOKEN, HF_TOKEN_PATH, HF_HOME, HF_ENDPOINT", "Token, place of the stored token, and server for hf:// names."},
     {"https_proxy, http_proxy, no_proxy", "Proxies."},
     {"AWS_CA_BUNDLE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE, SSL_CERT_FILE",
      "File with the trusted certificates, the first that is set (default: the system's)."}};

@@ -20,9 +20,8 @@ AwsContext AwsContext::of_process() {
 }
 
 std::optional<std::string> AwsContext::setting(const std::string& name) const {
-  std::optional<std::string> value = variable(name);
-  if (value && value->empty()) value.reset();
-  return value;
+  const std::string value(stripped(variable(name).value_or("")));
+  return value.empty() ? std::nullopt : std::optional(value);
 }
 
 bool AwsContext::is_on(const std::string& name) const {

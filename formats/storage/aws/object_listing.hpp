@@ -24,6 +24,12 @@ struct S3Listing {
   std::vector<S3Object> objects{};
   std::vector<std::string> common_prefixes{};  // with the delimiter at the end, if one was requested
   std::string continuation_token{};            // of the next request; empty: this is the last part
+
+  /// Of an object, or else of a common prefix; empty if there is neither.
+  std::string first_name() const {
+    if (!objects.empty()) return objects.front().key;
+    return common_prefixes.empty() ? std::string() : common_prefixes.front();
+  }
 };
 
 S3Listing parse_object_listing(Bytes xml);

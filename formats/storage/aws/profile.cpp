@@ -23,27 +23,21 @@ using Sections = std::map<std::string, Settings>;
 constexpr std::uint64_t k_largest_file = std::uint64_t{1} << 20;
 constexpr std::string_view k_blanks = " \t\r";
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(k_blanks);
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(k_blanks) - start + 1);
-}
-
 /// Without a comment at the end, which a blank precedes.
 std::string_view without_comment(std::string_view value) {
   for (std::size_t at = 0; at + 1 < value.size(); ++at) {
     const bool is_blank = value[at] == ' ' || value[at] == '\t';
-    if (is_blank && (value[at + 1] == '#' || value[at + 1] == ';')) return trimmed(value.substr(0, at));
+    if (is_blank && (value[at + 1] == '#' || value[at + 1] == ';')) return stripped(value.substr(0, at));
   }
-  return trimmed(value);
+  return stripped(value);
 }
 
 /// "profile 'my team'" -> "profile my team".
 std::string section_name(std::string_view text) {
-  text = trimmed(text);
+  text = stripped(text);
   const std::size_t space = text.find_first_of(k_blanks);
   if (space == std::string_view::npos) return std::string(text);
-  std::string_view name = trimmed(text.substr(space));
+  std::string_view name = stripped(text.substr(space));
   const bool is_quoted =
       name.size() >= 2 && (name.front() == '"' || name.front() == '\'') && name.back() == name.front();
   if (is_quoted) name = name.substr(1, name.size() - 2);
@@ -68,14 +62,14 @@ class ProfileParser {
 
  private:
   void take_line(std::string_view line) {
-    const std::string_view content = trimmed(line);
+    const std::string_view content = stripped(line);
     if (content.empty() || content.front() == '#' || content.front() == ';') return;
     const std::size_t indent = line.find_first_not_of(k_blanks);
     const bool is_nested = !setting_.empty() && indent > indent_;
     if (!is_nested && content.front() == '[') return start_section(content);
     const std::size_t equals = content.find('=');
     if (section_ == nullptr || (equals == std::string_view::npos && !is_nested)) fail();
-    const std::string name = lower_case(std::string(trimmed(content.substr(0, equals))));
+    const std::string name = lower_case(std::string(stripped(content.substr(0, equals))));
     const std::string value(equals < content.size() ? without_comment(content.substr(equals + 1)) : "");
     if (name.empty()) fail();
     if (!is_nested) {
@@ -144,7 +138,8 @@ std::optional<std::string> Profile::setting(const std::string& setting_name) con
 }
 
 Profile load_profile(const AwsContext& context) {
-  const std::optional<std::string> chosen = context.setting("AWS_PROFILE");
+  std::optional<std::string> chosen = context.setting("AWS_PROFILE");
+  if (!chosen) chosen = context.setting("AWS_DEFAULT_PROFILE");  // as boto3 does
   Profile profile{.name = chosen.value_or("default")};
   const Sections config = read_sections(context, "AWS_CONFIG_FILE", "~/.aws/config");
   const Sections secrets = read_sections(context, "AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials");
@@ -167,6 +162,7 @@ std::optional<std::string> configured_endpoint(const AwsContext& context, const 
   const std::string variable = service == "s3" ? "AWS_ENDPOINT_URL_S3" : "AWS_ENDPOINT_URL_STS";
   if (auto endpoint = context.setting(variable)) return endpoint;
   if (auto endpoint = context.setting("AWS_ENDPOINT_URL")) return endpoint;
+  if (auto endpoint = service == "s3" ? context.setting("S3_ENDPOINT_URL") : std::nullopt) return endpoint;  // of s5cmd
   if (auto endpoint = profile.setting("services." + service + ".endpoint_url")) return endpoint;
   return profile.setting("endpoint_url");
 }

@@ -1,0 +1,239 @@
+"""Servers that answer in ways that are allowed, or that are seen: bale reads what can be read, and never takes a part for all."""
+import email.utils
+import socketserver
+import threading
+import time
+
+import pytest
+from remote_support import Hub, foreign_tars, packed, read_counts, remote, serve  # noqa: F401
+
+FAILURE = 1
+
+
+@pytest.fixture(scope="module")
+def tars(bale, tmp_path_factory):
+    return foreign_tars(bale, tmp_path_factory.mktemp("tars"), 3, 4)
+
+
+# --- listings in parts
+
+def listing(keys, token=""):
+    more = f"<IsTruncated>true</IsTruncated><NextContinuationToken>{token}</NextContinuationToken>" if token else (
+        "<IsTruncated>false</IsTruncated>")
+    objects = "".join(f"<Contents><Key>{key}</Key><Size>1</Size></Contents>" for key in keys)
+    return 200, {"Content-Type": "application/xml"}, f"<ListBucketResult>{more}{objects}</ListBucketResult>".encode()
+
+
+def s3_of(server, tokens):
+    """A bucket whose listing has a part for each token that it gives out: the n-th request gets the n-th answer, then the last."""
+    asked = []
+
+    def route(request):
+        if "list-type=2" not in request.query:
+            return None
+        asked.append(request)
+        token = tokens[min(len(asked), len(tokens)) - 1]
+        return listing([f"x/x-{min(len(asked), 3) - 1:06}.tar"], token)
+    server.router = route
+    return {"AWS_ENDPOINT_URL": server.url, "AWS_NO_SIGN_REQUEST": "yes", "AWS_REGION": "us-east-1"}, asked
+
+
+@pytest.mark.parametrize("tokens", [["t", "t"], ["t", "u", "t"], ["a", "b", "c", "d", "e", "f"]],
+                         ids=["the same", "an earlier one", "always new ones, the same names"])
+@pytest.mark.parametrize("words", [["ls"], ["inspect"], ["verify"], ["pack", "--source", "folder"]], ids=lambda words: words[0])
+def test_an_s3_listing_that_repeats_itself_is_not_complete(remote, serve, tars, tmp_path, tokens, words):  # noqa: F811
+    server = serve(tars)
+    remote.env.update(s3_of(server, tokens)[0])
+    if words[0] == "pack":
+        result = remote(*words[:1], tars.parent / "source", "s3://bucket/x")  # the destination is listed
+    else:
+        result = remote(*words, "s3://bucket/x")
+    assert result.code == FAILURE and "repeats a part of its listing" in result.error_line(), result
+
+
+def test_an_s3_listing_in_parts(remote, serve, tars, tmp_path):  # noqa: F811
+    server = serve(tars)
+    env, asked = s3_of(server, ["t", "u", ""])
+    listed = server.router
+    server.router = lambda request: listed(request) or "/" + request.path.split("/")[-1]
+    remote.env.update(env)
+    assert read_counts(remote, "s3://bucket/x")[0] == 12
+    assert [("continuation-token=" + token in request.query) for token, request in zip(["", "t", "u"], asked)][1:] == [True, True]
+
+
+@pytest.mark.parametrize("target", ["{hub}{path}?cursor=0", "{hub}{path}", "http://localhost:1{path}?cursor=1", "//elsewhere{path}"])
+def test_a_hub_listing_that_leads_back_or_elsewhere(remote, tars, target):  # noqa: F811
+    hub = Hub(tars)
+    try:
+        tree = hub._tree
+
+        def misled(request, folder):
+            status, headers, body = tree(request, folder)
+            return status, {**headers, "Link": f"<{target.format(hub=hub.hub.url, path=request.path)}>; rel=\"next\""}, body
+        hub._tree = misled
+        remote.env.update(hub.env)
+        result = remote("ls", f"hf://datasets/{hub.OWNER}/{hub.NAME}")
+        assert result.code == FAILURE, result
+        line = result.error_line()
+        assert "repeats a part" in line or "goes on at another host" in line, line
+        assert hub.TOKEN not in result.err
+    finally:
+        hub.close()
+
+
+def test_a_hub_listing_with_relative_links(remote, tars):  # noqa: F811
+    hub = Hub(tars)
+    try:
+        hub.PAGE, tree = 2, hub._tree
+
+        def relative(request, folder):
+            status, headers, body = tree(request, folder)
+            return status, {name: value.replace(hub.hub.url, "") for name, value in headers.items()}, body
+        hub._tree = relative
+        remote.env.update(hub.env)
+        assert read_counts(remote, f"hf://datasets/{hub.OWNER}/{hub.NAME}")[0] == 12
+    finally:
+        hub.close()
+
+
+# --- tokens
+
+@pytest.mark.parametrize("name, change", [("HF_TOKEN", {}), ("HF_TOKEN_PATH", {"HF_TOKEN": ""}), ("XDG_CACHE_HOME", {"HF_TOKEN": ""}),
+                                          ("HF_HOME", {"HF_TOKEN": ""})])
+def test_a_hub_token_wherever_it_is(remote, tars, tmp_path, name, change):  # noqa: F811
+    """With a line end, as files and Kubernetes' secrets have it."""
+    hub = Hub(tars)
+    try:
+        folder = {"XDG_CACHE_HOME": "huggingface/token", "HF_HOME": "token", "HF_TOKEN_PATH": ""}.get(name)
+        value = hub.TOKEN + "\n"
+        if folder is not None:
+            file = tmp_path / "home" / folder if folder else tmp_path / "some.file"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(value)
+            value = str(file if not folder else tmp_path / "home")
+        remote.env.update({**hub.env, "HOME": str(tmp_path), "HF_HOME": "", "XDG_CACHE_HOME": "", "HF_TOKEN_PATH": "", **change,
+                           name: value})
+        assert read_counts(remote, f"hf://datasets/{hub.OWNER}/{hub.NAME}")[0] == 12
+    finally:
+        hub.close()
+
+
+# --- answers
+
+def changing_headers(server, **changes):
+    """Passes every file on with some of its headers changed."""
+    def route(request):
+        content, etag, _ = server.content(request.path) or (None, None, None)
+        if content is None:
+            return None
+        first, last = 0, len(content) - 1
+        if request.range:
+            begin, _, end = request.range.removeprefix("bytes=").partition("-")
+            first, last = int(begin), min(int(end), last)
+        headers = {"ETag": etag, "Content-Range": f"bytes {first}-{last}/{len(content)}"}
+        headers.update({name.replace("_", "-"): value.format(first=first, last=last) for name, value in changes.items()})
+        return 206, headers, content[first:last + 1]
+    server.router = route
+
+
+@pytest.mark.parametrize("encoding", ["identity", "IDENTITY", "aws-chunked", "aws-chunked,identity", "Aws-Chunked"])
+def test_encodings_that_change_nothing(remote, serve, packed, encoding):  # noqa: F811
+    server = serve(packed("tar"))
+    changing_headers(server, Content_Encoding=encoding)
+    assert read_counts(remote, server.url)[0] == 40
+
+
+def test_an_encoding_that_changes_bytes_is_refused(remote, serve, packed):  # noqa: F811
+    server = serve(packed("tar"))
+    changing_headers(server, Content_Encoding="aws-chunked, gzip")
+    result = remote("read", server.url)
+    assert result.code == FAILURE and "compresses what it sends" in result.error_line(), result
+
+
+def test_a_pause_until_a_time(remote, serve, packed):  # noqa: F811
+    server = serve(packed("tar"))
+    until = email.utils.formatdate(time.time() + 3, usegmt=True)
+    server.add("*manifest.json", status=503, headers={"Retry-After": until})
+    assert read_counts(remote, server.url)[0] == 40
+    first, second = [request.began for request in server.log if request.path.endswith("manifest.json")][:2]
+    assert second - first > 1
+
+
+def test_an_empty_file(remote, serve, tmp_path):  # noqa: F811
+    """Its server cannot send the first byte (416), and need not say more."""
+    (tmp_path / "www").mkdir()
+    (tmp_path / "www" / "x.tar").write_bytes(b"")
+    server = serve(tmp_path / "www")
+    for headers in ({}, {"Content-Range": "bytes */0"}):
+        server.router = lambda request, headers=headers: (
+            (416, headers, b"<Error><Code>InvalidRange</Code></Error>") if request.range else None)
+        result = remote("ls", f"{server.url}/x.tar?{len(headers)}")
+        assert result.code != 0 and "changed" not in result.error_line(), result
+        assert result.error_line() .count("416") == 0
+
+
+class Endless(socketserver.ThreadingTCPServer):
+    """Answers every request with chunks without an end: fast, or a byte now and then."""
+    daemon_threads, allow_reuse_address = True, True
+
+    def __init__(self, pause, size):
+        self.pause, self.size = pause, size
+        super().__init__(("127.0.0.1", 0), EndlessHandler)
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class EndlessHandler(socketserver.StreamRequestHandler):
+    def handle(self):
+        while self.rfile.readline().strip():
+            pass
+        chunk = b"%x\r\n" % self.server.size + b" " * self.server.size + b"\r\n"
+        try:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while True:
+                self.wfile.write(chunk)
+                time.sleep(self.server.pause)
+        except OSError:
+            pass
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "x.tar", "x.tar.bidx"])
+@pytest.mark.parametrize("pause, size", [(0, 1 << 20), (0.2, 1)], ids=["fast", "slow"])
+def test_a_body_without_an_end(remote, name, pause, size):  # noqa: F811
+    with Endless(pause, size) as server:
+        result = remote("ls", f"{server.url}/{name}", env={"BALE_NETWORK_TIMEOUT": "8", "BALE_CACHE_LIMIT": "64MiB"})
+        server.shutdown()
+    assert result.code in (FAILURE, 5), result
+    assert server.url in result.error_line(), result
+
+
+# --- credentials
+
+def test_keys_that_are_renewed_in_their_file(remote, serve, tars, tmp_path):  # noqa: F811
+    """As programs of companies do: they write new keys into the credentials file, while a run goes on."""
+    server, file = serve(tars), tmp_path / "credentials"
+
+    def write(key):
+        file.write_text(f"[default]\naws_access_key_id = {key}\naws_secret_access_key = secret\naws_session_token = t{key}\n")
+    write("OLD")
+
+    def route(request):
+        if "Credential=OLD/" in request.headers.get("authorization", ""):
+            if request.path.endswith("2.tar"):
+                write("NEW")
+                return 400, {}, b"<Error><Code>ExpiredToken</Code></Error>"
+        return "/" + request.path.split("/")[-1]
+    server.router = route
+    remote.env.update({"AWS_ENDPOINT_URL": server.url, "AWS_REGION": "us-east-1", "AWS_SHARED_CREDENTIALS_FILE": str(file)})
+    assert read_counts(remote, "s3://bucket/x-{000000..000002}.tar")[0] == 12
+
+
+@pytest.mark.parametrize("name", ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"])
+@pytest.mark.parametrize("endpoint", ["AWS_ENDPOINT_URL", "S3_ENDPOINT_URL"])
+def test_variables_of_other_programs(remote, serve, tars, tmp_path, name, endpoint):  # noqa: F811
+    server, file = serve(tars), tmp_path / "credentials"
+    file.write_text("[team]\naws_access_key_id = TEAM\naws_secret_access_key = secret\n")
+    server.router = lambda request: ("/" + request.path.split("/")[-1]
+                                     if "Credential=TEAM/" in request.headers.get("authorization", "") else (403, {}, b""))
+    remote.env.update({endpoint: server.url, "AWS_REGION": "us-east-1", "AWS_SHARED_CREDENTIALS_FILE": str(file), name: "team\n"})
+    assert read_counts(remote, "s3://bucket/x-{000000..000002}.tar")[0] == 12
