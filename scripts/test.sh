@@ -86,7 +86,8 @@ if [ "$fuzz" = 1 ]; then
   scripts/fuzz.sh build-fuzz/tests
 fi
 if [ "$plain" = 1 ]; then
-  [ "$sanitize" = 1 ] || build release all  # without Python, which may still be on its way
+  # While packages are still being downloaded, what needs no Python is compiled.
+  if kill -0 "$environments" 2>/dev/null; then build release all -DBALE_PYTHON=OFF; fi
   wait "$environments" || { cat "$environments_log" >&2; exit 1; }
   cat "$environments_log"
   build release all -DBALE_TEST_PYTHON="$venv/bin/python" -DBALE_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python" \

@@ -1,0 +1,2 @@
+// Has the precompiled headers of all tests.
+int main() {}
