@@ -71,7 +71,7 @@ MUTATIONS = [
     Mutation("an answer of another version is believed", "formats/storage/range_body.cpp",
              "  if (is_other_version || (found", "  if ((is_other_version && wanted_.length == 0) || (found", python(FAULTS, "changes_while_it_is_read")),
     Mutation("compressed bytes are taken for the file's", "formats/storage/range_body.cpp",
-             'if (encoding.empty() || encoding == "identity") return std::nullopt;', "if (!encoding.empty()) return std::nullopt;",
+             'return encoding == "identity" || encoding == "aws-chunked";', "return !encoding.empty();",
              python(FAULTS, "stay and gzip")),
     Mutation("files that are known are fetched again", "formats/storage/catalog.cpp",
              "known ? validator_of(known->version) : std::string();", "std::string();", python(CACHE, "a_warm_run")),
