@@ -30,9 +30,6 @@ struct OldDataset {
   std::vector<std::string> files() const;
 };
 
-/// Throws `exists` if the directory holds a dataset with another name than the one that was given.
-void check_dataset_name(const PackOptions& options, const PlannedDataset& planned, const Manifest& manifest);
-
 /// All files that packing a shard to `file` publishes. Seek points are always included: old ones would be used for the
 /// new shard.
 std::vector<std::string> files_of_shard(const std::string& file, const PackOptions& options);

@@ -41,9 +41,11 @@ void declare_format(PackCommand& command, CommandModel& app) {
 
 void declare_shards(PackCommand& command, CommandModel& app) {
   PackOptions& options = command.options;
-  add_text(app, "--name", "NAME", options.name, "Name of the dataset and prefix of its shards");
+  add_text(app, "--name", "NAME", options.name,
+           "Name of the dataset and prefix of its shards (default: that of SRC, or of DST if SRC is a list)");
   OptionModel& by_bytes = add_parsed(app, "--shard-size", "SIZE", options.sizing.shard_bytes, parse_size,
-                                     "Start a new shard when one would grow beyond this (default: 256MiB); "
+                                     "Start a new shard when its fields would be more bytes than this, as they are in the source "
+                                     "and without what the container adds (default: 256MiB); "
                                      "KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000");
   OptionModel& by_count = add_parsed(app, "--shard-count", "N", options.sizing.shard_count, parse_positive,
                                      "Write this many shards of about equal size");
@@ -192,10 +194,12 @@ void declare_run(PackCommand& command, CommandModel& app) {
       "Continue an interrupted run of the same command");
   add_flag(
       app, "--overwrite", [&] { options.mode = DestinationMode::overwrite; },
-      "Replace the dataset in DST: it stays until the new one is complete, so there must be room for both (in an "
-      "object store its manifest is removed first); files that bale did not write stay")
+      "Replace the dataset in DST, if it has the same name: it stays until the new one is complete, so there must be room "
+      "for both (in an object store its manifest is removed first); files that bale did not write stay")
       .excludes(resume);
-  add_flag(app, "-n,--dry-run", command.dry_run, "Print the shards that would be written, and write nothing");
+  add_flag(app, "-n,--dry-run", command.dry_run,
+           "Print the shards that would be written, with the bytes of their fields, and write nothing; refuses what the run "
+           "would refuse");
   add_json(app, command.json, "Print the result as JSON");
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);
@@ -279,7 +283,7 @@ void declare_merge(MergeCommand& command, CommandModel& app) {
   resume.needs(output);
   add_flag(
       app, "--overwrite", [&] { command.mode = DestinationMode::overwrite; },
-      "Replace the dataset in DST: it stays until the new one is complete")
+      "Replace the dataset in DST, if it has the same name: it stays until the new one is complete")
       .needs(output)
       .excludes(resume);
   add_parsed(app, "--parts", "N", command.parts, parse_positive,

@@ -107,9 +107,16 @@ void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal)
   }
 }
 
-void print_preview(const PackPreview& preview, bool json, Terminal& terminal) {
+std::function<void(const std::string&)> RunWarnings::handler() {
+  return [this](const std::string& line) {
+    lines_.push_back(terminal_.with_flags(line));
+    terminal_.error("warning: " + lines_.back());
+  };
+}
+
+void print_preview(const PackPreview& preview, const std::vector<std::string>& warnings, bool json, Terminal& terminal) {
   if (json) {
-    terminal.print(preview_json(preview));
+    terminal.print(preview_json(preview, warnings));
     return;
   }
   TextTable table({Align::left, Align::right, Align::right});
@@ -122,16 +129,17 @@ void print_preview(const PackPreview& preview, bool json, Terminal& terminal) {
     bytes += row.payload_bytes;
   }
   terminal.print(table.text());
-  terminal.print(fmt::format("{} in {}, {} of payload; nothing was written\n", plural(samples, "sample"),
-                             plural(preview.shards.size(), "shard"), human_bytes(bytes)));
+  const std::string estimated =
+      preview.num_measured == 0 ? "" : fmt::format(" (estimated from {})", plural(preview.num_measured, "sample"));
+  terminal.print(fmt::format("{} in {}, {} of payload{}; nothing was written\n", plural(samples, "sample"),
+                             plural(preview.shards.size(), "shard"), human_bytes(bytes), estimated));
 }
 
-int show_packed(const PackReport& report, double seconds, const NoticeLog& notices, const LeftOut& left_out,
-                SummaryStyle style, Terminal& terminal) {
+int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style, Terminal& terminal) {
   const ImageConditions conditions = conditions_of(report);
   if (!style.quiet) tell_replaced(report, terminal);
   if (style.json) {
-    terminal.print(pack_json(report, seconds, notices, conditions, left_out));
+    terminal.print(pack_json(report, seconds, remarks, conditions));
   } else if (!style.quiet) {
     terminal.print(summary_text(report, seconds));
   }

@@ -1,9 +1,10 @@
 // What `pack`, `convert` and `merge` print of what they wrote, and `pack`, `plan` of what they would write.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
-#include "bale/formats/base/notice_log.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/terminal.hpp"
 #include "bale/writer/packer.hpp"
@@ -15,13 +16,25 @@ struct SummaryStyle {
   bool quiet = false;
 };
 
+/// Prints the warnings of a run at once, whatever else is quiet, and keeps them for its report.
+class RunWarnings {
+ public:
+  explicit RunWarnings(Terminal& terminal) : terminal_(terminal) {}
+  /// For PackOptions::on_warning, as long as this object lives.
+  std::function<void(const std::string&)> handler();
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  Terminal& terminal_;
+  std::vector<std::string> lines_;
+};
+
 /// Prints what was written and how fast, and what is wrong with it. Returns the exit code.
-int show_packed(const PackReport& report, double seconds, const NoticeLog& notices, const LeftOut& left_out,
-                SummaryStyle style, Terminal& terminal);
+int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style, Terminal& terminal);
 
 /// Prints one line per skipped sample, of the first ones.
 void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal);
 
-void print_preview(const PackPreview& preview, bool json, Terminal& terminal);
+void print_preview(const PackPreview& preview, const std::vector<std::string>& warnings, bool json, Terminal& terminal);
 
 }  // namespace bale::tools
