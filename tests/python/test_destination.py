@@ -439,33 +439,37 @@ def test_help_says_what_a_shard_size_counts(bale):
 
 @pytest.fixture
 def torn(tmp_path):
-    """A JPEG with a whole beginning and end, and no image in between."""
+    """A PNG with a whole beginning and end, and no image in between: only decoding shows it."""
     root = tmp_path / "torn" / "a"
     root.mkdir(parents=True)
     for number in range(6):
-        Image.fromarray(picture(60, 80)).save(root / f"{number}.jpg")
-    content = bytearray((root / "1.jpg").read_bytes())
+        Image.fromarray(picture(60, 80)).save(root / f"{number}.png")
+    content = bytearray((root / "1.png").read_bytes())
     middle = len(content) // 2
-    content[middle:middle + 200] = b"\xff\xc4" + bytes(198)
-    (root / "1.jpg").write_bytes(content)
+    content[middle:middle + 200] = bytes(200)
+    (root / "1.png").write_bytes(content)
     return root.parent
 
 
-@pytest.mark.parametrize("state", ["finished", "unfinished"])
+@pytest.mark.parametrize("state", ["finished", "unfinished", "unfinished overwrite"])
 @pytest.mark.parametrize("format_name", ["tar", "lmdb", "tfrecord"])
 def test_images_of_finished_shards_are_checked(bale, torn, state, format_name, tmp_path):
     out = tmp_path / "out"
     command = ["pack", torn, out, *options(format_name, 2)]
-    bale.pack(torn, tmp_path / "checked", *options(format_name, 2), "--check-images")
-    if state == "finished":
-        assert "1.jpg" not in bale.ok(*command).err
-    else:
-        assert bale(*command, env=shim(UNREADABLE="a/5.jpg")).code == 1
-    result = bale.ok(*command, "--resume", "--check-images")
-    assert 'key "a/1"' in result.err or "cannot be decoded" in result.err or "incomplete" in result.err, result
-    assert tree_bytes(out) == tree_bytes(tmp_path / "checked")
-    again = bale.ok(*command, "--resume", "--check-images")
-    assert "3 shards found finished" in again.out and "written again" not in again.out
+    checked = bale.pack(torn, tmp_path / "checked", *options(format_name, 2), "--check-images")
+    assert '(key "a/1")' in checked.err
+    if state != "unfinished":
+        assert "a/1" not in bale.ok(*command).err  # nobody has looked
+    if state != "finished":
+        more = ["--overwrite"] if "overwrite" in state else []
+        assert bale(*command, *more, env=shim(UNREADABLE="a/5.png")).code == 1
+    for again in range(2):
+        result = bale.ok(*command, "--resume", "--check-images")
+        if state == "finished" and not again:
+            assert "1 shard found missing, damaged or with unchecked images and written again" in result.out
+        assert '(key "a/1")' in result.err
+        assert tree_bytes(out) == tree_bytes(tmp_path / "checked")
+    assert "3 shards found finished" in result.out and "written again" not in result.out
 
 
 # --- C27: permissions

@@ -60,7 +60,7 @@ void tell_undecodable(const PackReport& report, Terminal& terminal) {
   }
 }
 
-std::string summary_text(const PackReport& report, double seconds) {
+std::string summary_text(const PackReport& report, double seconds, SummaryStyle style) {
   std::string text;
   for (const PackReport::Output& output : report.outputs) {
     const Manifest& manifest = output.manifest;
@@ -73,7 +73,8 @@ std::string summary_text(const PackReport& report, double seconds) {
   }
   text += human_seconds(seconds);
   if (report.num_repaired_shards > 0) {
-    text += fmt::format(", {} found missing or damaged and written again", plural(report.num_repaired_shards, "shard"));
+    text += fmt::format(", {} found {} and written again", plural(report.num_repaired_shards, "shard"),
+                        style.checked_images ? "missing, damaged or with unchecked images" : "missing or damaged");
   }
   if (report.num_resumed_shards > 0) {
     text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
@@ -141,7 +142,7 @@ int show_packed(const PackReport& report, double seconds, const RunRemarks& rema
   if (style.json) {
     terminal.print(pack_json(report, seconds, remarks, conditions));
   } else if (!style.quiet) {
-    terminal.print(summary_text(report, seconds));
+    terminal.print(summary_text(report, seconds, style));
   }
   show_flawed_images(conditions, terminal);
   tell_undecodable(report, terminal);

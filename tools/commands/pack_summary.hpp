@@ -14,6 +14,7 @@ namespace bale::tools {
 struct SummaryStyle {
   bool json = false;
   bool quiet = false;
+  bool checked_images = false;  // the run decoded all of them
 };
 
 /// Prints the warnings of a run at once, whatever else is quiet, and keeps them for its report.
