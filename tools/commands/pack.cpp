@@ -25,7 +25,8 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
       run, terminal, [&](Progress& progress) { return pack(*listed.source, command.options, progress); });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return show_packed(report, seconds, {listed.source->notices(), listed.left_out, warnings.lines()},
-                     {.json = command.json, .quiet = command.quiet, .checked_images = command.options.check_images}, terminal);
+                     {.json = command.json, .quiet = command.quiet, .checked_images = command.options.check_images,
+                      .max_pixels = command.options.max_pixels}, terminal);
 }
 
 }  // namespace bale::tools

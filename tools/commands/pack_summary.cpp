@@ -33,15 +33,16 @@ void tell_skips(const PackReport& report, Terminal& terminal) {
 }
 
 /// The conditions of all images in the outputs, including those that an earlier run wrote.
-ImageConditions conditions_of(const PackReport& report) {
-  ImageConditions all;
+ImageConditions conditions_of(const PackReport& report, std::uint64_t max_pixels) {
+  ImageConditions all{.max_pixels = max_pixels};
   for (const PackReport::Output& output : report.outputs) {
     const Dataset dataset = Dataset::open(join_path(output.directory, k_manifest_name));
-    const ImageConditions one = image_conditions(dataset, k_max_named_images - all.flawed.size());
+    const ImageConditions one = image_conditions(dataset, k_max_named_images - all.flawed.size(), max_pixels);
     all.num_complete += one.num_complete;
     all.num_incomplete += one.num_incomplete;
     all.num_undecodable += one.num_undecodable;
     all.num_unknown += one.num_unknown;
+    all.num_above_limit += one.num_above_limit;
     all.flawed.insert(all.flawed.end(), one.flawed.begin(), one.flawed.end());
   }
   return all;
@@ -137,7 +138,7 @@ void print_preview(const PackPreview& preview, const std::vector<std::string>& w
 }
 
 int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style, Terminal& terminal) {
-  const ImageConditions conditions = conditions_of(report);
+  const ImageConditions conditions = conditions_of(report, style.max_pixels);
   if (!style.quiet) tell_replaced(report, terminal);
   if (style.json) {
     terminal.print(pack_json(report, seconds, remarks, conditions));

@@ -15,6 +15,7 @@ struct SummaryStyle {
   bool json = false;
   bool quiet = false;
   bool checked_images = false;  // the run decoded all of them
+  std::uint64_t max_pixels = k_default_max_pixels;  // larger images are named
 };
 
 /// Prints the warnings of a run at once, whatever else is quiet, and keeps them for its report.

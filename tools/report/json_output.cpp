@@ -74,10 +74,12 @@ Json setting_figures(const TuneRow& row) {
 }
 
 Json conditions_json(const ImageConditions& conditions) {
-  return {{"complete", conditions.num_complete},
-          {"incomplete", conditions.num_incomplete},
-          {"undecodable", conditions.num_undecodable},
-          {"unknown", conditions.num_unknown}};
+  Json out{{"complete", conditions.num_complete},
+           {"incomplete", conditions.num_incomplete},
+           {"undecodable", conditions.num_undecodable},
+           {"unknown", conditions.num_unknown}};
+  if (conditions.num_above_limit > 0) out["above_limit"] = conditions.num_above_limit;
+  return out;
 }
 
 Json summary_object(const DatasetSummary& summary) {
