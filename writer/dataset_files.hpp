@@ -12,9 +12,6 @@
 
 namespace bale {
 
-/// File name of the ledger of skipped samples, which lies next to the manifest.
-inline constexpr const char* k_ledger_name = "skipped.jsonl";
-
 /// Directory of one planned dataset.
 std::string dataset_directory(const PackOptions& options, const PlannedDataset& dataset);
 

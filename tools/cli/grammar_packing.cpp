@@ -10,6 +10,7 @@
 
 #include "bale/formats/registry/registry.hpp"
 #include "bale/tools/cli/grammar_options.hpp"
+#include "bale/tools/cli/grammar_source.hpp"
 #include "bale/tools/cli/values.hpp"
 #include "bale/tools/commands/formats.hpp"
 
@@ -60,57 +61,21 @@ void declare_shards(PackCommand& command, CommandModel& app) {
   add_flag(app, "--stratify", options.stratify, "Split every class by the same fractions").needs(split);
 }
 
-/// Options of sources that are not packed.
-void declare_files(PackCommand& command, CommandModel& app) {
-  SourceOptions& source = command.source_options;
-  add_text(app, "--class-map", "FILE", source.class_map,
-           "Label of each class: lines 'NAME INDEX' or 'NAME', or a JSON object or array");
-  OptionModel& pair =
-      add_parsed(app, "--pair", "EXT,EXT,...", source.pair, parse_list,
-                 "Files of the same name with these extensions make one sample, the image first, such as jpg,mask.png");
-  add_repeated(app, "--pair-path", "EXT=PATTERN", source.pair_path,
-               "Where the files with this extension of --pair lie, if not beside the image: a path from SRC on with "
-               "{dir}, {stem} or {key} of the image, such as 'mask.png=../masks/{stem}_mask.png'; {stem%SUFFIX} is the "
-               "stem without SUFFIX; may be repeated")
-      .needs(pair);
-  OptionModel& annotations = add_repeated(
-      app, "--annotations", "PATH", source.annotations,
-      "SRC is a folder of images; PATH has their boxes, keypoints, captions or panoptic masks, which become the fields "
-      "boxes.json, keypoints.json, captions.json, or panoptic.png and segments.json: COCO's JSON, VOC's Annotations or "
-      "ImageSets/Main/X.txt, YOLO's labels or "
-      "data.yaml, or a CSV of Open Images; may be repeated");
-  add_text(app, "--annotations-format", fmt::format("{}", fmt::join(annotation_formats(), "|")),
-           source.annotations_format, "Format of the annotations (default: what they look like)")
-      .needs(annotations);
+void declare_list(PackCommand& command, CommandModel& app) {
   OptionModel& files = add_text(app, "--files-from", "FILE", command.files_from,
                                 "Read paths to pack from a file, one per line; '-' is standard input");
-  add_flag(app, "-0,--null", source.nul_separated, "Paths of --files-from end with NUL, not newline").needs(files);
-  add_flag(app, "--flat", source.flat, "SRC has no class folders: pack without labels");
-  add_flag(app, "--allow-empty", source.allow_empty, "Class folders without images keep their label");
-  add_parsed(app, "--list-jobs", "N", source.list_jobs, parse_jobs,
-             "Threads that list directories and examine files (default: 8); more help on network file systems");
-  add_text(app, "--root", "DIR", source.root, "Where relative paths of lists and tables start");
-  add_text(app, "--path-column", "NAME", source.path_column, "Column of the table that holds the path");
-  add_text(app, "--label-column", "NAME", source.label_column, "Column of the table that holds the label");
+  add_flag(app, "-0,--null", command.source_options.nul_separated, "Paths of --files-from end with NUL, not newline")
+      .needs(files);
 }
 
 void declare_samples(PackCommand& command, CommandModel& app) {
   PackOptions& options = command.options;
-  SourceOptions& source = command.source_options;
-  add_parsed(
-      app, "--source", command.source_is_packed ? packed_source_choices() : source_choices(),
-      [&](const std::string& text) { source.kind = parse_source_kind("--source", text, command.source_is_packed); },
-      command.source_is_packed ? "Format of the shards in SRC (default: what they look like)"
-                               : "What SRC is (default: what it looks like); a format stands for shards of it");
-  add_repeated(app, "--include", "GLOB", source.include, "Take only what matches (path below SRC); may be repeated");
-  add_repeated(app, "--exclude", "GLOB", source.exclude,
-               "Leave out what matches, and directories that match with all in them; may be repeated");
+  add_source_options(app, command.source_options,
+                     command.source_is_packed ? SourceUse::packed : SourceUse::any);
+  if (!command.source_is_packed) declare_list(command, app);
   add_text(app, "--exclude-from", "FILE", command.exclude_from,
            "Leave out the samples that FILE names, one per line or ended by NUL: paths below SRC, or keys as `bale ls` "
            "prints them");
-  add_flag(app, "--class-folders", source.class_folders,
-           "SRC is packed, has no labels and keys with folders, as an archive of class folders: the folders are the "
-           "classes");
   add_where(app, command.where);
   OptionModel& sample = add_parsed(
       app, "--sample", "N|P%", [&](const std::string& text) { parse_sample("--sample", text, command.draw); },
@@ -121,7 +86,6 @@ void declare_samples(PackCommand& command, CommandModel& app) {
   add_parsed(app, "--sample-seed", "SEED", command.draw.seed, parse_whole, "Another seed, another draw (default: 0)")
       .needs(sample);
   add_parsed(app, "--max-samples", "N", options.max_samples, parse_positive, "Stop after this many");
-  if (!command.source_is_packed) declare_files(command, app);
   add_parsed(app, "--on-error", "fail|skip|quarantine", options.on_error, parse_on_error,
              "What a sample that cannot be read does (default: fail)");
 
@@ -212,7 +176,8 @@ void declare_packing(PackCommand& command, CommandModel& app) {
       app, "SRC", command.source,
       command.source_is_packed ? k_spec_text
                                : "Folder with one subfolder per class, a table (.csv, .tsv, .jsonl) with paths "
-                                 "and labels, or a packed dataset; omitted with --files-from");
+                                 "and labels, a list (a text file of paths), or a packed dataset; omitted with "
+                                 "--files-from");
   OptionModel& to = add_positional(
       app, "DST", command.options.destination,
       is_plan
