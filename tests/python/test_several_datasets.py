@@ -60,7 +60,7 @@ def test_a_merged_manifest_says_what_was_done_to_the_images(bale, tmp_path):
         ("a", []), ("b", ["--resize-short", "8"]), ("c", ["--resize-short", "6", "--strip-metadata"])))
 
     def edits(*parts):
-        bale.ok("convert", "::".join(map(str, parts)), tmp_path / "out", "--overwrite")
+        bale.ok("convert", "::".join(map(str, parts)), tmp_path / "out", "--name", "x", "--overwrite")
         bale.ok("verify", tmp_path / "out")
         return manifest_of(tmp_path / "out").get("edits", {})
 
