@@ -205,3 +205,9 @@ def test_typed_options_are_those_of_the_program(command, typed):
     flags = set(re.findall(r"^\s+(?:-\w, )?--([a-z0-9-]+)", text, re.MULTILINE)) - {"help", "json", "json-progress"}
     flags -= {"pack": {"plan", "part", "shards"}, "plan": {"output"}}.get(command, set())  # of pack_part(), an argument
     assert {flag.replace("-", "_") for flag in flags} == set(getattr(bale.options, typed).__annotations__)
+
+
+def test_a_shard_size_without_a_unit_is_warned_of(tiny, tmp_path):
+    with pytest.warns(UserWarning, match="shard_size of 256 bytes makes 6 shards of 6 samples"):
+        report = bl.pack(tiny, tmp_path / "out", shard_size=256, progress=False)
+    assert report["shards"] == 6 and len(report["warnings"]) == 1
