@@ -70,6 +70,10 @@ bool is_packed_dataset(const std::string& directory) {
   return false;
 }
 
+bool is_pack(const std::string& directory) {
+  return is_packed_dataset(directory) || path_exists(join_path(directory, k_partial_name));
+}
+
 DirectoryContent directory_content(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || path_exists(join_path(path, k_manifest_name))) return {};
@@ -83,7 +87,9 @@ DirectoryContent directory_content(const std::string& path) {
     const std::string place = join_path(path, name);
     std::error_code unknown;
     if (!entry->is_directory(unknown)) {
-      content.num_images += is_called_as_image(entry->path()) ? 1 : 0;
+      if (!is_called_as_image(entry->path())) continue;
+      ++content.num_images;
+      if (content.first_image.empty() || name < content.first_image) content.first_image = name;
     } else {
       (is_packed_dataset(place) ? content.datasets : others).push_back(place);
     }
@@ -104,9 +110,8 @@ std::string images_beside_datasets(const std::string& spec) {
   const DirectoryContent content = directory_content(spec);
   if (content.datasets.empty() || content.is_folder_of_images()) return {};
   std::string beside = names_of(content.image_folders);
-  if (content.num_images > 0) {
-    beside += fmt::format("{}{} files named as images", beside.empty() ? "" : ", ", content.num_images);
-  }
+  if (content.num_images > 0) beside += (beside.empty() ? "" : ", ") + printable(content.first_image);
+  if (content.num_images > 1) beside += fmt::format(" and {} more", content.num_images - 1);
   return beside;
 }
 

@@ -15,6 +15,7 @@ struct DirectoryContent {
   std::vector<std::string> datasets{};       // paths of the packed datasets directly in it, sorted
   std::vector<std::string> image_folders{};  // paths of other directories in it that have an image; only if there are datasets
   std::uint64_t num_images = 0;              // files directly in it that are named as images
+  std::string first_image{};                 // the name of one of them
 
   /// The packed datasets are not what is meant: there are as many folders of images, or more images.
   bool is_folder_of_images() const {
@@ -33,6 +34,9 @@ std::string images_beside_datasets(const std::string& spec);
 
 /// Whether a directory has a manifest.json that is not another program's.
 bool is_packed_dataset(const std::string& directory);
+
+/// Whether a directory has a packed dataset, finished or not.
+bool is_pack(const std::string& directory);
 
 /// The error of a command that takes one dataset, for a directory with `content.datasets`, which it names.
 Error no_dataset_error(const std::string& directory, const DirectoryContent& content, ErrorCode code);

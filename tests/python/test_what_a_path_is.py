@@ -77,6 +77,18 @@ def test_a_manifest_of_another_program_is_none(bale, tmp_path):
     assert json.loads(bale.ok("inspect", "--json", tmp_path / "out").out)["samples"] == 6
 
 
+@pytest.mark.parametrize("flat", [False, True])
+def test_an_unfinished_pack_is_no_class(bale, tmp_path, flat):
+    folder = made(tmp_path / "photos", classes=1)
+    images = sorted(folder.glob("*/*.JPEG"))
+    (folder / "half" / ".bale-partial").mkdir(parents=True)
+    for image in images:
+        shutil.copyfile(image, folder / "half" / image.name)
+    result = bale.ok("pack", folder, tmp_path / "out", *(["--flat"] if flat else []))
+    assert "a packed dataset, not images" in result.err
+    assert len(bale.ok("ls", tmp_path / "out").out.splitlines()) == 3
+
+
 def test_a_directory_of_one_dataset_holds_one(bale, tmp_path):
     bale.pack(made(tmp_path / "in"), tmp_path / "packs" / "only")
     result = bale("pack", tmp_path / "packs", tmp_path / "out")
@@ -92,6 +104,9 @@ def test_images_beside_packs_are_named(bale, tmp_path, command):
     made(tmp_path / "data" / "raw", classes=1)
     result = bale.ok(*command, tmp_path / "data")
     assert "not looked at beside them: raw" in result.err
+    bale.ok("preview", tmp_path / "data" / "train", tmp_path / "data" / "sheet.png")
+    assert "not looked at beside them: raw, sheet.png" in bale.ok(*command, tmp_path / "data").err
+    (tmp_path / "data" / "sheet.png").unlink()
     shutil.rmtree(tmp_path / "data" / "raw")
     assert bale.ok(*command, tmp_path / "data").err == ""
 
@@ -161,7 +176,7 @@ def write_list(tmp_path, paths, form):
     return path
 
 
-@pytest.mark.parametrize("form", ["txt", "plain", "nul", "absolute"])
+@pytest.mark.parametrize("form", ["txt", "plain", "nul", "absolute", "crlf"])
 def test_lists_are_taken_by_every_command(bale, tmp_path, listed, form):
     folder, paths = listed
     file = write_list(tmp_path, paths, form)
@@ -274,3 +289,13 @@ def test_a_pack_that_is_named_twice(bale, tmp_path):
     twice = f"{tmp_path / 'p'}::{tmp_path / 'p'}"
     assert bale.ok("diff", twice, twice).out == "the same 12 samples\n"
     assert bale("diff", twice, tmp_path / "p").code == 3
+
+
+@pytest.mark.parametrize("command", [("report", "in", "-o"), ("dedup", "in", "-o"), ("plan", "in", "out", "-o"),
+                                     ("bench", "packed", "--html"), ("doctor", "packed", "--html"), ("merge", "packed", "-o")],
+                         ids=lambda command: command[0])
+def test_an_empty_name_of_an_output_is_refused(bale, tmp_path, command):
+    """A shell variable that is not set: not a run without a result."""
+    bale.pack(made(tmp_path / "in"), tmp_path / "packed")
+    result = bale(*command, "", cwd=tmp_path)
+    assert result.code == 2 and "the name is empty" in result.error_line()

@@ -46,7 +46,7 @@ void add_step(double& step_s, CommandModel& app, const std::string& text) {
 
 void add_page(PageRequest& page, CommandModel& app) {
   OptionModel& html =
-      add_text(app, "--html", "FILE", page.file, "Also write a page with the stages as a chart, and what to try");
+      add_output(app, "--html", "FILE", page.file, "Also write a page with the stages as a chart, and what to try");
   add_flag(app, "--force", page.force, "Replace FILE if it exists");
   add_text(app, "--beside", "FILE", page.beside,
            "Show the speeds of other loaders on the page: FILE has what `scripts/bench_train.py --json` printed")

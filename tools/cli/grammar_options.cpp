@@ -63,6 +63,18 @@ OptionModel& add_text(CommandModel& app, const std::string& names, const std::st
       app, names, value_name, [&value](const std::string& typed) { value = typed; }, text);
 }
 
+OptionModel& add_output(CommandModel& app, const std::string& names, const std::string& value_name, std::string& path,
+                        const std::string& text) {
+  const std::string name = names.substr(names.find("--"));
+  return add_parsed(
+      app, names, value_name,
+      [&path, name](const std::string& typed) {
+        if (typed.empty()) throw Error(ErrorCode::invalid_argument, name + ": the name is empty");
+        path = typed;
+      },
+      text);
+}
+
 OptionModel& add_repeated(CommandModel& app, const std::string& names, const std::string& value_name,
                           std::vector<std::string>& values, const std::string& text) {
   OptionModel& option = added(app, option_of(names, value_name, text));

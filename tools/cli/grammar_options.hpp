@@ -46,6 +46,10 @@ OptionModel& add_parsed(CommandModel& app, const std::string& names, const std::
 OptionModel& add_text(CommandModel& app, const std::string& names, const std::string& value_name, std::string& value,
                       const std::string& text);
 
+/// The name of a file or directory to write. An empty one, as of a shell variable that is not set, is refused.
+OptionModel& add_output(CommandModel& app, const std::string& names, const std::string& value_name, std::string& path,
+                        const std::string& text);
+
 /// An option that may be given several times, one value each.
 OptionModel& add_repeated(CommandModel& app, const std::string& names, const std::string& value_name,
                           std::vector<std::string>& values, const std::string& text);

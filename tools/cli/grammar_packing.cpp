@@ -120,7 +120,7 @@ void declare_images(PackCommand& command, CommandModel& app) {
 
 /// Options of `plan` itself.
 void declare_plan_run(PackCommand& command, CommandModel& app) {
-  add_text(app, "-o,--output", "PLAN", command.plan, "File to write the plan to").required = true;
+  add_output(app, "-o,--output", "PLAN", command.plan, "File to write the plan to").required = true;
   add_jobs(app, command.options.jobs, "Threads that examine images for --where (default: one per core)");
   add_flag(app, "-n,--dry-run", command.dry_run, "Print the shards that would be planned, and write nothing");
   add_json(app, command.json, "Print the result as JSON");
@@ -236,7 +236,7 @@ void declare_plan(PackCommand& command, CommandModel& app) {
 void declare_merge(MergeCommand& command, CommandModel& app) {
   add_positional(app, "SRC", command.sources,
                  "Plan that `bale plan` made, or a directory into which Writers wrote parts; with -o packed datasets");
-  OptionModel& output = add_text(app, "-o,--output", "DST", command.output,
+  OptionModel& output = add_output(app, "-o,--output", "DST", command.output,
                                  "Directory to write the packed datasets SRC to, as one; created if it does not exist");
   add_text(app, "--name", "NAME", command.name, "Name of that dataset and prefix of its shards").needs(output);
   add_flag(app, "--link", command.link,

@@ -41,7 +41,7 @@ void declare_report(ReportCommand& command, CommandModel& app) {
   add_positional(
       app, "SOURCE", command.sources,
       std::string(k_source_text) + ", or a directory of packed datasets; several are splits of one dataset");
-  add_text(app, "-o,--output", "FILE", command.output, "Page to write, such as report.html");
+  add_output(app, "-o,--output", "FILE", command.output, "Page to write, such as report.html");
   add_flag(app, "--force", command.force, "Replace FILE if it exists");
   declare_source(command.survey, app);
   add_flag(
@@ -64,7 +64,7 @@ void declare_report(ReportCommand& command, CommandModel& app) {
 void declare_dedup(DedupCommand& command, CommandModel& app) {
   command.survey.finds_near = false;
   add_positional(app, "SOURCE", command.source, k_source_text);
-  add_text(app, "-o,--output", "LIST", command.output, "File to write (default: standard output)");
+  add_output(app, "-o,--output", "LIST", command.output, "File to write (default: standard output)");
   add_flag(app, "--force", command.force, "Replace LIST if it exists");
   add_repeated(app, "--against", "OTHER", command.against,
                "Also list what is in this dataset, none of whose images is ever listed; may be repeated");

@@ -63,7 +63,7 @@ class FolderLister {
 
   /// A packed dataset in the folder is not a class. DirectoryWalk leaves out those further down.
   bool is_packed(const std::string& name) {
-    if (options_.flat || !is_packed_dataset(below(root_, name))) return false;
+    if (options_.flat || !is_pack(below(root_, name))) return false;
     listing_.notices.add(below(root_, name), k_is_packed_dataset);
     return true;
   }

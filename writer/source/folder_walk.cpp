@@ -29,7 +29,8 @@ using Kind = EntryKind;
 /// Looks at files only if one has the name of a manifest.
 bool holds_packed_dataset(const std::string& path, const DirectoryListing& listing) {
   for (std::size_t i = 0; i < listing.size(); ++i) {
-    if (std::string_view(listing.name(i)) == k_manifest_name) return is_packed_dataset(path);
+    const std::string_view name = listing.name(i);
+    if ((name == k_manifest_name || name == k_partial_name) && is_pack(path)) return true;
   }
   return false;
 }
