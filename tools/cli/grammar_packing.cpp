@@ -61,8 +61,6 @@ void declare_shards(PackCommand& command, CommandModel& app) {
 /// Options of sources that are not packed.
 void declare_files(PackCommand& command, CommandModel& app) {
   SourceOptions& source = command.source_options;
-  add_text(app, "--class-map", "FILE", source.class_map,
-           "Label of each class: lines 'NAME INDEX' or 'NAME', or a JSON object or array");
   OptionModel& pair =
       add_parsed(app, "--pair", "EXT,EXT,...", source.pair, parse_list,
                  "Files of the same name with these extensions make one sample, the image first, such as jpg,mask.png");
@@ -83,13 +81,16 @@ void declare_files(PackCommand& command, CommandModel& app) {
   OptionModel& files = add_text(app, "--files-from", "FILE", command.files_from,
                                 "Read paths to pack from a file, one per line; '-' is standard input");
   add_flag(app, "-0,--null", source.nul_separated, "Paths of --files-from end with NUL, not newline").needs(files);
-  add_flag(app, "--flat", source.flat, "SRC has no class folders: pack without labels");
+  add_flag(app, "--flat", source.flat,
+           "Pack without labels: SRC has no class folders, or the label column of a table is one like the others");
   add_flag(app, "--allow-empty", source.allow_empty, "Class folders without images keep their label");
   add_parsed(app, "--list-jobs", "N", source.list_jobs, parse_jobs,
              "Threads that list directories and examine files (default: 8); more help on network file systems");
   add_text(app, "--root", "DIR", source.root, "Where relative paths of lists and tables start");
   add_text(app, "--path-column", "NAME", source.path_column, "Column of the table that holds the path");
   add_text(app, "--label-column", "NAME", source.label_column, "Column of the table that holds the label");
+  add_flag(app, "--allow-unlabeled", source.allow_unlabeled,
+           "Rows of a table without a label (an empty cell, NA, NaN, null and such) are packed without one");
 }
 
 void declare_samples(PackCommand& command, CommandModel& app) {
@@ -106,6 +107,9 @@ void declare_samples(PackCommand& command, CommandModel& app) {
   add_text(app, "--exclude-from", "FILE", command.exclude_from,
            "Leave out the samples that FILE names, one per line or ended by NUL: paths below SRC, or keys as `bale ls` "
            "prints them");
+  add_text(app, "--class-map", "FILE", source.class_map,
+           "Number of each class by its name: lines 'NAME INDEX', 'INDEX NAME' or 'NAME', a JSON object or array, or a packed "
+           "dataset, whose classes are taken; classes without names are named by their numbers");
   add_flag(app, "--class-folders", source.class_folders,
            "SRC is packed, has no labels and keys with folders, as an archive of class folders: the folders are the "
            "classes");

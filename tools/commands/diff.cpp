@@ -66,6 +66,8 @@ std::unique_ptr<Source> open_side(const std::string& spec, const DiffCommand& co
 int run_diff(const DiffCommand& asked, Terminal& terminal) {
   DiffCommand command = asked;
   command.source_options.keys_name_files = false;  // keys as they are
+  command.source_options.allow_unlabeled = true;
+  command.source_options.are_shared = true;
   const std::unique_ptr<Source> a = open_side(command.a, command, terminal);
   const std::unique_ptr<Source> b = open_side(command.b, command, terminal);
   Progress progress;

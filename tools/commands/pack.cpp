@@ -46,13 +46,13 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
   const ListedSource listed = list_source(asked, terminal);
   const PackCommand& command = listed.command;
   if (command.dry_run) {
-    print_preview(preview_pack(*listed.source, command.options), command.json, terminal);
+    print_preview(preview_pack(*listed.source, command.options), command.json, terminal, listed.source->label_origin());
     return k_exit_ok;
   }
   const PackReport report = pack_attended(command, *listed.source, terminal);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return show_packed(report, seconds, listed.source->notices(), listed.left_out,
-                     {.json = command.json, .quiet = command.quiet}, terminal);
+                     {.json = command.json, .quiet = command.quiet}, terminal, listed.source->label_origin());
 }
 
 }  // namespace bale::tools

@@ -95,6 +95,13 @@ void tell_replaced(const PackReport& report, Terminal& terminal) {
 
 }  // namespace
 
+std::string labels_text(const LabelOrigin& labels) {
+  if (labels.column.empty() || labels.reading == LabelReading::none) return {};
+  const std::string missing =
+      labels.num_missing == 0 ? "" : fmt::format("; {} without a label", plural(labels.num_missing, "row"));
+  return fmt::format("labels: {} in the column \"{}\"{}\n", label_reading_name(labels.reading), printable(labels.column), missing);
+}
+
 void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal) {
   constexpr std::size_t k_max_listed = 10;
   for (std::size_t i = 0; i < std::min(skipped.size(), k_max_listed); ++i) {
@@ -107,7 +114,7 @@ void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal)
   }
 }
 
-void print_preview(const PackPreview& preview, bool json, Terminal& terminal) {
+void print_preview(const PackPreview& preview, bool json, Terminal& terminal, const LabelOrigin& labels) {
   if (json) {
     terminal.print(preview_json(preview));
     return;
@@ -122,18 +129,19 @@ void print_preview(const PackPreview& preview, bool json, Terminal& terminal) {
     bytes += row.payload_bytes;
   }
   terminal.print(table.text());
+  terminal.print(labels_text(labels));
   terminal.print(fmt::format("{} in {}, {} of payload; nothing was written\n", plural(samples, "sample"),
                              plural(preview.shards.size(), "shard"), human_bytes(bytes)));
 }
 
 int show_packed(const PackReport& report, double seconds, const NoticeLog& notices, const LeftOut& left_out,
-                SummaryStyle style, Terminal& terminal) {
+                SummaryStyle style, Terminal& terminal, const LabelOrigin& labels) {
   const ImageConditions conditions = conditions_of(report);
   if (!style.quiet) tell_replaced(report, terminal);
   if (style.json) {
-    terminal.print(pack_json(report, seconds, notices, conditions, left_out));
+    terminal.print(pack_json(report, seconds, notices, conditions, left_out, labels));
   } else if (!style.quiet) {
-    terminal.print(summary_text(report, seconds));
+    terminal.print(labels_text(labels) + summary_text(report, seconds));
   }
   show_flawed_images(conditions, terminal);
   tell_undecodable(report, terminal);

@@ -58,14 +58,15 @@ int run_plan(const PackCommand& asked, Terminal& terminal) {
   const ListedSource listed = list_source(asked, terminal);
   const PackCommand& command = listed.command;
   if (command.dry_run) {
-    print_preview(preview_pack(*listed.source, command.options), command.json, terminal);
+    print_preview(preview_pack(*listed.source, command.options), command.json, terminal, listed.source->label_origin());
     return k_exit_ok;
   }
   const PlanReport report = plan_pack(*listed.source, command.options, command.plan);
   if (command.json) {
-    terminal.print(plan_json(report, listed.source->notices(), listed.left_out));
+    terminal.print(plan_json(report, listed.source->notices(), listed.left_out, listed.source->label_origin()));
   } else if (!command.quiet) {
-    terminal.print(fmt::format("{}: {} in {}, {} of payload\n", shown_name(command.plan),
+    terminal.print(labels_text(listed.source->label_origin()) +
+                   fmt::format("{}: {} in {}, {} of payload\n", shown_name(command.plan),
                                plural(report.num_samples, "sample"), plural(report.num_shards, "shard"),
                                human_bytes(report.num_bytes)));
   }

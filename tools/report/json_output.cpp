@@ -160,10 +160,16 @@ Json excluded_json(const ExcludeCounts& counts) {
   return {{"samples", counts.num_excluded}, {"unmatched_names", counts.num_unmatched}};
 }
 
+Json labels_json(const LabelOrigin& labels) {
+  return {{"reading", labels.reading == LabelReading::none ? Json() : Json(label_reading_name(labels.reading))},
+          {"column", labels.column.empty() ? Json() : bytes_to_json(labels.column)},
+          {"missing", labels.num_missing}};
+}
+
 }  // namespace
 
 std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
-                      const ImageConditions& conditions, const LeftOut& left_out) {
+                      const ImageConditions& conditions, const LeftOut& left_out, const LabelOrigin& labels) {
   Json outputs = Json::array();
   std::uint64_t num_shards = 0;
   for (const PackReport::Output& output : report.outputs) {
@@ -194,19 +200,22 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
                         {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
                         {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
                         {"outputs", outputs},
+                        {"labels", labels_json(labels)},
                         {"left_out", left_out_json(left_out.where)},
                         {"excluded", excluded_json(left_out.listed)},
                         {"undecodable", Json::object_of(report.undecodable)},
                         {"skipped", skipped}});
 }
 
-std::string plan_json(const PlanReport& report, const NoticeLog& notices, const LeftOut& left_out) {
+std::string plan_json(const PlanReport& report, const NoticeLog& notices, const LeftOut& left_out,
+                      const LabelOrigin& labels) {
   return json_document({{"plan", report.digest},
                         {"samples", report.num_samples},
                         {"bytes", report.num_bytes},
                         {"shards", report.num_shards},
                         {"ignored", notices.count()},
                         {"notices", notices_json(notices)},
+                        {"labels", labels_json(labels)},
                         {"left_out", left_out_json(left_out.where)},
                         {"excluded", excluded_json(left_out.listed)}});
 }

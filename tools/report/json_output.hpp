@@ -32,12 +32,13 @@ struct LeftOut {
 };
 
 std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
-                      const ImageConditions& conditions, const LeftOut& left_out);
+                      const ImageConditions& conditions, const LeftOut& left_out, const LabelOrigin& labels = {});
 /// `points`: if seek points were made.
 std::string index_json(const std::string& spec, const AddedIndexes& indexes, std::uint64_t num_sidecars,
                        const std::optional<AddedSeekPoints>& points);
 std::string preview_json(const PackPreview& preview);
-std::string plan_json(const PlanReport& report, const NoticeLog& notices, const LeftOut& left_out);
+std::string plan_json(const PlanReport& report, const NoticeLog& notices, const LeftOut& left_out,
+                      const LabelOrigin& labels);
 std::string part_json(const PartReport& report, double seconds);
 /// Of a merge that lacks shards. `array` is for Slurm's --array; null if the number of parts is unknown.
 std::string missing_json(const MergeReport& report);
