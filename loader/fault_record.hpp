@@ -19,7 +19,10 @@ class FaultRecord {
   void quarantine(std::uint64_t sample) { quarantined_.insert(sample); }
   bool is_quarantined(std::uint64_t sample) const { return quarantined_.contains(sample); }
 
-  void report(BadSample bad) { bad_samples_.push_back(std::move(bad)); }
+  /// A sample is listed once, with the epoch in which it was met first.
+  void report(BadSample bad) {
+    if (listed_.insert(bad.sample).second) bad_samples_.push_back(std::move(bad));
+  }
   /// Reports the sample that a batch fails with. Reports it once, even if next() is called again.
   void report_failure(std::uint64_t batch, BadSample bad) {
     if (failed_batch_ != batch) report(std::move(bad));
@@ -38,6 +41,7 @@ class FaultRecord {
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> attempts_;  // by (batch, row)
   std::set<std::uint64_t> quarantined_;
   std::vector<BadSample> bad_samples_;
+  std::set<std::uint64_t> listed_;  // samples of bad_samples_
   std::optional<std::uint64_t> failed_batch_;
 };
 

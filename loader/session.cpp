@@ -29,7 +29,10 @@ constexpr std::uint32_t k_min_slots = 3;         // a loop holds one batch while
 constexpr std::uint32_t k_rows_per_worker = 2;   // that it may read at the same time
 constexpr int k_wait_ms = 50;                    // limits each wait: a worker may die before it announces a completion
 
-std::string working_directory() {
+/// Where relative paths of shards start; empty if there are none.
+std::string directory_of(const std::vector<std::string>& shards) {
+  const auto is_relative = [](const std::string& path) { return !path.starts_with('/') && remote_storage_of(path) == nullptr; };
+  if (std::none_of(shards.begin(), shards.end(), is_relative)) return {};
   std::string path(4096, '\0');
   return ::getcwd(path.data(), path.size()) != nullptr ? std::string(path.c_str()) : std::string();
 }
@@ -83,12 +86,13 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, con
                       .field = options.field,
                       .fields = fields.fields(),
                       .field_rooms = fields.rooms(),
-                      .directory = working_directory(),
+                      .directory = {},
                       .shards = {}};
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
     config.shards.push_back(dataset.shard_path(shard));
     config.digests.push_back(dataset.expected_digest(shard));
   }
+  config.directory = directory_of(config.shards);
   return config;
 }
 

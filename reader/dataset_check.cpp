@@ -25,6 +25,7 @@
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/dataset_spec.hpp"
+#include "bale/reader/directory_content.hpp"
 
 namespace bale {
 namespace {
@@ -236,8 +237,8 @@ void Checker::check_images(Task& task, const Shard& shard) {
       if (is_lack_of_resources(error)) throw;
       continue;
     }
-    if (facts.condition == ImageCondition::unknown) ++not_decoded;
     if (facts.why.empty()) continue;
+    if (!facts.is_supported) ++not_decoded;
     const bool incomplete = facts.condition == ImageCondition::incomplete;
     report(task.findings,
            {.path = task.path,

@@ -39,15 +39,13 @@ void check_against_manifest(const Shard& shard, const ManifestShard& expected) {
               {.path = shard.path(), .hint = "copy the whole dataset again"});
 }
 
-/// Opens a shard that has a manifest. `bale index` never replaces the index of such a shard, so no error advises it.
+/// Opens a shard that has a manifest.
 template <typename Open>
 Shard open_packed(const Open& open) try {
   return open();
 } catch (const Error& error) {
   if (error.code() != ErrorCode::changed) throw;
-  throw Error(error.code(), "the file was changed after it was packed",
-              {.path = error.context().path,
-               .hint = "copy it again; if the change was wanted, remove manifest.json and run `bale index`"});
+  throw Error(changed_after_packing_error(error.context().path));
 }
 
 }  // namespace

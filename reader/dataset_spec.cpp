@@ -3,8 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
@@ -92,21 +90,6 @@ DatasetSpec resolve_parts(const std::string& spec) {
 }
 
 }  // namespace
-
-std::vector<std::string> datasets_below(const std::string& spec) {
-  if (!is_directory(spec) || !manifest_path_of(spec).empty()) return {};
-  std::vector<std::string> datasets;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(spec, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    // A directory with an unfinished pack or with shards is not a directory of datasets.
-    if (name == k_partial_name || is_called_as_shard(name)) return {};
-    const std::string path = join_path(spec, name);
-    if (!name.starts_with('.') && is_directory(path) && !manifest_path_of(path).empty()) datasets.push_back(path);
-  }
-  std::sort(datasets.begin(), datasets.end());
-  return datasets;
-}
 
 DatasetSpec resolve_dataset(const std::string& spec) {
   use_url_storage();

@@ -23,8 +23,4 @@ struct DatasetSpec {
 /// directory or manifest in a "::" list is a part of its own. Throws as Dataset::open() does. Opens no shard.
 DatasetSpec resolve_dataset(const std::string& spec);
 
-/// Directories of the datasets in `spec`, sorted, if `spec` is a directory of datasets and not itself one (`pack
-/// --split` makes such directories); else empty.
-std::vector<std::string> datasets_below(const std::string& spec);
-
 }  // namespace bale

@@ -2,20 +2,25 @@
 
 namespace bale {
 
-ImageConditions image_conditions(const Dataset& dataset, std::size_t max_named) {
-  ImageConditions out;
+ImageConditions image_conditions(const Dataset& dataset, std::size_t max_named, std::uint64_t max_pixels) {
+  ImageConditions out{.max_pixels = max_pixels};
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
     const IndexInUse held = dataset.use_index(number);
     const ShardIndex& index = *held;
     for (std::uint64_t i = 0; i < index.size(); ++i) {
       const ImageCondition condition = index.condition(i);
+      const bool is_above = is_above_limit(index.width(i), index.height(i), max_pixels);
       switch (condition) {
         case ImageCondition::unknown:
           ++out.num_unknown;
-          continue;
+          if (!is_above) continue;
+          ++out.num_above_limit;
+          break;
         case ImageCondition::complete:
           ++out.num_complete;
-          continue;
+          if (!is_above) continue;
+          ++out.num_above_limit;
+          break;
         case ImageCondition::incomplete:
           ++out.num_incomplete;
           break;
@@ -23,8 +28,12 @@ ImageConditions image_conditions(const Dataset& dataset, std::size_t max_named) 
           ++out.num_undecodable;
           break;
       }
-      if (out.flawed.size() < max_named)
-        out.flawed.push_back({dataset.shard_path(number), std::string(index.key(i)), condition});
+      if (out.flawed.size() >= max_named) continue;
+      out.flawed.push_back({.path = dataset.shard_path(number),
+                            .key = std::string(index.key(i)),
+                            .condition = condition,
+                            .width = index.width(i),
+                            .height = index.height(i)});
     }
   }
   return out;

@@ -4,17 +4,15 @@
 #include <filesystem>
 #include <system_error>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
-#include "bale/reader/dataset_spec.hpp"
+#include "bale/reader/directory_content.hpp"
 
 namespace bale {
 namespace {
@@ -37,6 +35,24 @@ bool is_called_as_shard(const std::string& name) {
     }
     for (const std::string_view suffix : format->read_suffixes) {
       if (name.size() > suffix.size() && name.ends_with(suffix)) return true;
+    }
+  }
+  return false;
+}
+
+bool is_beside_shards(const std::string& path) {
+  const std::string name = base_name(path);
+  if (name == k_manifest_name || name == k_ledger_name) return true;
+  if (name == k_quarantine_name) return path_exists(join_name(parent_directory(path), k_manifest_name));
+  for (const std::string& suffix : {index_path({}), seek_point_path({}), old_seek_point_path({})}) {
+    if (name.ends_with(suffix)) return true;
+  }
+  for (const Format* format : formats()) {
+    for (const Layout& layout : format->layouts) {
+      const auto ends_so = [&](const Sidecar& sidecar) { return name.ends_with(sidecar.suffix); };
+      const auto is_called_so = [&](const ShardList& list) { return name == list.file; };
+      if (std::any_of(layout.sidecars.begin(), layout.sidecars.end(), ends_so)) return true;
+      if (std::any_of(layout.lists.begin(), layout.lists.end(), is_called_so)) return true;
     }
   }
   return false;
@@ -74,11 +90,8 @@ std::vector<std::string> list_shards(const std::string& directory) {
   std::copy_if(files.begin(), files.end(), std::back_inserter(shards), is_called_as_shard);
   if (shards.empty()) std::copy_if(files.begin(), files.end(), std::back_inserter(shards), is_recognized);
   if (shards.empty()) {
-    const std::vector<std::string> datasets = datasets_below(directory);
-    if (!datasets.empty()) {
-      throw Error(ErrorCode::not_found, "holds several datasets and is none itself",
-                  {.path = directory, .hint = fmt::format("name one of them: {}", fmt::join(datasets, ", "))});
-    }
+    const DirectoryContent content = directory_content(directory);
+    if (!content.datasets.empty()) throw Error(no_dataset_error(directory, content, ErrorCode::not_found));
     throw Error(ErrorCode::not_found, "no manifest.json and no packed shards in this directory",
                 {.path = directory, .hint = "give a packed dataset, or pack the folder first"});
   }

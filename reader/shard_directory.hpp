@@ -19,4 +19,8 @@ std::vector<std::string> list_shards(const std::string& directory);
 /// Whether the file is named like a shard of a built-in format.
 bool is_called_as_shard(const std::string& name);
 
+/// Whether bale writes a file or directory of this name beside shards: manifest, indexes, seek points, what other readers
+/// want, the ledger of skipped samples and their quarantine.
+bool is_beside_shards(const std::string& path);
+
 }  // namespace bale

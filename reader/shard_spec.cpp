@@ -17,6 +17,7 @@
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/storage/url_storage.hpp"
+#include "bale/reader/shard_directory.hpp"
 
 // Brace rules are those of the Python package `braceexpand`, which WebDataset uses. Integer ranges keep zero padding.
 // Letters have ranges, too. Both take a step. Braces without a comma or range are kept. A backslash escapes the next
@@ -229,6 +230,16 @@ class Expander {
   Names names_;
 };
 
+/// Leaves out what bale writes beside shards, so that "dir/*" names the shards. Throws if nothing is left.
+void keep_shards(const std::string& pattern, std::vector<std::string>& names) {
+  const bool has_matches = !names.empty();
+  std::erase_if(names, is_beside_shards);
+  if (!names.empty()) return;
+  throw Error(ErrorCode::not_found,
+              has_matches ? "only files beside shards match this pattern" : "no file matches this pattern",
+              {.path = pattern, .hint = "check the path"});
+}
+
 /// The files of a remote directory whose names match the last part of the pattern.
 std::vector<std::string> remote_matches(const Storage& storage, const std::string& pattern) {
   const std::string directory = parent_directory(pattern);
@@ -238,9 +249,7 @@ std::vector<std::string> remote_matches(const Storage& storage, const std::strin
   }
   std::vector<std::string> names = storage.list(directory);
   std::erase_if(names, [&](const std::string& name) { return ::fnmatch(last.c_str(), base_name(name).c_str(), 0) != 0; });
-  if (names.empty()) {
-    throw Error(ErrorCode::not_found, "no file matches this pattern", {.path = pattern, .hint = "check the path"});
-  }
+  keep_shards(pattern, names);
   return names;
 }
 
@@ -260,12 +269,11 @@ void append_matches(const std::string& pattern, std::vector<std::string>& paths)
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
   const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&found, ::globfree);
   if (result == GLOB_NOSPACE) throw std::bad_alloc();
-  if (result != 0) {
-    throw Error(ErrorCode::not_found, "no file matches this pattern", {.path = pattern, .hint = "check the path"});
-  }
-  const std::size_t first = paths.size();
-  paths.insert(paths.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  std::sort(paths.begin() + static_cast<std::ptrdiff_t>(first), paths.end());
+  std::vector<std::string> names;
+  if (result == 0) names.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  keep_shards(pattern, names);
+  std::sort(names.begin(), names.end());
+  paths.insert(paths.end(), names.begin(), names.end());
 }
 
 }  // namespace

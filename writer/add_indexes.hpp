@@ -14,9 +14,9 @@
 namespace bale {
 
 struct IndexingOptions {
-  ImageCheck check = ImageCheck::quick;  // of every image
+  ImageCheck check = ImageCheck::quick;  // of every image; with `decode` existing indexes are made again, too
   std::uint64_t max_pixels = k_default_max_pixels;
-  bool replace = false;  // existing indexes; never those of a dataset with a manifest
+  bool replace = false;  // existing indexes
   unsigned jobs = 0;     // threads; 0: one per core
   /// Called by the calling thread for a directory from which temporary files of killed runs were removed, with their
   /// number, before anything is read.
@@ -34,10 +34,11 @@ struct AddedIndexes {
   std::vector<Failure> failures{};  // shards that could not be indexed
 };
 
-/// Scans every shard of `spec` that has no index or an outdated one, and publishes an index, whose bytes do not depend
-/// on `jobs`. If there are several shards, the damaged ones are failures; the error of a single shard is thrown. Throws
-/// `changed` if a shard of a manifest was changed after it was packed, because its checksums were made when it was
-/// written. Throws `interrupted` soon after `progress.stop` is set; indexes that are published by then are complete.
+/// Scans every shard of `spec` that has no index, or an outdated or damaged one, and publishes an index, whose bytes do not
+/// depend on `jobs`. If there are several shards, those that are damaged or changed are failures; the error of a single
+/// shard is thrown. A shard of a manifest that was changed after it was packed is `changed`, and its index stays as it is.
+/// Keys that only the index has are kept. Throws `interrupted` soon after `progress.stop` is set; indexes that are
+/// published by then are complete.
 AddedIndexes add_indexes(const std::string& spec, const IndexingOptions& options, Progress& progress);
 
 }  // namespace bale

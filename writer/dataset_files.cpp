@@ -1,8 +1,5 @@
 #include "bale/writer/dataset_files.hpp"
 
-#include <fmt/format.h>
-
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
@@ -30,15 +27,6 @@ std::vector<std::string> OldDataset::files() const {
   for (const std::string& list : manifest.lists) add(list);
   if (manifest.num_skipped != 0) add(k_ledger_name);
   return files;
-}
-
-void check_dataset_name(const PackOptions& options, const PlannedDataset& planned, const Manifest& manifest) {
-  const bool name_was_given = !planned.subdirectory.empty() || !options.name.empty();
-  if (!name_was_given || manifest.name == planned.name) return;
-  throw Error(ErrorCode::exists,
-              fmt::format("holds the dataset \"{}\", not \"{}\"", printable(manifest.name), printable(planned.name)),
-              {.path = dataset_directory(options, planned),
-               .hint = "choose another directory, or the same name to replace that dataset"});
 }
 
 std::vector<std::string> files_of_shard(const std::string& file, const PackOptions& options) {

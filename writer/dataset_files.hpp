@@ -12,9 +12,6 @@
 
 namespace bale {
 
-/// File name of the ledger of skipped samples, which lies next to the manifest.
-inline constexpr const char* k_ledger_name = "skipped.jsonl";
-
 /// Directory of one planned dataset.
 std::string dataset_directory(const PackOptions& options, const PlannedDataset& dataset);
 
@@ -29,9 +26,6 @@ struct OldDataset {
   /// All its files except its manifest, relative to the destination.
   std::vector<std::string> files() const;
 };
-
-/// Throws `exists` if the directory holds a dataset with another name than the one that was given.
-void check_dataset_name(const PackOptions& options, const PlannedDataset& planned, const Manifest& manifest);
 
 /// All files that packing a shard to `file` publishes. Seek points are always included: old ones would be used for the
 /// new shard.

@@ -1,30 +1,44 @@
 #include "bale/writer/destination.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/shard_index.hpp"
 #include "bale/writer/dataset_files.hpp"
+#include "bale/writer/finished_check.hpp"
+#include "bale/writer/held_datasets.hpp"
 #include "bale/writer/writer_parts.hpp"
 
 namespace bale {
 namespace {
 
-/// The datasets in the directories of the planned ones. A directory that is a symbolic link is refused, not followed.
-std::vector<OldDataset> old_datasets(const PackOptions& options, const Plan& plan, DirectoryTree& tree) {
-  std::vector<OldDataset> found;
-  for (const PlannedDataset& planned : plan.datasets) {
-    if (!tree.holds(below_destination(planned.subdirectory, k_manifest_name))) continue;
-    found.push_back(
-        {planned.subdirectory, load_manifest(join_path(dataset_directory(options, planned), k_manifest_name))});
-    check_dataset_name(options, planned, found.back().manifest);
+/// What the destination holds. A directory of a planned dataset that is a symbolic link is refused, not followed.
+HeldDatasets held_in(const PackOptions& options, const Plan& plan) {
+  const std::string& destination = options.destination;
+  HeldDatasets held{.destination = destination, .load = [destination](const std::string& place) {
+                      return load_manifest(join_path(destination, below_destination(place, k_manifest_name)));
+                    }};
+  if (!name_is_taken(destination)) return held;
+  DirectoryTree tree(Directory::open(destination));
+  held.names = tree.root().names();
+  std::erase_if(held.names, [](const std::string& name) {
+    return name == k_partial_name || name == k_removed_name || name == k_writer_parts_name;
+  });
+  for (const PlannedDataset& planned : plan.datasets) tree.holds(below_destination(planned.subdirectory, k_manifest_name));
+  if (tree.root().holds(k_manifest_name)) held.places.emplace_back();
+  for (const std::string& name : held.names) {
+    if (name_is_taken(join_path(join_path(destination, name), k_manifest_name))) held.places.push_back(name);
   }
-  return found;
+  return held;
 }
 
 /// Throws `exists` if a file that bale did not write has the name of one that this run will write.
@@ -59,54 +73,114 @@ bool stages_all(const PackOptions& options, const Plan& plan) {
   return plan.open && (options.mode == DestinationMode::overwrite || options.format.layout->counted);
 }
 
-/// Starts a run that overwrites. An older dataset stays; files that an unfinished run published are removed.
-void overwrite(const PackOptions& options, const Plan& plan, Journal& journal) {
-  DirectoryTree tree(Directory::open(options.destination));
-  const std::vector<OldDataset> old = old_datasets(options, plan, tree);
-  std::vector<std::string> known = files_of_all(old);
-  const std::unordered_set<std::string> whole(known.begin(), known.end());
-  std::vector<std::string> unfinished = journal.content().published_files();
-  known.insert(known.end(), unfinished.begin(), unfinished.end());
-  require_way_is_free(options, plan, known, tree);
-  std::erase_if(unfinished, [&](const std::string& file) { return whole.contains(file); });
-  if (!unfinished.empty()) try_format_options(options, journal);
-  for (const std::string& file : unfinished) tree.remove(file);
-  tree.sync();
-  journal.begin(plan.fingerprint, list_files(options, plan), !old.empty() || stages_all(options, plan));
+/// The published files of an unfinished run that are not of a finished dataset.
+std::vector<std::string> removed_by_overwriting(const std::vector<OldDataset>& old, const JournalContent& unfinished) {
+  std::vector<std::string> files = unfinished.published_files();
+  const std::vector<std::string> whole = files_of_all(old);
+  const std::unordered_set<std::string> kept(whole.begin(), whole.end());
+  std::erase_if(files, [&](const std::string& file) { return kept.contains(file); });
+  return files;
 }
 
-/// Continues the unfinished run, or repairs the finished one and returns its manifests.
-std::vector<Manifest> resume(const PackOptions& options, const Plan& plan, Journal& journal) {
-  std::vector<Manifest> finished = finished_manifests(options, plan);
-  if (!journal.is_unfinished()) {
-    if (finished.empty()) require_empty(options, plan);
-    journal.begin(plan.fingerprint, list_files(options, plan), stages_all(options, plan));
-    return finished;
+/// The keys in the indexes of a finished dataset.
+ListSamples samples_in(const std::string& directory, const Manifest& manifest) {
+  return [&](const SampleVisitor& visit) {
+    for (const ManifestShard& shard : manifest.shards) {
+      const ShardIndex index = ShardIndex::load(index_path(join_path(directory, shard.file)));
+      for (std::uint64_t i = 0; i < index.size(); ++i) visit(index.key(i), k_unknown_content);
+    }
+  };
+}
+
+/// Throws `exists` for a destination that holds no run to resume: with what changed, if it holds a finished dataset.
+void refuse_to_resume(const PackOptions& options, const Plan& plan, const ListSamples& samples, const HeldDatasets& held) {
+  if (plan.datasets.size() != 1 || !held.has({}) || !plan.datasets.front().subdirectory.empty()) {
+    return require_empty(plan, held);
   }
-  if (journal.content().plan != plan.fingerprint) {
-    throw Error(ErrorCode::exists, "holds an unfinished pack of other files or options",
-                {.path = options.destination,
-                 .hint = "resume with the same source and options, or start again with `overwrite`"});
+  const Manifest manifest = held.load({});
+  PlanFacts after = plan.facts;
+  const PlanFacts before = facts_of_manifest(manifest, options, after);
+  std::string changes;
+  try {
+    changes = describe_changes(before, samples_in(options.destination, manifest), after, samples);
+  } catch (const Error& error) {
+    if (is_lack_of_resources(error) || error.code() == ErrorCode::interrupted) throw;
   }
-  journal.go_on(plan.open);
+  refuse_other_plan(options.destination, "is not empty: it holds a packed dataset of other files or options", changes,
+                    "choose another directory, or replace that dataset with `overwrite`");
+}
+
+/// What a run does with what it found.
+struct Decision {
+  std::vector<OldDataset> old{};          // replaced at the end
+  std::vector<std::string> unfinished{};  // files of an unfinished run, which go at once
+  std::vector<Manifest> finished{};       // of this plan
+  bool goes_on = false;                   // the unfinished run
+  std::string stay{};                     // which datasets stay beside; may be empty
+};
+
+/// The one place that says whether a run may write to its destination. Throws if it may not. Changes nothing.
+Decision decide(const PackOptions& options, const Plan& plan, const ListSamples& samples, const JournalContent& journal) {
+  if (!plan.beside_parts) refuse_writer_parts(options.destination);
+  const bool is_unfinished = journal.good_bytes != 0;
+  Decision decision;
+  switch (options.mode) {
+    case DestinationMode::fresh:
+      if (is_unfinished) {
+        throw Error(ErrorCode::exists, "holds an unfinished pack",
+                    {.path = options.destination, .hint = "go on with `resume`, or start again with `overwrite`"});
+      }
+      require_empty(plan, held_in(options, plan));
+      return decision;
+    case DestinationMode::overwrite: {
+      const HeldDatasets held = held_in(options, plan);
+      if (!journal.replacement) decision.old = datasets_to_replace(plan, held);
+      decision.unfinished = removed_by_overwriting(decision.old, journal);
+      std::vector<std::string> known = files_of_all(decision.old);
+      known.insert(known.end(), decision.unfinished.begin(), decision.unfinished.end());
+      if (name_is_taken(options.destination)) {
+        DirectoryTree tree(Directory::open(options.destination));
+        require_way_is_free(options, plan, known, tree);
+      }
+      decision.stay = datasets_that_stay(plan, held);
+      return decision;
+    }
+    case DestinationMode::resume:
+      break;
+  }
+  if (is_unfinished && journal.plan != plan.fingerprint) {
+    refuse_other_plan(options.destination, "holds an unfinished pack of other files or options",
+                      describe_changes(journal.facts, Journal::kept_samples(options.destination), plan.facts, samples),
+                      "resume with the same source and options, or start again with `overwrite`");
+  }
+  decision.goes_on = is_unfinished;
   // The manifests next to a staged run are those of the dataset that it replaces.
-  if (journal.content().staged) finished.clear();
-  return finished;
+  if (!is_unfinished || !journal.staged) decision.finished = finished_manifests(options, plan);
+  if (!is_unfinished && decision.finished.empty()) refuse_to_resume(options, plan, samples, held_in(options, plan));
+  return decision;
+}
+
+void tell(const PackOptions& options, const Decision& decision) {
+  if (!decision.stay.empty() && options.on_warning) options.on_warning(decision.stay);
+}
+
+/// Throws what the first change to the destination would throw for a lack of permission.
+void require_writable(const std::string& destination) {
+  std::string path = destination;
+  struct stat info {};
+  while (::stat(path.c_str(), &info) != 0 && errno == ENOENT && parent_directory(path) != path) path = parent_directory(path);
+  if (::access(join_path(path, ".").c_str(), W_OK | X_OK) != 0) throw_errno("create the directory", destination);
+}
+
+/// Whether nothing is wrong with what the run did.
+bool is_stop(const Error& error) {
+  return error.code() == ErrorCode::interrupted || error.context().hint == k_no_space_hint;
 }
 
 void make_subdirectories(const Plan& plan, const Journal& journal) {
   for (const PlannedDataset& dataset : plan.datasets) {
     if (!dataset.subdirectory.empty()) journal.destination().make(dataset.subdirectory);
   }
-}
-
-/// Names of directories in the destination that hold datasets of other runs.
-std::vector<std::string> other_datasets(const std::string& destination, const std::vector<std::string>& names) {
-  std::vector<std::string> found;
-  std::copy_if(names.begin(), names.end(), std::back_inserter(found), [&](const std::string& name) {
-    return name_is_taken(join_path(join_path(destination, name), k_manifest_name));
-  });
-  return found;
 }
 
 }  // namespace
@@ -122,62 +196,52 @@ std::vector<Manifest> finished_manifests(const PackOptions& options, const Plan&
   return manifests;
 }
 
-void require_empty(const PackOptions& options, const Plan& plan) {
-  if (!plan.beside_parts) refuse_writer_parts(options.destination);
-  if (options.mode == DestinationMode::overwrite || !name_is_taken(options.destination)) return;
-  std::vector<std::string> names = Directory::open(options.destination).names();
-  std::erase_if(names, [](const std::string& name) {
-    return name == k_partial_name || name == k_removed_name || name == k_writer_parts_name;
-  });
-  if (names.empty()) return;
-  for (const PlannedDataset& dataset : plan.datasets) {
-    if (!name_is_taken(join_path(dataset_directory(options, dataset), k_manifest_name))) continue;
-    throw Error(ErrorCode::exists, "is not empty: it holds a packed dataset",
-                {.path = dataset_directory(options, dataset),
-                 .hint = "choose another directory, or replace that dataset with `overwrite`"});
-  }
-  const std::vector<std::string> others = other_datasets(options.destination, names);
-  if (!others.empty()) {
-    throw Error(ErrorCode::exists, "is not empty: it holds other packed datasets",
-                {.path = options.destination,
-                 .hint = fmt::format("choose a directory of its own, such as {}",
-                                     printable(join_path(options.destination, plan.datasets.front().name)))});
-  }
-  throw Error(
-      ErrorCode::exists, "is not empty",
-      {.path = options.destination, .hint = "choose another directory; `overwrite` would pack beside what is there"});
+void require_may_run(const PackOptions& options, const Plan& plan, const ListSamples& samples) {
+  require_writable(options.destination);
+  const JournalContent journal = Journal::look(options.destination);
+  // The recorded replacement is carried out first. What it leaves is of its plan.
+  if (journal.replacement && options.mode == DestinationMode::resume && journal.plan == plan.fingerprint) return;
+  tell(options, decide(options, plan, samples, journal));
 }
 
-void try_format_options(const PackOptions& options, const Journal& journal) {
-  const std::string path = journal.staged_path("options");
+void require_may_begin(const PackOptions& options, const Plan& plan, const ListSamples& samples) {
+  decide(options, plan, samples, {});
+}
+
+void try_format_options(const PackOptions& options, const std::string& directory) {
+  const std::string path = join_path(directory, Journal::staged_name("options"));
   const auto writer = options.format.format->create(
       {.path = path, .layout = options.format.layout->name, .plan = {}, .format_options = options.format_options});
   ::unlink(path.c_str());
 }
 
-Destination prepare_destination(const PackOptions& options, const Plan& plan) {
+Destination prepare_destination(const PackOptions& options, const Plan& plan, const ListSamples& samples) {
   Journal journal = Journal::open(options.destination);
   bool was_unfinished = journal.is_unfinished();
   try {
-    if (journal.is_unfinished() && options.mode == DestinationMode::fresh) {
-      throw Error(ErrorCode::exists, "holds an unfinished pack",
-                  {.path = options.destination, .hint = "go on with `resume`, or start again with `overwrite`"});
-    }
-    if (journal.content().replacement) {
+    if (journal.content().replacement && options.mode != DestinationMode::fresh) {
       journal.finish_replacement();
       was_unfinished = false;
     }
-    std::vector<Manifest> finished;
-    if (options.mode == DestinationMode::overwrite) {
-      overwrite(options, plan, journal);
-    } else if (options.mode == DestinationMode::resume) {
-      finished = resume(options, plan, journal);
+    Decision decision = decide(options, plan, samples, journal.content());
+    tell(options, decision);
+    if (decision.goes_on) {
+      journal.go_on(plan.open);
     } else {
-      require_empty(options, plan);
-      journal.begin(plan.fingerprint, list_files(options, plan), stages_all(options, plan));
+      if (!decision.unfinished.empty()) {
+        try_format_options(options, journal.path_of({}));
+        DirectoryTree tree(Directory::open(options.destination));
+        for (const std::string& file : decision.unfinished) tree.remove(file);
+        tree.sync();
+      }
+      journal.begin({.plan = plan.fingerprint,
+                     .facts = plan.facts,
+                     .staged = !decision.old.empty() || stages_all(options, plan),
+                     .last_files = list_files(options, plan)},
+                    decision.finished.empty() ? samples : ListSamples());
     }
     make_subdirectories(plan, journal);
-    return {std::move(journal), std::move(finished)};
+    return {std::move(journal), std::move(decision.finished)};
   } catch (...) {
     if (!was_unfinished) {
       journal.remove();
@@ -187,11 +251,24 @@ Destination prepare_destination(const PackOptions& options, const Plan& plan) {
   }
 }
 
+Error resumable(const Error& error, DestinationMode mode) {
+  if (!is_stop(error)) return error;
+  const char* const how = mode == DestinationMode::resume      ? "again"
+                          : mode == DestinationMode::overwrite ? "with `resume` instead of `overwrite`"
+                                                               : "with `resume`";
+  ErrorContext context = error.context();
+  context.hint = fmt::format("{}run the same command {} to go on",
+                             error.code() == ErrorCode::interrupted ? "" : "free some space, then ", how);
+  return {error.code(), error.message(), std::move(context)};
+}
+
+bool stays_resumable(const Journal& journal, const Error& error) { return journal.content().staged && is_stop(error); }
+
 PlannedReplacement plan_replacement(const PackOptions& options, const Plan& plan,
                                     const std::vector<Replacement::Move>& files,
                                     const std::vector<Replacement::Move>& manifests) {
   DirectoryTree tree(Directory::open(options.destination));
-  const std::vector<OldDataset> old = old_datasets(options, plan, tree);
+  const std::vector<OldDataset> old = datasets_to_replace(plan, held_in(options, plan));
   require_way_is_free(options, plan, files_of_all(old), tree);
   PlannedReplacement planned{.replacement = {.files = files, .manifests = manifests}};
   std::unordered_set<std::string> taken;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/dataset_files.hpp"
 #include "bale/writer/journal.hpp"
@@ -18,9 +19,12 @@ namespace bale {
 /// The manifests of a finished run of this plan, one per planned dataset; empty if one is missing or of another plan.
 std::vector<Manifest> finished_manifests(const PackOptions& options, const Plan& plan);
 
-/// Throws `exists` if the mode is not `overwrite` and the destination holds anything but the files of an unfinished
-/// run. Writes nothing.
-void require_empty(const PackOptions& options, const Plan& plan);
+/// Throws what a run throws because of what its destination holds and may be done there, before it changes anything. It
+/// changes nothing itself. Says in PackOptions::on_warning what will stay beside the run's datasets.
+void require_may_run(const PackOptions& options, const Plan& plan, const ListSamples& samples);
+
+/// The same for a destination that was found, or that must be, without an unfinished run.
+void require_may_begin(const PackOptions& options, const Plan& plan, const ListSamples& samples);
 
 /// A destination that is locked and has a journal of this run.
 struct Destination {
@@ -28,12 +32,19 @@ struct Destination {
   std::vector<Manifest> finished{};  // of this plan; their files are checked, and written only if they are missing
 };
 
-/// Throws what writing a shard will throw if the format rejects its options. Leaves no file.
-void try_format_options(const PackOptions& options, const Journal& journal);
+/// Throws what writing a shard will throw if the format rejects its options. Leaves no file in `directory`.
+void try_format_options(const PackOptions& options, const std::string& directory);
 
 /// Prepares the destination for the mode. An older dataset in the same directory is left unchanged; the journal is then
 /// staged. Throws `exists` if other files are in the way, `retryable` if another run holds the destination.
-Destination prepare_destination(const PackOptions& options, const Plan& plan);
+Destination prepare_destination(const PackOptions& options, const Plan& plan, const ListSamples& samples);
+
+/// The error of a run that has begun: with how it goes on, if it was stopped or lacked room.
+Error resumable(const Error& error, DestinationMode mode);
+
+/// Whether the run leaves what it keeps for one that resumes it, though it recorded nothing: if it was stopped, or lacked
+/// room, while an older dataset is in its place. Only with the run's journal can it be resumed then.
+bool stays_resumable(const Journal& journal, const Error& error);
 
 struct PlannedReplacement {
   Replacement replacement;

@@ -51,7 +51,7 @@ std::optional<Directory> Directory::find(const std::string& name) const {
 }
 
 Directory Directory::make(const std::string& name) const {
-  if (::mkdirat(fd(), name.c_str(), 0755) == 0) {
+  if (::mkdirat(fd(), name.c_str(), 0777) == 0) {
     sync();
   } else if (errno == ENOENT) {
     throw Error(ErrorCode::not_found, "the directory was removed", {.path = path_});

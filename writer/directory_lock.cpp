@@ -129,10 +129,10 @@ void remove_stale_owner(const Directory& directory, const std::string& stale) {
 
 void make_owner_file(const Directory& directory) {
   constexpr int k_flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  Descriptor file(::openat(directory.fd(), DirectoryLock::k_owner_name, k_flags, 0644));
+  Descriptor file(::openat(directory.fd(), DirectoryLock::k_owner_name, k_flags, 0666));
   if (!file.valid() && errno == EEXIST) {
     remove_stale_owner(directory, stale_owner_text(directory));
-    file = Descriptor(::openat(directory.fd(), DirectoryLock::k_owner_name, k_flags, 0644));
+    file = Descriptor(::openat(directory.fd(), DirectoryLock::k_owner_name, k_flags, 0666));
     if (!file.valid() && errno == EEXIST) throw_busy(directory);
   }
   if (!file.valid() && errno == ENOENT) throw_busy(directory);  // another run has ended and removed the directory
@@ -164,6 +164,15 @@ DirectoryLock DirectoryLock::take(const Directory& directory, int file) {
   make_owner_file(directory);
   lock.owner_directory_ = Descriptor(::fcntl(directory.fd(), F_DUPFD_CLOEXEC, 0));
   return lock;
+}
+
+void DirectoryLock::require_free(const Directory& directory, int file) {
+  if (::flock(file, LOCK_SH | LOCK_NB) == 0) {
+    ::flock(file, LOCK_UN);
+    return;
+  }
+  if (errno == EWOULDBLOCK) throw_busy(directory);
+  if (directory.holds(k_owner_name)) stale_owner_text(directory);  // throws if its process is alive
 }
 
 void DirectoryLock::release() noexcept {

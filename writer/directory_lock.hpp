@@ -17,6 +17,8 @@ class DirectoryLock {
   /// Locks `file`, an open file in `directory`. Throws `retryable` if another run holds the lock. The message names
   /// that run's process if only the owner file identifies it.
   static DirectoryLock take(const Directory& directory, int file);
+  /// Throws `retryable` if another run holds the lock. Changes nothing.
+  static void require_free(const Directory& directory, int file);
   ~DirectoryLock();
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&& other) noexcept;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/image/image_check.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard.hpp"
 #include "bale/formats/shard/shard_index.hpp"
@@ -44,6 +45,19 @@ bool is_intact(const std::vector<Replacement::Move>& moves, const PackOptions& o
   } catch (const Error&) {
     return false;
   }
+}
+
+bool has_checked_images(const std::string& path, const PackOptions& options, const Progress& progress) {
+  const Shard shard = Shard::open(path, *options.format.format, ShardIndex::load(index_path(path)));
+  Scratch scratch;
+  for (std::uint64_t i = 0; i < shard.size(); ++i) {
+    progress.throw_if_stopped();
+    if (!shard.index().image_field(i)) continue;
+    const Bytes image = shard.read_image(i, scratch);
+    const ImageFacts facts = check_image(image, ImageCheck::decode, options.max_pixels);
+    if (facts.condition != shard.index().condition(i)) return false;
+  }
+  return true;
 }
 
 }  // namespace bale

@@ -19,4 +19,7 @@ bool is_file(const std::string& path);
 bool is_intact(const std::vector<Replacement::Move>& moves, const PackOptions& options, const FinishedShard& recorded,
                const std::string& partial_directory);
 
+/// Whether the index of a shard says of every image what decoding it says (PackOptions::check_images).
+bool has_checked_images(const std::string& path, const PackOptions& options, const Progress& progress);
+
 }  // namespace bale

@@ -122,7 +122,8 @@ class Join {
                 .name = options.name,
                 .default_name = options.default_name,
                 .jobs = options.jobs,
-                .mode = options.mode};
+                .mode = options.mode,
+                .on_warning = options.on_warning};
     open_source();
     take_shards();
     options_.sidecars = common_sidecars(datasets, *options_.format.layout);
@@ -133,6 +134,9 @@ class Join {
 
   PackReport run() {
     PackWork work{.plan = plan_, .places = source_->places(), .facts = facts_of(*source_), .write = {}};
+    work.samples = [this](const SampleVisitor& visit) {
+      for (const JoinedShard& joined : shards_) visit(joined.path(), hash_key(joined.shard->digest));
+    };
     work.facts.encoded_keys = datasets_.front().manifest.encoded_keys;
     // Parts lie in the destination.
     if (plan_.beside_parts) work.places.clear();
@@ -221,6 +225,17 @@ class Join {
     }
   }
 
+  /// What counts as progress of a shard that is written again.
+  std::uint64_t payload_of(const JoinedShard& joined) const {
+    SourceSample sample;
+    std::uint64_t bytes = 0;
+    for (std::uint64_t i = joined.first; i < joined.first + joined.shard->num_samples; ++i) {
+      source_->describe(i, sample);
+      bytes += sample.total_bytes();
+    }
+    return bytes;
+  }
+
   void make_plan(bool beside_parts) {
     PlannedDataset& planned = plan_.datasets.emplace_back();
     planned.name = dataset_name(options_);
@@ -232,12 +247,16 @@ class Join {
       planned.shards.push_back({.file = shard_file_name(*options_.format.layout, planned.name, n, shards_.size()),
                                 .begin = shards_[n].first,
                                 .end = shards_[n].first + shard.num_samples,
-                                .bytes = shard.bytes});
+                                .bytes = shards_[n].is_copied ? shard.bytes : payload_of(shards_[n])});
       stream.update(as_bytes(fmt::format("shard {} {} {}\n", shard.digest, shard.num_samples, shards_[n].is_copied)));
       plan_.num_samples += shard.num_samples;
-      plan_.num_bytes += shard.bytes;
+      plan_.num_bytes += planned.shards.back().bytes;
     }
     plan_.fingerprint = digest_text(stream.digest());
+    plan_.facts = facts_of_options(options_, source_->classes());
+    plan_.facts["name"] = planned.name;
+    plan_.facts["shards"] = fmt::to_string(shards_.size());
+    plan_.facts["samples"] = fmt::to_string(plan_.num_samples);
     plan_.beside_parts = beside_parts;
   }
 

@@ -3,6 +3,7 @@
 // Functions are safe in any thread, for different destinations.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct JoinOptions {
   bool link = false;           // see DatasetMergeOptions
   unsigned jobs = 0;
   DestinationMode mode = DestinationMode::fresh;
+  std::function<void(const std::string& line)> on_warning{};  // as of PackOptions
   bool beside_parts = false;  // the datasets are the parts of Writers in the destination
 };
 

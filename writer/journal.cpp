@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/writer/ledger.hpp"
 
@@ -19,6 +21,8 @@ namespace bale {
 namespace {
 
 constexpr const char* k_staged_mark = ".staged";
+constexpr const char* k_samples_name = "samples.list";  // a line per sample: a hash of its content, and its key
+constexpr std::size_t k_hash_digits = 16;
 
 // Versions of the head line. Version 2 added staged runs.
 constexpr std::uint64_t k_direct_version = 1;
@@ -69,6 +73,7 @@ Json to_json(const FinishedShard& finished) {
               {"fields", fields},
               {"skipped", skipped},
               {"on_error", finished.on_error},
+              {"checked_images", finished.checked_images},
               {"undecodable", Json::object_of(finished.undecodable)}};
 }
 
@@ -107,6 +112,7 @@ FinishedShard finished_from_json(const Json& line) {
     finished.skipped.push_back(skipped_from_json(sample));
   }
   finished.on_error = line.text_or_empty("on_error");
+  finished.checked_images = line.contains("checked_images") && line.truth("checked_images");
   if (line.contains("undecodable")) {
     for (const auto& [kind, count] : line.members("undecodable")) finished.undecodable[kind] = count.as_count(kind);
   }
@@ -138,12 +144,15 @@ void read_head(const Json& line, const std::string& path, JournalContent& conten
   if (line.contains("last_files")) content.last_files = line.texts("last_files");
   check_paths(content.last_files);
   content.staged = line.contains("staged") && line.truth("staged");
+  if (line.contains("facts")) {
+    for (const auto& [name, value] : line.members("facts")) content.facts[name] = value.as_text(name);
+  }
   content.plan = line.text("plan");
 }
 
 /// Whether bale uses this name in the partial directory.
 bool is_own_name(const std::string& name) {
-  return name == k_journal_name || name.starts_with(DirectoryLock::k_owner_name) ||
+  return name == k_journal_name || name == k_samples_name || name.starts_with(DirectoryLock::k_owner_name) ||
          name.find(k_staged_mark) != std::string::npos;
 }
 
@@ -179,6 +188,24 @@ void clear_away(const Directory& destination) {
   }
 }
 
+/// It is for messages only, so it need not be durable.
+void keep_samples(const ListSamples& samples, const std::string& path) {
+  constexpr std::size_t k_buffer_bytes = std::size_t{1} << 16;
+  File file = File::create(path);
+  std::string text;
+  std::uint64_t written = 0;
+  const auto write = [&] {
+    file.write_at(written, as_bytes(text));
+    written += text.size();
+    text.clear();
+  };
+  samples([&](std::string_view key, std::uint64_t content) {
+    text += fmt::format("{:0{}x} {}\n", content, k_hash_digits, printed_key(key));
+    if (text.size() > k_buffer_bytes) write();
+  });
+  write();
+}
+
 /// Parts of a plan have no lock, so a run must not begin beside them.
 void refuse_parts(const Directory& partial, const std::string& destination) {
   for (const std::string& name : partial.names()) {
@@ -191,13 +218,13 @@ void refuse_parts(const Directory& partial, const std::string& destination) {
 }  // namespace
 
 void make_directories(const std::string& path) {
-  if (::mkdir(path.c_str(), 0755) == 0) {
+  if (::mkdir(path.c_str(), 0777) == 0) {
     sync_directory(parent_directory(path));
     return;
   }
   if (errno == ENOENT) {
     make_directories(parent_directory(path));
-    if (::mkdir(path.c_str(), 0755) == 0) {
+    if (::mkdir(path.c_str(), 0777) == 0) {
       sync_directory(parent_directory(path));
       return;
     }
@@ -213,6 +240,11 @@ FinishedShard finished_from_text(std::string_view line) { return finished_from_j
 
 std::vector<std::string> JournalContent::published_files() const {
   std::vector<std::string> files;
+  if (replacement) {
+    files = replacement->old_files;
+    for (const auto& [name, path] : replacement->files) files.push_back(path);
+    return files;
+  }
   if (staged) return files;
   if (!finished.empty()) files = last_files;
   for (const FinishedShard& shard : finished) {
@@ -252,6 +284,17 @@ JournalContent parse_journal(std::string_view text, const std::string& path) {
 bool Journal::present(const std::string& destination) {
   struct stat info {};
   return ::lstat(join_path(destination, k_partial_name).c_str(), &info) == 0;
+}
+
+JournalContent Journal::look(const std::string& destination) {
+  if (!present(destination)) return {};
+  const std::optional<Directory> partial = Directory::open(destination).find(k_partial_name);
+  if (!partial) return {};
+  refuse_parts(*partial, destination);
+  if (!partial->holds(k_journal_name)) return {};
+  const File file = File::open_read(join_path(partial->path(), k_journal_name));
+  DirectoryLock::require_free(*partial, file.fd());
+  return parse_journal(as_text(read_file(file.path())), file.path());
 }
 
 void Journal::clear_removed(const std::string& destination) { clear_away(Directory::open(destination)); }
@@ -311,19 +354,44 @@ void Journal::empty() {
   end_ = 0;
 }
 
-void Journal::begin(const std::string& plan, const std::vector<std::string>& last_files, bool staged) {
+void Journal::begin(const JournalContent& head, const ListSamples& samples) {
   empty();
   for (const std::string& name : partial_.names()) {
-    if (name.find(k_staged_mark) != std::string::npos) partial_.remove(name);
+    if (name == k_samples_name || name.find(k_staged_mark) != std::string::npos) partial_.remove(name);
   }
-  Json head{{"bale_journal", k_direct_version}, {"plan", plan}, {"last_files", Json::list_of(last_files)}};
-  if (staged) {
-    head["bale_journal"] = k_staged_version;
-    head["staged"] = true;
+  if (samples) keep_samples(samples, path_of(k_samples_name));
+  Json line{{"bale_journal", k_direct_version},
+            {"plan", head.plan},
+            {"last_files", Json::list_of(head.last_files)},
+            {"facts", Json::object_of(head.facts)}};
+  if (head.staged) {
+    line["bale_journal"] = k_staged_version;
+    line["staged"] = true;
   }
-  append(head.dump(k_line));
+  append(line.dump(k_line));
   partial_.sync();
-  content_ = {.plan = plan, .staged = staged, .last_files = last_files, .good_bytes = end_};
+  content_ = head;
+  content_.good_bytes = end_;
+}
+
+ListSamples Journal::kept_samples(const std::string& destination) {
+  const std::string path = join_path(join_path(destination, k_partial_name), k_samples_name);
+  if (!name_is_taken(path)) return {};
+  const std::vector<std::byte> text = read_file(path);
+  std::vector<std::pair<std::string, std::uint64_t>> samples;
+  for (std::string_view rest = as_text(text); !rest.empty();) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    std::uint64_t content = 0;
+    const char* const digits_end = line.data() + std::min(line.size(), k_hash_digits);
+    const auto [at, error] = std::from_chars(line.data(), digits_end, content, 16);
+    if (end == std::string_view::npos || line.size() <= k_hash_digits || error != std::errc{} || at != digits_end) return {};
+    samples.emplace_back(read_key(line.substr(k_hash_digits + 1)), content);
+    rest.remove_prefix(end + 1);
+  }
+  return [samples = std::move(samples)](const SampleVisitor& visit) {
+    for (const auto& [key, content] : samples) visit(key, content);
+  };
 }
 
 void Journal::go_on(bool keep_temporary) {

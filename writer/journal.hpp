@@ -23,6 +23,7 @@
 #include "bale/writer/directory_lock.hpp"
 #include "bale/writer/journal_file.hpp"
 #include "bale/writer/packer.hpp"
+#include "bale/writer/plan_facts.hpp"
 #include "bale/writer/replacement.hpp"
 
 namespace bale {
@@ -37,6 +38,7 @@ struct FinishedShard {
   std::vector<ManifestField> fields{};
   std::vector<SkippedSample> skipped{};
   std::string on_error{};  // name of the policy that skipped them; empty in a journal of an earlier version
+  bool checked_images = false;  // all were decoded (PackOptions::check_images)
   std::map<std::string, std::uint64_t> undecodable{};  // images that the loader does not decode, by kind
 };
 
@@ -52,13 +54,14 @@ inline constexpr const char* k_journal_name = "journal.jsonl";
 /// Content of a journal.
 struct JournalContent {
   std::string plan{};
+  PlanFacts facts{};  // of the plan; empty in a journal of an earlier version
   bool staged = false;
   std::vector<std::string> last_files{};  // relative to the destination; written after all shards
   std::vector<FinishedShard> finished{};
   std::optional<Replacement> replacement{};
   std::uint64_t good_bytes = 0;  // up to the end of the last complete line; 0: no run has begun
 
-  /// Files, relative to the destination, that the run may have published.
+  /// Files, relative to the destination, that the run may have published or will publish in a recorded replacement.
   std::vector<std::string> published_files() const;
 };
 
@@ -73,6 +76,9 @@ class Journal {
  public:
   /// Whether the destination holds an unfinished or an active run.
   static bool present(const std::string& destination);
+  /// What the journal at the destination says, without a lock and without changing anything; empty if there is none. Throws
+  /// `retryable` if another run holds the lock, and what open() throws for the parts of a plan.
+  static JournalContent look(const std::string& destination);
   /// Removes the remains of a run that was killed while it removed its journal.
   static void clear_removed(const std::string& destination);
   /// Locks the destination for this run and reads its journal. Creates the destination and an empty journal if they are
@@ -85,8 +91,11 @@ class Journal {
   /// Whether a shard with samples was recorded, by this run or the one that it continues.
   bool has_recorded() const { return has_recorded_; }
 
-  /// Begins a run: clears the journal and removes temporary files of an earlier run.
-  void begin(const std::string& plan, const std::vector<std::string>& last_files, bool staged);
+  /// Begins a run: clears the journal and removes temporary files of an earlier run. Of `head` plan, facts, staged and
+  /// last_files are used. Keeps the samples, if they are known.
+  void begin(const JournalContent& head, const ListSamples& samples);
+  /// The samples of an unfinished run; empty if it did not keep them, or if they are damaged.
+  static ListSamples kept_samples(const std::string& destination);
   /// Continues the unfinished run. Removes temporary files that it does not need, unless `keep_temporary`: then the
   /// caller does, by remove_temporary_except().
   void go_on(bool keep_temporary = false);

@@ -14,7 +14,7 @@ namespace bale {
 
 JournalFile JournalFile::open(const Directory& directory, const std::string& name) {
   constexpr int k_flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  JournalFile file(Descriptor(::openat(directory.fd(), name.c_str(), k_flags, 0644)),
+  JournalFile file(Descriptor(::openat(directory.fd(), name.c_str(), k_flags, 0666)),
                    join_path(directory.path(), name));
   if (!file.is_open() && errno == ENOENT) return {};
   struct stat info {};

@@ -21,6 +21,7 @@
 #include "bale/writer/objects/object_pack.hpp"
 #include "bale/writer/part.hpp"
 #include "bale/writer/part_directory.hpp"
+#include "bale/writer/preview.hpp"
 #include "bale/writer/publisher.hpp"
 
 namespace bale {
@@ -51,6 +52,31 @@ bool is_there(const PlanFile& plan, const PlanFile::Place& place, const Finished
     if (is_lack_of_resources(error)) throw;
     return false;
   }
+}
+
+/// The plan of pack(), for a destination that may be packed to in parts.
+Plan checked_plan(const Source& source, const PackOptions& options, const std::string& path) {
+  use_url_storage();
+  require_local_name(options.destination, NameUse::packing);
+  const bool writes_objects = is_object_store(options.destination);
+  if (options.on_error == OnError::quarantine) {
+    throw Error(ErrorCode::invalid_argument, "parts of a plan have no quarantine",
+                {.hint = "choose `on_error` fail or skip"});
+  }
+  if (options.mode != DestinationMode::fresh) {
+    throw Error(ErrorCode::invalid_argument, "a plan is for a new destination",
+                {.hint = "leave `resume` and `overwrite` out; a part that is run again continues by itself"});
+  }
+  writes_objects ? require_object_options(source.places(), options)
+                 : require_all_apart(source.places(), options.destination);
+  Plan plan = make_plan(source, options);
+  tell_sizing(options, plan);
+  writes_objects ? require_empty_objects(options, plan) : require_may_begin(options, plan, {});
+  if (is_same_directory(parent_directory(path), options.destination)) {
+    throw Error(ErrorCode::invalid_argument, "the plan would lie in the destination",
+                {.path = path, .hint = "keep it elsewhere"});
+  }
+  return plan;
 }
 
 class Merger {
@@ -156,26 +182,14 @@ class Merger {
 
 }  // namespace
 
+PackPreview preview_plan(const Source& source, const PackOptions& options, const std::string& path) {
+  const Plan plan = checked_plan(source, options, path);
+  (void)source.save_head();
+  return preview_of(source, options, plan);
+}
+
 PlanReport plan_pack(const Source& source, const PackOptions& options, const std::string& path) {
-  use_url_storage();
-  require_local_name(options.destination, NameUse::packing);
-  const bool writes_objects = is_object_store(options.destination);
-  if (options.on_error == OnError::quarantine) {
-    throw Error(ErrorCode::invalid_argument, "parts of a plan have no quarantine",
-                {.hint = "choose `on_error` fail or skip"});
-  }
-  if (options.mode != DestinationMode::fresh) {
-    throw Error(ErrorCode::invalid_argument, "a plan is for a new destination",
-                {.hint = "leave `resume` and `overwrite` out; a part that is run again continues by itself"});
-  }
-  writes_objects ? require_object_options(source.places(), options)
-                 : require_all_apart(source.places(), options.destination);
-  const Plan plan = make_plan(source, options);
-  writes_objects ? require_empty_objects(options, plan) : require_empty(options, plan);
-  if (is_same_directory(parent_directory(path), options.destination)) {
-    throw Error(ErrorCode::invalid_argument, "the plan would lie in the destination",
-                {.path = path, .hint = "keep it elsewhere"});
-  }
+  const Plan plan = checked_plan(source, options, path);
   PlanFile::write(path, source, options, plan);
   PlanReport report{
       .digest = PlanFile::open(path).digest(), .num_samples = plan.num_samples, .num_bytes = plan.num_bytes};

@@ -15,7 +15,8 @@ PackReport merge_datasets(const DatasetMergeOptions& options, Progress& progress
                         .name = options.name,
                         .link = options.link,
                         .jobs = options.jobs,
-                        .mode = options.mode},
+                        .mode = options.mode,
+                        .on_warning = options.on_warning},
                        progress);
 }
 

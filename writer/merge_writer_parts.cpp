@@ -6,6 +6,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
+#include "bale/writer/directory.hpp"
 #include "bale/writer/join.hpp"
 #include "bale/writer/merge_datasets.hpp"
 #include "bale/writer/writer_parts.hpp"
@@ -31,6 +32,7 @@ std::optional<PackReport> take_merged(const std::string& destination) {
     if (merged != manifest.plan) return std::nullopt;
     remove_writer_parts(destination, merged);
   }
+  Directory::open(destination).remove_directory(k_writer_parts_name);  // empty, if that was killed
   return report_of(destination, std::move(manifest));
 }
 

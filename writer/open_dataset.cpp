@@ -42,9 +42,9 @@ OpenDataset::OpenDataset(const PackOptions& options, const std::vector<std::stri
       take_complete(std::move(finished.front()));
       return;
     }
-    require_empty(options_, plan_);
+    require_may_begin(options_, plan_, {});
   }
-  Destination destination = prepare_destination(options_, plan_);
+  Destination destination = prepare_destination(options_, plan_, {});
   journal_.emplace(std::move(destination.journal));
   if (!destination.finished.empty()) {  // killed after its manifest was written
     take_complete(std::move(destination.finished.front()));
@@ -54,7 +54,7 @@ OpenDataset::OpenDataset(const PackOptions& options, const std::vector<std::stri
   }
   publisher_.emplace(*journal_, options_, plan_);
   try {
-    try_format_options(options_, *journal_);
+    try_format_options(options_, partial_directory());
   } catch (...) {
     if (journal_->content().finished.empty()) leave();
     throw;

@@ -48,9 +48,18 @@ class Packer {
     require_all_apart(work_.places, options_.destination);
     if (!Journal::present(options_.destination)) {
       if (options_.mode == DestinationMode::resume && finds_all_finished()) return report_of_finished_run();
-      if (finished_.empty()) require_empty(options_, plan_);
+      require_may_begin(options_, plan_, work_.samples);
     }
-    Destination destination = prepare_destination(options_, plan_);
+    Destination destination = prepare_destination(options_, plan_, work_.samples);
+    try {
+      return run_in(destination);
+    } catch (const Error& error) {
+      throw resumable(error, options_.mode);
+    }
+  }
+
+ private:
+  PackReport run_in(Destination& destination) {
     journal_ = &destination.journal;
     finished_ = std::move(destination.finished);
     publisher_.emplace(*journal_, options_, plan_);
@@ -59,8 +68,11 @@ class Packer {
     try {
       write_remaining_shards();
       if (finished_.empty()) require_samples(options_, plan_, all_finished());
-    } catch (...) {
+    } catch (const Error& error) {
       // A recorded shard may already have its final name, even if publishing it reported an error.
+      if (!journal_->has_recorded() && !stays_resumable(*journal_, error)) abandon_destination(*journal_, options_, plan_);
+      throw;
+    } catch (...) {
       if (!journal_->has_recorded()) abandon_destination(*journal_, options_, plan_);
       throw;
     }
@@ -71,7 +83,6 @@ class Packer {
     return report;
   }
 
- private:
   std::string final_path(const Slot& slot) const {
     return join_path(dataset_directory(options_, *slot.dataset), slot.shard->file);
   }
@@ -122,8 +133,10 @@ class Packer {
     if (!has_its_quarantined_files(finished)) return false;
     if (finished.shard.num_samples == 0) return finished.shard.digest.empty();  // it has no file
     const bool staged = journal_ != nullptr && journal_->content().staged;
-    return is_intact(moves_of_shard(options_, *slot.dataset, *slot.shard), options_, finished,
-                     staged ? journal_->path_of({}) : std::string{});
+    const std::vector<Replacement::Move> moves = moves_of_shard(options_, *slot.dataset, *slot.shard);
+    if (!is_intact(moves, options_, finished, staged ? journal_->path_of({}) : std::string{})) return false;
+    const std::string path = staged ? journal_->path_of(moves.back().first) : final_path(slot);
+    return finished.checked_images || !options_.check_images || has_checked_images(path, options_, progress_);
   }
 
   void count_finished_shards() {

@@ -352,6 +352,15 @@ PartReport pack_part(const std::string& plan, const PartChoice& choice, unsigned
 
 PackPreview preview_part(const std::string& plan, const PartChoice& choice) {
   const PlanFile opened = PlanFile::open(plan);
+  use_url_storage();
+  require_local_name(opened.options().destination, NameUse::packing);
+  opened.require_directory();
+  if (is_object_store(opened.options().destination)) {
+    require_may_join_objects(opened);
+  } else if (finished_manifests(opened.options(), opened.plan()).empty()) {
+    require_all_apart(SavedSource::open(opened.source_head())->begin_rows()->finish()->places(), opened.options().destination);
+    PartDirectory::require_may_make(opened);
+  }
   PackPreview preview;
   for (const std::uint64_t number : chosen_shards(opened, choice)) {
     const auto& [dataset, shard] = opened.place(number);

@@ -52,7 +52,7 @@ void require_place(const PlanFile& plan) {
   PackOptions fresh = plan.options();
   fresh.mode = DestinationMode::fresh;
   try {
-    require_empty(fresh, plan.plan());
+    require_may_begin(fresh, plan.plan(), {});
   } catch (const Error& error) {
     // Asked afterwards: another part may have begun meanwhile.
     if (error.code() != ErrorCode::exists || !PartDirectory::find(plan)) throw;
@@ -73,11 +73,15 @@ std::vector<std::string> names_if_there(const std::string& path) {
 PartDirectory::PartDirectory(const PlanFile& plan, std::string destination)
     : destination_(std::move(destination)), path_(join_path(join_path(destination_, k_partial_name), name_of(plan))) {}
 
-PartDirectory PartDirectory::make(const PlanFile& plan) {
-  const std::string& destination = plan.options().destination;
-  const std::string partial_path = join_path(destination, k_partial_name);
+void PartDirectory::require_may_make(const PlanFile& plan) {
+  const std::string partial_path = join_path(plan.options().destination, k_partial_name);
   if (name_is_taken(partial_path)) refuse_others(plan, Directory::open(partial_path));
   require_place(plan);
+}
+
+PartDirectory PartDirectory::make(const PlanFile& plan) {
+  const std::string& destination = plan.options().destination;
+  require_may_make(plan);
   make_directories(destination);
   const Directory root = Directory::open(destination);
   const Directory partial = root.make(k_partial_name);

@@ -26,6 +26,8 @@ class PartDirectory {
   /// Creates the destination and the directory if they are missing. Throws `exists` if the destination holds anything
   /// else: other files, an unfinished pack, or parts of another plan.
   static PartDirectory make(const PlanFile& plan);
+  /// Throws `exists` as make() does. Changes nothing.
+  static void require_may_make(const PlanFile& plan);
   /// nullopt if there is none.
   static std::optional<PartDirectory> find(const PlanFile& plan);
 

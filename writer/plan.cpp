@@ -200,7 +200,44 @@ std::string fingerprint_of(const Source& source, const PackOptions& options, con
   return digest_text(stream.digest());
 }
 
+/// Completes a plan whose datasets are known.
+void add_facts(const PackOptions& options, const std::vector<std::string>& classes, Plan& plan) {
+  plan.facts = facts_of_options(options, classes);
+  if (plan.datasets.size() == 1) plan.facts["name"] = plan.datasets.front().name;
+  if (plan.open) return;
+  std::uint64_t num_shards = 0;
+  for (const PlannedDataset& dataset : plan.datasets) num_shards += dataset.shards.size();
+  plan.facts["samples"] = fmt::to_string(plan.num_samples);
+  plan.facts["shards"] = fmt::to_string(num_shards);
+}
+
 }  // namespace
+
+ListSamples samples_of(const Source& source, const Plan& plan) {
+  return [&source, &plan](const SampleVisitor& visit) {
+    SourceSample sample;
+    std::string text;
+    for (const PlannedDataset& dataset : plan.datasets) {
+      for (const std::uint32_t number : dataset.order) {
+        text.clear();
+        source.fingerprint(number, text);
+        source.describe(number, sample);
+        visit(sample.key, hash_key(text));
+      }
+    }
+  };
+}
+
+void tell_sizing(const PackOptions& options, const Plan& plan) {
+  const ShardSizing& sizing = options.sizing;
+  std::uint64_t num_shards = 0;
+  for (const PlannedDataset& dataset : plan.datasets) num_shards += dataset.shards.size();
+  const bool is_by_bytes = sizing.shard_count == 0 && sizing.shard_samples == 0;
+  if (!is_by_bytes || num_shards <= plan.datasets.size() || 2 * num_shards <= plan.num_samples) return;
+  if (!options.on_warning) return;
+  options.on_warning(fmt::format("a `shard_size` of {} bytes makes {} shards of {} samples: choose a larger one, such as 256MiB",
+                                 sizing.shard_bytes, num_shards, plan.num_samples));
+}
 
 std::string dataset_name(const PackOptions& options) {
   std::string name = options.name.empty() ? options.default_name : options.name;
@@ -266,6 +303,7 @@ Plan make_open_plan(const PackOptions& options, const std::vector<std::string>& 
   stream.update(as_bytes(fmt::format("dataset {}\nshards of {} bytes or {} samples\n", plan.datasets[0].name,
                                      options.sizing.shard_bytes, options.sizing.shard_samples)));
   plan.fingerprint = digest_text(stream.digest());
+  add_facts(options, classes, plan);
   return plan;
 }
 
@@ -303,6 +341,7 @@ Plan make_plan(const Source& source, const PackOptions& options) {
     for (const PlannedShard& shard : dataset.shards) plan.num_bytes += shard.bytes;
   }
   plan.fingerprint = fingerprint_of(source, options, plan);
+  add_facts(options, source.classes(), plan);
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bale/writer/packer.hpp"
+#include "bale/writer/plan_facts.hpp"
 
 namespace bale {
 
@@ -32,6 +33,7 @@ struct Plan {
   std::uint64_t num_bytes = 0;  // payload
   /// Hash of everything that determines the output bytes. A resumed run must have the same one.
   std::string fingerprint;
+  PlanFacts facts{};  // what the fingerprint is made of, other than the samples
   /// The samples become known only while the shards are written, and so do the shards (bale::Writer).
   bool open = false;
   /// The parts of Writers that are merged may lie in the destination.
@@ -41,6 +43,12 @@ struct Plan {
 /// Throws `invalid_argument` for contradictory options, an empty source or split, and duplicate keys (the message names
 /// both samples).
 Plan make_plan(const Source& source, const PackOptions& options);
+
+/// Calls `visit` for the samples of a plan. Borrows both until it is called.
+ListSamples samples_of(const Source& source, const Plan& plan);
+
+/// Warns (PackOptions::on_warning) if so little goes into a shard that most have one sample.
+void tell_sizing(const PackOptions& options, const Plan& plan);
 
 /// The plan of a Writer: one dataset without samples and shards. Its fingerprint is that of the options alone. Throws
 /// `invalid_argument` for contradictory options, and for those that need all samples beforehand.

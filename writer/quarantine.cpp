@@ -64,7 +64,7 @@ bool have_same_bytes(const std::string& a, const std::string& b) {
 void make_parents(const std::string& directory, std::string_view name) {
   for (std::size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/', slash + 1)) {
     const std::string path = join_path(directory, name.substr(0, slash));
-    if (::mkdir(path.c_str(), 0755) == 0) {
+    if (::mkdir(path.c_str(), 0777) == 0) {
       sync_directory(parent_directory(path));
       continue;
     }

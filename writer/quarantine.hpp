@@ -10,11 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
-
-inline constexpr std::string_view k_quarantine_name = "quarantine";
 
 class Quarantine {
  public:

@@ -107,7 +107,8 @@ ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
   return entry;
 }
 
-ShardPlan shard_plan(const ShardJob& job) {
+/// `payload` gets the bytes of each sample as the source describes them, of which the plan has the sum.
+ShardPlan shard_plan(const ShardJob& job, std::vector<std::uint64_t>& payload) {
   ShardPlan plan{.num_samples = job.shard.end - job.shard.begin};
   for (const std::string& name : job.source.fields()) {
     plan.fields.push_back({.name = FieldInfo{.name = name, .codec = codec_of_field(job.options, name)}.stored_name()});
@@ -115,6 +116,7 @@ ShardPlan shard_plan(const ShardJob& job) {
   SourceSample sample;
   for (std::uint64_t at = job.shard.begin; at < job.shard.end; ++at) {
     job.source.describe(job.dataset.order[at], sample);
+    payload.push_back(sample.total_bytes());
     plan.key_bytes += sample.key.size();
     for (const SourceSample::Field& field : sample.fields) {
       plan.fields[field.id].num_samples += 1;
@@ -173,7 +175,7 @@ class ShardRun {
     Staged staged(job_.staged_path, sidecars_);
     writer_ = format->create({.path = job_.staged_path,
                               .layout = layout->name,
-                              .plan = shard_plan(job_),
+                              .plan = shard_plan(job_, payload_),
                               .format_options = job_.options.format_options,
                               .class_names = job_.source.classes()});
     for (std::uint64_t at = job_.shard.begin; at < job_.shard.end; ++at) {
@@ -181,6 +183,8 @@ class ShardRun {
       const std::uint64_t ahead = at + ReadAhead::k_distance;
       if (read_ahead_.wanted() && ahead < job_.shard.end) job_.source.will_need(job_.dataset.order[ahead]);
       pack_sample(job_.dataset.order[at]);
+      // As planned, so that the sum is the total: what was written of it may be larger or smaller.
+      progress_.bytes.fetch_add(payload_[at - job_.shard.begin], std::memory_order_relaxed);
     }
     // Not every container can be empty, and not every reader accepts an empty one.
     if (index_.size() == 0) {
@@ -265,14 +269,11 @@ class ShardRun {
     const std::uint64_t i = index_.add_sample(sample.key, sample.label, stored.width, stored.height);
     // A layout that stores pixels has already decoded the image.
     index_.set_condition(i, !keeps_bytes_ && entry.width != 0 ? ImageCondition::complete : entry.condition);
-    std::uint64_t bytes = 0;
-    for (const FieldView& field : sample.fields) {
-      if (keeps_bytes_) index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
-      bytes += field.bytes.size();
+    if (keeps_bytes_) {
+      for (const FieldView& field : sample.fields) index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
     }
     note_kind(sample);
     if (job_.options.seek_points) seek_points_.add(make_seek_points(image_of(sample)));
-    progress_.bytes.fetch_add(bytes, std::memory_order_relaxed);
   }
 
   /// The image that readers use: ShardIndex::image_field().
@@ -306,6 +307,7 @@ class ShardRun {
         .shard = {.file = job_.shard.file, .digest = digest_text(digest), .num_samples = index_.size(), .bytes = bytes},
         .skipped = std::move(skipped_),
         .on_error = std::string(on_error_name(job_.options.on_error)),
+        .checked_images = job_.options.check_images,
         .undecodable = std::move(undecodable_)};
     for (const FieldInfo& field : index.fields()) {
       finished.fields.push_back({.name = field.name,
@@ -336,6 +338,7 @@ class ShardRun {
   const bool edits_images_ = !keeps_bytes_ || !describe_edits(job_.options.edits, !keeps_bytes_).empty();
   ImageEditor editor_;
   StoredFields stored_;
+  std::vector<std::uint64_t> payload_;  // of each sample, as planned
   std::vector<SkippedSample> skipped_;
   std::map<std::string, std::uint64_t> undecodable_;
 };

@@ -25,7 +25,7 @@
 namespace bale {
 namespace {
 
-int open_retrying(const std::string& path, int flags, mode_t mode = 0644) {
+int open_retrying(const std::string& path, int flags, mode_t mode = 0666) {
   for (;;) {
     const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
     if (fd >= 0 || errno != EINTR) return fd;

@@ -15,7 +15,7 @@ namespace bale {
 
 void check_pixel_budget(std::uint64_t width, std::uint64_t height, std::uint64_t max_pixels) {
   if (width == 0 || height == 0) throw Error(ErrorCode::damaged, fmt::format("image of {}x{} pixels", width, height));
-  if (width > max_pixels / height) {
+  if (is_above_limit(width, height, max_pixels)) {
     throw Error(
         ErrorCode::unsupported,
         fmt::format("image of {}x{} pixels is above the limit of {} pixels (`max_pixels`)", width, height, max_pixels));

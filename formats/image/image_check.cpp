@@ -38,22 +38,20 @@ bool has_end(Bytes image, ImageKind kind) {
 ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels) {
   const ImageHeader header = probe_image(image);
   ImageFacts facts{.width = header.width, .height = header.height};
-  const bool other_array = header.kind == ImageKind::array && header.width == 0;
-  if (!can_decode(header.kind) || other_array) return facts;
+  const bool is_other = !can_decode(header.kind) || (header.kind == ImageKind::array && header.width == 0);
+  if (is_other && check == ImageCheck::quick) return facts;
   bool complete = true;
   try {
-    complete = has_end(image, header.kind);
-    if (!complete || check == ImageCheck::decode) {
-      if (header.width != 0 && header.height > max_pixels / header.width) return facts;
-      decode_image(image, max_pixels);
-    }
+    complete = is_other || has_end(image, header.kind);
+    if (!complete || check == ImageCheck::decode) decode_image(image, max_pixels);
     facts.condition = ImageCondition::complete;
   } catch (const Error& error) {
-    // Of an image that is not supported no end was looked for.
     facts.is_supported = error.code() != ErrorCode::unsupported;
+    facts.why = error.message();
+    if (is_above_limit(header.width, header.height, max_pixels)) return facts;  // another limit may decode it
+    // Of an image that is not supported no end was looked for.
     const bool undecodable = complete || !facts.is_supported;
     facts.condition = undecodable ? ImageCondition::undecodable : ImageCondition::incomplete;
-    facts.why = error.message();
   }
   return facts;
 }

@@ -135,7 +135,7 @@ void Writer::check(int result, std::string_view action) const {
 
 void Writer::open_environment(const ShardPlan& plan) {
   // No lock file and no fsync: no other process uses this file before the caller has made it durable.
-  check(mdb_env_open(env_, path_.c_str(), MDB_NOSUBDIR | MDB_NOSYNC | MDB_NOLOCK | MDB_NOTLS, 0644), "create");
+  check(mdb_env_open(env_, path_.c_str(), MDB_NOSUBDIR | MDB_NOSYNC | MDB_NOLOCK | MDB_NOTLS, 0666), "create");
   MDB_stat stat{};
   check(mdb_env_stat(env_, &stat), "create");
   page_bytes_ = stat.ms_psize;

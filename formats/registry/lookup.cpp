@@ -129,15 +129,16 @@ Shard open_shard(const std::string& path, const ShardOpenOptions& options) {
   return shard;
 }
 
-bool has_current_index(const std::string& path) {
-  const ShardIndex index = ShardIndex::load(index_path(path));
-  if (File::open_read(path).size() != index.shard_bytes()) return false;
+std::optional<ShardIndex> current_index(const std::string& path) {
+  if (!path_exists(index_path(path))) return std::nullopt;
+  ShardIndex index = ShardIndex::load(index_path(path));
+  if (File::open_read(path).size() != index.shard_bytes()) return std::nullopt;
   try {
     check_index_is_current(path, probe_format(path), index);
-    return true;
+    return index;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::changed) throw;
-    return false;
+    return std::nullopt;
   }
 }
 

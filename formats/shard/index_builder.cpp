@@ -150,6 +150,15 @@ std::uint64_t IndexBuilder::add_sample(std::string_view key, std::int64_t label,
   return samples_.size() - 1;
 }
 
+void IndexBuilder::take_keys(const ShardIndex& known) {
+  keys_.clear();
+  for (std::uint64_t i = 0; i < size(); ++i) {
+    keys_ += known.key(i);
+    key_ends_[i] = keys_.size();
+    if (samples_[i].label == k_no_label) samples_[i].label = known.label(i);
+  }
+}
+
 std::string_view IndexBuilder::key(std::uint64_t i) const {
   const std::uint64_t begin = i == 0 ? 0 : key_ends_[i - 1];
   return std::string_view(keys_).substr(begin, key_ends_[i] - begin);
@@ -200,6 +209,9 @@ std::vector<std::uint32_t> IndexBuilder::used_columns() const {
   for (std::uint32_t f = 0; f < fields_.size(); ++f) {
     if (fields_[f].num_samples > 0) columns.push_back(f);
   }
+  const auto place = [&](std::uint32_t f) { return std::find(field_order_.begin(), field_order_.end(), fields_[f].name); };
+  std::stable_sort(columns.begin(), columns.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return !field_order_.empty() && place(a) < place(b); });
   return columns;
 }
 
@@ -241,6 +253,11 @@ std::vector<std::byte> IndexBuilder::build(std::uint64_t shard_bytes, const std:
   for (std::uint64_t i = 0; i < samples_.size(); ++i) {
     row.clear();
     extents_.append_row(i, row);
+    if (!field_order_.empty()) {
+      std::sort(row.begin(), row.end(), [&](const FieldExtent& a, const FieldExtent& b) {
+        return column_of[a.field] < column_of[b.field];
+      });
+    }
     for (const auto& [field, extent] : row) {
       if (!counts.is_dense()) out.put(sections->field_ids + end * sizeof(FieldId), column_of[field]);
       out.put(sections->extents + end++ * sizeof(Extent), extent);

@@ -71,6 +71,13 @@ Error changed_error(const std::string& path) {
           {.path = path, .hint = "open the dataset again"}};
 }
 
+Error changed_after_packing_error(const std::string& path) {
+  return {ErrorCode::changed, "the file was changed after it was packed",
+          {.path = path,
+           .hint = "copy it again; if only its index is wrong, `bale index` makes it again; if the change was wanted, "
+                   "remove manifest.json and run `bale index`"}};
+}
+
 void Shard::require_identity(const ShardIdentity& known) const {
   if (index_->identity() != known.index) throw Error(changed_error(path_));
   if (file_ == known.file) return;

@@ -24,7 +24,7 @@ constexpr std::size_t k_few_fields = 16;
 
 [[noreturn]] void fail_damaged_index(const std::string& path, std::string_view why) {
   throw Error(ErrorCode::damaged, fmt::format("damaged index: {}", why),
-              {.path = path, .hint = "delete it and run `bale index` again"});
+              {.path = path, .hint = "make it again with `bale index`"});
 }
 
 IndexHeader load_header(Bytes bytes, const std::string& path) {

@@ -93,8 +93,7 @@ void Shard::verify_field(std::uint64_t i, std::uint32_t field, const Extent& ext
 
 /// Compares a new scan of the container with the index.
 void Shard::verify_scan(Verification& state) const {
-  const auto keeps_keys = [](const Layout& layout) { return layout.keeps_keys_in_file; };
-  const bool keys_in_file = std::all_of(format_->layouts.begin(), format_->layouts.end(), keeps_keys);
+  const bool keys_in_file = keeps_keys_in_file(*format_);
   try {
     const ShardIndex scanned = scan_shard(path_, *format_);
     for (const Warning& warning : scanned.notices().warnings()) {
@@ -188,9 +187,11 @@ void checksum_payload(IndexBuilder& builder, const std::string& path, const Form
 }
 
 std::vector<std::byte> index_shard(const std::string& path, const Format& format, const LookAtImage& look,
-                                   const std::function<void(std::uint64_t)>& on_progress, NoticeLog& notices) {
+                                   const std::function<void(std::uint64_t)>& on_progress, NoticeLog& notices,
+                                   const std::function<void(IndexBuilder& scanned)>& amend) {
   IndexBuilder builder;
   format.scan(path, builder);
+  if (amend) amend(builder);
   notices.merge(builder.notices(), path);
   checksum_payload(builder, path, format, look, on_progress);
   return builder.build(File::open_read(path).size(), digest_file(path), true, path, digest_file_ends(path));

@@ -52,8 +52,7 @@ bool has_place(const ExtentRow& row, const Extent& wanted) {
 /// Whether the container's headers agree with the index: the same keys and labels, at the same places.
 bool agrees_with_scan(const std::string& path, const Format& format, const ShardIndex& index) {
   const ShardIndex scanned = scan_shard(path, format);
-  const bool keys_in_file = std::all_of(format.layouts.begin(), format.layouts.end(),
-                                        [](const Layout& layout) { return layout.keeps_keys_in_file; });
+  const bool keys_in_file = keeps_keys_in_file(format);
   if (scanned.size() != index.size()) return false;
   std::map<std::string, std::uint32_t> ids;
   for (std::uint32_t f = 0; f < scanned.fields().size(); ++f) ids.emplace(scanned.fields()[f].stored_name(), f);

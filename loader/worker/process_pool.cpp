@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -32,9 +33,11 @@ constexpr std::uint32_t k_max_doublings = 6;
 constexpr milliseconds k_healthy_after{1000};
 constexpr milliseconds k_start_patience{60'000};  // with a worker that has not failed and does not run yet
 
-/// Whether another process sent the signal, so that neither the worker nor its sample is at fault.
+/// Whether another process sent the signal, so that neither the worker nor its sample is at fault: any that is not raised by
+/// what a process does itself.
 bool is_outside_signal(int signal) {
-  return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+  constexpr std::array k_own{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+  return std::find(k_own.begin(), k_own.end(), signal) == k_own.end();
 }
 
 }  // namespace

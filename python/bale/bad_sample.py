@@ -18,7 +18,7 @@ class BadSample(NamedTuple):
     reason : str
         One line.
     epoch : int
-        The epoch in which it was met.
+        The epoch in which it was met first.
     action : {'failed', 'skipped', 'substituted'}
         What the Loader did.
     quarantined : bool

@@ -14,7 +14,7 @@ if not TYPE_CHECKING:
         """typing.overload, without importing typing."""
         return function
 else:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, SupportsIndex, overload
 
     import numpy as np
@@ -39,6 +39,8 @@ def text_of_spec(spec: Path | Sequence[Path]) -> str:
     spec = os.fsdecode(spec)
     names = _bale.names_in_spec(spec)
     is_remote = [_bale.is_remote_name(name) for name in names]
+    if all(remote or not name or os.path.isabs(name) for name, remote in zip(names, is_remote, strict=True)):
+        return "::".join(names)
     here = os.getcwd()
     if _SPECIAL.intersection(here) or "::" in here:
         return spec
@@ -389,8 +391,20 @@ class Dataset:
 
         return html_of_dataset(self)
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _open, (type(self), self.spec, self.verify_checksums, self._dataset.version())
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_dataset": self._dataset.version()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._dataset = _bale.Dataset(self.spec, self.verify_checksums)
+        self._dataset.require_version(state["_dataset"])
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """ValueError for a transform, which nothing would call. Subclasses may have one."""
+        if name in ("transform", "target_transform", "transforms") and type(self) is Dataset:
+            raise ValueError(f"{name}: a bale.Dataset gives bytes and runs no transform; give transform= to the Loader or to "
+                             f"bale.torch.Dataset")
+        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         return f"bale.Dataset({shown(self.spec)!r}): {len(self)} samples"
@@ -426,9 +440,3 @@ class Keys(Sequence[str]):
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self._dataset.find(key) is not None
-
-
-def _open(kind: type[Dataset], spec: str, verify_checksums: bool, version: tuple[int, int]) -> Dataset:
-    dataset = kind(spec, verify_checksums=verify_checksums)
-    dataset._dataset.require_version(version)
-    return dataset

@@ -8,14 +8,16 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from bale.loader import Loader
+    from bale.passes import Begun
 
 
 class EpochIterator:
     """An iterator over an epoch. Holds no batch, so that only the caller holds its slot."""
 
-    def __init__(self, loader: Loader, turn: int) -> None:
+    def __init__(self, loader: Loader, number: int) -> None:
         self._loader: Loader | None = loader
-        self._turn = turn
+        self._number = number
+        self._begun: Begun | None = None  # since the first batch
 
     def __iter__(self) -> Self:
         return self
@@ -25,13 +27,18 @@ class EpochIterator:
         return 0 if self._loader is None else len(self._loader)
 
     def __next__(self) -> Any:
-        if self._loader is None:
+        loader = self._loader
+        if loader is None:
             raise StopIteration
-        if self._turn != self._loader._turn:
+        if loader._is_void(self._number, self._begun):
             raise RuntimeError("this iterator is void: its Loader was iterated again, sent to another epoch or closed; "
                                "for two loops at the same time make two Loaders")
-        batch = self._loader._next()
+        if self._begun is None:
+            loader._go_to_pass()
+        batch = loader._next()
+        if self._begun is None:
+            self._begun = loader._under_way = loader._passes.begin()
         if batch is None:
-            self._loader = None
+            self._loader = loader._under_way = None
             raise StopIteration
         return batch

@@ -13,19 +13,21 @@ from bale.device_options import Fallbacks, device_options
 from bale.epoch_iterator import EpochIterator
 from bale.errors import make_error
 from bale.fields import options_of as options_of_fields
+from bale.passes import Own, Passes, Place
 from bale.positions import Positions
 from bale.program import program_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any, Literal, NoReturn
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, ClassVar, Literal
 
     from typing_extensions import Self
 
     from bale._bale import Batch, DeviceBatch
     from bale.fields import Field
     from bale.order import Numbers, Shuffle, Tail
+    from bale.passes import Begun
     from bale.program import Path
 
 
@@ -47,6 +49,10 @@ class Loader:
     One iteration is one epoch. A batch (bale.Batch) unpacks as images, labels. Images are N x H x W x C (or
     N x C x H x W) of the transform's dtype, labels int64. `batch.indices` (int64 positions in the dataset) and
     `batch.keys` say which samples they are, and cost nothing unless they are asked for.
+
+    The epoch of an iteration is fixed when it returns its first batch. The next iteration is the next epoch, whether this
+    one ended or was left by `break`, on any number of ranks. After set_epoch(n), the next iteration is epoch n, and further
+    ones differ from it, from each other and from all other epochs. docs/EPOCHS.md has the whole rule.
 
     Images are a view of shared memory, a ring of `prefetch` slots; labels are a copy. You may keep any number of
     batches: if you keep nearly all slots, further batches are copies (`Batch.is_copy`), which costs time and memory.
@@ -191,8 +197,8 @@ class Loader:
     samples (subset, weights, repeats), seek_point_cache_bytes and on_bad_sample="substitute".
 
     Threads: used by one thread at a time.
-    Processes: after a fork, only the parent can use it; it cannot be pickled. Workers are separate programs, which exit
-    with this process.
+    Processes: until it is iterated, it can be pickled, and used after a fork; both open the dataset again. Later only the
+    process that iterated it can use it. Workers are separate programs, which exit with this process.
 
     Examples
     --------
@@ -202,6 +208,13 @@ class Loader:
     ...     for images, labels in loader:
     ...         pass
     """
+
+    _fixed: ClassVar[frozenset[str]]  # attributes that nobody may set
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        made = super().__new__(cls)
+        made._given = (args, options)
+        return made
 
     def __init__(self, spec: Path | Sequence[Path] | Dataset, batch_size: int = 256, *,
                  workers: int | None = None, seed: int = 0,
@@ -257,7 +270,8 @@ class Loader:
         self._device_options = device_options(device, decode, depth=depth, hold=hold, device_hflip=device_hflip,
                                               device_convert=device_convert)
         self._fallbacks = Fallbacks(self._name(), may_come_later=decode == "device")
-        self._loader = self._open()
+        self._native, self._process = self._open(), os.getpid()
+        self._is_used = False  # then it is the process's that has used it
         self._positions.bind(self._loader.version())
         self._num_deliveries_known: int | None = None
         self._warns_later = False
@@ -267,10 +281,19 @@ class Loader:
             self._num_deliveries_known = self._num_deliveries
         else:
             self._warns_later = not isinstance(spec, Dataset)
-        self._turn = 0          # counts iterators: a new one takes over from the last
-        self._under_way = False  # an iterator has taken batches of the epoch that the loader is in
-        self._resumed = False   # by load_state_dict, and nothing taken since
+        self._live_iterator = 0  # the number of the latest one, which takes over from the others
+        self._passes = Passes(Own())
+        self._under_way: Begun | None = None  # the pass that the latest batch is of, until it ends
+        self._loaded: dict[str, int] = {}     # the latest state
+        self._is_made = True
         _live.add(self)
+
+    @property
+    def _loader(self) -> _bale.Loader | _bale.CudaLoader:
+        """The native Loader. A process that was forked opens one of its own, if the Loader was not used before."""
+        if not self._is_used and self._process != os.getpid():
+            self._open_again()
+        return self._native
 
     def _open(self) -> _bale.Loader | _bale.CudaLoader:
         if self._device_options is None:
@@ -286,25 +309,29 @@ class Loader:
     # --- iterating
 
     def __iter__(self) -> Iterator[Batch | DeviceBatch]:
-        """Iterates over the current epoch; after load_state_dict(), over the rest of it. If an earlier loop was left
-        before its end, its epoch begins again. Earlier iterators become invalid."""
-        if self._under_way:
-            self._loader.set_epoch(self._epoch_after_a_break())
-        self._under_way = False
-        self._turn += 1
-        return EpochIterator(self, self._turn)
+        """Iterates over the next epoch; after load_state_dict(), over the rest of that state's. An earlier iterator becomes
+        invalid."""
+        self._live_iterator += 1
+        self._under_way = None
+        return EpochIterator(self, self._live_iterator)
 
-    def _epoch_after_a_break(self) -> int:
-        """The epoch of a new iteration if the last one was not finished."""
-        return self._loader.epoch
+    def _is_void(self, iterator: int, begun: Begun | None) -> bool:
+        return iterator != self._live_iterator or (begun is not None and self._passes.is_void(begun))
+
+    def _go_to_pass(self) -> None:
+        """Goes to where an iterator begins that takes its first batch now."""
+        place = self._passes.place()
+        if place.position == 0:  # load_state_dict() has gone to any other
+            self._loader.set_epoch(place.number)
 
     def _next(self) -> Any:
-        if isinstance(self._loader, _bale.CudaLoader):
-            batch: Any = self._loader.next(self._stream(), self._positions)
-            self._fallbacks.warn(self._loader)
+        loader = self._loader
+        self._is_used = True
+        if isinstance(loader, _bale.CudaLoader):
+            batch: Any = loader.next(self._stream(), self._positions)
+            self._fallbacks.warn(loader)
         else:
-            batch = self._loader.next(self._positions)
-        self._under_way, self._resumed = batch is not None, False
+            batch = loader.next(self._positions)
         if batch is None:
             warn_of_cache(stacklevel=4)  # the disk may have become full
             if self._warns_later:
@@ -338,14 +365,18 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch that is iterated next, or that an iterator is in; an int."""
-        return self._loader.epoch
+        """Number of the epoch that an iterator is in, or that is iterated next; an int."""
+        return self._place().epoch
+
+    def _place(self) -> Place:
+        """Of the pass that a loop is in or has left, without the position; else where the next one begins."""
+        return self._passes.place() if self._under_way is None else self._under_way.place
 
     def set_epoch(self, epoch: int) -> None:
-        """Goes to the beginning of an epoch.
+        """Makes the next iteration that of an epoch, which is always the same.
 
         Directly after load_state_dict(), the epoch of that state is continued instead, so the usual loop over epochs needs
-        no special case. An iterator that has not returned a batch yet stays valid, because some trainers make it first.
+        no special case. An iterator that has not returned a batch yet follows; one that has becomes invalid.
 
         Parameters
         ----------
@@ -356,37 +387,36 @@ class Loader:
         ------
         bale.Error
             If the Loader is closed, or is one of the parent process.
+        ValueError
+            If the number is below 0.
         """
-        if self._resumed and epoch == self._loader.epoch:
-            return
-        self._loader.set_epoch(epoch)
-        self._leave()
-        self._resumed = False
-
-    def _leave(self) -> None:
-        """Leaves an epoch that has begun: its iterator becomes invalid."""
-        self._turn += self._under_way
-        self._under_way = False
+        if self._passes.set_epoch(epoch):
+            self._under_way = None
+            self._loader.set_epoch(self._passes.place().number)
 
     # --- resuming
 
     def state_dict(self) -> dict[str, int]:
-        """Returns the position after the last batch that was returned.
+        """Returns the place after the last batch that was returned.
+
+        That is the epoch, the position in it, and as "pass" the iterations since set_epoch(), if that was called.
 
         Take it on one rank, between steps. It can be loaded with any world size, batch size and number of workers; within an
-        epoch of shuffle="node-local", only with as many nodes and ranks.
+        epoch of shuffle="node-local", only with as many nodes and ranks. If a loop is left by `break`, it is still the place
+        in that epoch: to continue with the next epoch, call set_epoch() first.
 
         Returns
         -------
         dict from str to int
             Can be pickled and stored as JSON.
         """
-        epoch, position, fingerprint, nodes, ranks = self._loader.state()
-        state = {"version": 1, "epoch": epoch, "position": position, "fingerprint": fingerprint}
-        return {**state, "nodes": nodes, "ranks_per_node": ranks} if nodes else state
+        _, position, fingerprint, nodes, ranks = self._loader.state()
+        place = self._place() if self._under_way is None else self._under_way.place._replace(position=position)
+        state = {**place.in_state(), "fingerprint": fingerprint}
+        return {**state, "nodes": nodes, "ranks_per_node": ranks} if nodes and place.position else state
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Continues at the position of a state.
+        """Continues at the place of a state. States of earlier versions load, too.
 
         Parameters
         ----------
@@ -399,15 +429,22 @@ class Loader:
             If the state is of another dataset, selection, shuffle or seed, or of the middle of a node-local epoch on other
             nodes.
         """
-        if state.get("version") != 1:
-            raise ValueError(f"not a state of bale.Loader: {state!r}")
+        place = Place.of_state(state, "bale.Loader")
         if "worker" in state:
             raise ValueError("this state is of one of several DataLoader workers over bale.torch.IterableDataset, which knows "
                              "only its own share; load it there, or take states in one process or of a Loader")
-        self._loader.load_state(state["epoch"], state["position"], state["fingerprint"], state.get("nodes", 0),
+        self._loader.load_state(place.number, place.position, state["fingerprint"], state.get("nodes", 0),
                                 state.get("ranks_per_node", 0))
-        self._leave()
-        self._resumed = True
+        self._passes.load(place)
+        self._under_way = None
+        self._loaded = dict(state)
+
+    def _open_again(self) -> None:
+        """Opens the native Loader again, at the same place, after options or the process have changed."""
+        self._native.close()
+        self._native, self._process, self._under_way = self._open(), os.getpid(), None
+        if self._passes.place().position:
+            Loader.load_state_dict(self, self._loaded)
 
     # --- looking
 
@@ -422,7 +459,7 @@ class Loader:
 
     @property
     def bad_samples(self) -> list[BadSample]:
-        """Every bad sample of the batches so far, a list of BadSample."""
+        """Every bad sample of the batches so far, once, a list of BadSample."""
         return [bad._replace(shard=shown(bad.shard), reason=shown(bad.reason)) for bad in map(BadSample._make, self._loader.bad_samples())]
 
     @property
@@ -456,11 +493,11 @@ class Loader:
 
     def close(self) -> None:
         """Stops the workers. Batches that are held stay readable. The Loader cannot be used afterwards."""
-        self._loader.close()
-        self._turn += 1
+        self._native.close()
+        self._live_iterator += 1
 
     def _close_at_exit(self) -> None:
-        self._loader.close_at_exit()
+        self._native.close_at_exit()
 
     def __enter__(self) -> Self:
         return self
@@ -468,6 +505,32 @@ class Loader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __reduce__(self) -> NoReturn:
-        raise make_error("invalid_argument", "a Loader has workers of this process and cannot be pickled; "
-                         "make one in each process")
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        if self._is_used:
+            raise make_error("invalid_argument", "a Loader that was iterated has workers of this process and cannot be pickled; "
+                             "pickle it before its first iteration, or make one in each process")
+        return _made_again, (type(self), *self._arguments(), self.state_dict())
+
+    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Those that make this Loader again in another process."""
+        return self._given[0], self._given[1]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """ValueError for what the workers know already: to set it would change nothing."""
+        if name in self._fixed and vars(self).get("_is_made"):
+            raise ValueError(f"{name} cannot be changed after a Loader is made; make another Loader")
+        super().__setattr__(name, value)
+
+
+def option_names(function: Callable[..., Any]) -> frozenset[str]:
+    code = function.__code__
+    return frozenset(code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount])
+
+
+Loader._fixed = option_names(Loader.__init__) | {"dataset"}
+
+
+def _made_again(kind: type[Loader], args: tuple[Any, ...], options: dict[str, Any], state: dict[str, int]) -> Loader:
+    made = kind(*args, **options)
+    made.load_state_dict(state)
+    return made

@@ -347,13 +347,13 @@ def _error_of(printed: bytes, exit_code: int, text: str) -> Error:
 
 
 def _warn_of(report: Report) -> None:
-    """One UserWarning at the caller of pack() or convert() with the remarks of a report about its source."""
-    remarks = report.get("notices", {}).get("warnings", [])
+    """One UserWarning at the caller of pack() or convert() with the remarks of a report about its source and its plan."""
+    remarks = [f"{remark['path']}: {remark['what']}" for remark in report.get("notices", {}).get("warnings", [])]
+    remarks += report.get("warnings", [])
     if remarks:
         import warnings
 
-        text = "; ".join(f"{remark['path']}: {_with_keywords('pack', remark['what'])}" for remark in remarks)
-        warnings.warn(text, stacklevel=4)
+        warnings.warn(_with_keywords("pack", "; ".join(remarks)), stacklevel=4)
 
 
 def _with_keywords(command: str, text: str) -> str:

@@ -29,7 +29,7 @@ class ProgramMessages:
     def take(self, line: str) -> None:
         if line.startswith('{"progress"'):
             self._show(line)
-        elif line.startswith("bale: "):
+        elif line.startswith("bale: ") and not line.startswith("bale: warning: "):
             self.error = line[len("bale: "):]
         elif self._make is not None:
             self._make.write(line, file=sys.stderr)

@@ -22,6 +22,7 @@
 #include "bale/python/bindings/process_loader.hpp"
 #include "bale/python/bindings/row_copies.hpp"
 #include "bale/python/bindings/value.hpp"
+#include "bale/reader/order/epoch_order.hpp"
 
 namespace bale::python {
 namespace {
@@ -242,7 +243,7 @@ void bind_device_batch(nb::module_& module) {
           },
           nb::for_getter(nb::sig(k_keys_signature)), k_keys_doc)
       .def_prop_ro(
-          "epoch", [](nb::handle self) { return device_batch_of(self).epoch(); }, "Number of its epoch, from 0.")
+          "epoch", [](nb::handle self) { return counted_epoch(device_batch_of(self).epoch()); }, "Number of its epoch, from 0.")
       .def_prop_ro(
           "index", [](nb::handle self) { return device_batch_of(self).index(); }, "Number in its epoch, from 0.")
       .def_prop_ro(

@@ -135,7 +135,7 @@ nb::list list_of(const std::vector<BadSample>& bad_samples) {
     const char* const action = bad.action == BadSample::Action::failed    ? "failed"
                                : bad.action == BadSample::Action::skipped ? "skipped"
                                                                           : "substituted";
-    list.append(nb::make_tuple(bad.sample, to_str(bad.key), to_str(bad.shard), to_str(bad.reason), bad.epoch, action,
+    list.append(nb::make_tuple(bad.sample, to_str(bad.key), to_str(bad.shard), to_str(bad.reason), counted_epoch(bad.epoch), action,
                                bad.quarantined));
   }
   return list;

@@ -34,7 +34,7 @@ MUTATIONS = [
     Mutation("header checksums of tar are ignored", "formats/tar/header_parse.cpp",
              'if (!has_good_checksum(block)) return "header checksum does not match";', "", ("tar",)),
     Mutation("an image's size is not looked at before decoding", "formats/image/decode.cpp",
-             "  if (width > max_pixels / height) {", "  if (false) {", ("image",)),
+             "  if (is_above_limit(width, height, max_pixels)) {", "  if (false) {", ("image",)),
     Mutation("seek points of other bytes are believed", "formats/image/jpeg/baseline_seek_points.cpp",
              " || owner->image_crc32c != kept.image_crc32c", "", ("image_baseline", "Records that are damaged*")),
     Mutation("seek points are used for bytes that nobody compared", "loader/worker/worker.cpp",

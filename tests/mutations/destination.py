@@ -2,14 +2,16 @@
 from mutations.mutation import Mutation
 
 OVERWRITE = ("python", "tests/python/test_overwrite.py", "-k")
+DESTINATION = ("python", "tests/python/test_destination.py", "-k")
 RESUME = ("python", "tests/python/test_resume.py", "-k")
 CONCURRENT = ("python", "tests/python/test_concurrent.py", "-k")
 
 MUTATIONS = [
     Mutation("the old dataset is removed before the new one is complete", "writer/destination.cpp",
-             "  journal.begin(plan.fingerprint, list_files(options, plan), !old.empty() || stages_all(options, plan));",
-             "  for (const std::string& file : files_of_all(old)) tree.remove(file);\n"
-             "  journal.begin(plan.fingerprint, list_files(options, plan), !old.empty() || stages_all(options, plan));",
+             "      journal.begin({.plan = plan.fingerprint,",
+             "      DirectoryTree old_tree(Directory::open(options.destination));\n"
+             "      for (const std::string& file : files_of_all(decision.old)) old_tree.remove(file);\n"
+             "      journal.begin({.plan = plan.fingerprint,",
              (*OVERWRITE, "costs_nothing")),
     Mutation("a new manifest is taken for an old one when a replacement is carried out again", "writer/replacement.cpp",
              "  if (!all_staged) return move_all(replacement.manifests, destination, partial);\n", "  (void)all_staged;\n",
@@ -21,11 +23,35 @@ MUTATIONS = [
              "  for (const std::string& path : replacement.old_manifests) destination.remove(path);\n  destination.sync();\n",
              (*OVERWRITE, "killed_at_every_call and tar.plain")),
     Mutation("an interrupted replacement is forgotten", "writer/destination.cpp",
-             "    if (journal.content().replacement) {\n", "    if (false) {\n",
+             "    if (journal.content().replacement && options.mode != DestinationMode::fresh) {\n", "    if (false) {\n",
              (*OVERWRITE, "needs_no_source")),
-    Mutation("a dataset of another name is replaced", "writer/dataset_files.cpp",
-             "  if (!name_was_given || manifest.name == planned.name) return;\n", "  if (planned.name != manifest.plan) return;\n  (void)name_was_given;\n",
-             (*OVERWRITE, "another_name")),
+    Mutation("a dataset of another name is replaced", "writer/held_datasets.cpp",
+             "    if (manifest.name != planned.name) {", "    if (manifest.name != planned.name && manifest.plan.empty()) {",
+             (*DESTINATION, "derived_name")),
+    Mutation("splits are written behind a dataset", "writer/held_datasets.cpp",
+             "  if (has_splits && held.has({})) {", "  if (false) {", (*DESTINATION, "behind")),
+    Mutation("a stopped overwrite leaves nothing to resume", "writer/destination.cpp",
+             "{ return journal.content().staged && is_stop(error); }", "{ return journal.content().staged && is_stop(error) && false; }",
+             (*DESTINATION, "interrupted_overwrite")),
+    Mutation("the samples of a run are not kept", "writer/journal.cpp",
+             "  if (samples) keep_samples(samples, path_of(k_samples_name));\n", "", (*DESTINATION, "files_that_changed")),
+    Mutation("a dry run does not look at its destination", "writer/preview.cpp",
+             "  writes_objects ? require_may_run_objects(options, plan) : require_may_run(options, plan, samples_of(source, plan));\n",
+             "", (*DESTINATION, "refuses")),
+    Mutation("a dry run says the bytes of the source", "writer/preview.cpp",
+             "  for (PackPreview::ShardRow& row : preview.shards) row.payload_bytes = measure.scaled(row.payload_bytes);\n",
+             "", (*DESTINATION, "about_right")),
+    Mutation("a shard per sample is not told", "writer/plan.cpp",
+             "2 * num_shards <= plan.num_samples) return;", "2 * num_shards > 0) return;", (*DESTINATION, "shard_size")),
+    Mutation("images of finished shards are believed", "writer/pack_run.cpp",
+             "!options_.check_images || has_checked_images(path, options_, progress_);", "true;",
+             (*DESTINATION, "finished_shards_are_checked")),
+    Mutation("files are not for the group", "formats/base/file.cpp", "mode_t mode = 0666", "mode_t mode = 0644",
+             (*DESTINATION, "umask")),
+    Mutation("directories are not for the group", "writer/directory.cpp", "name.c_str(), 0777)", "name.c_str(), 0755)",
+             (*DESTINATION, "umask")),
+    Mutation("progress counts other bytes than the total", "writer/shard_job.cpp", "payload_[at - job_.shard.begin]",
+             "scratch_.fields().size()", (*DESTINATION, "progress")),
     Mutation("links to directories are followed", "writer/directory.cpp",
              "open_directory_at(fd(), name, O_NOFOLLOW)", "open_directory_at(fd(), name, 0)",
              (*OVERWRITE, "links or journals")),
@@ -45,7 +71,7 @@ MUTATIONS = [
     Mutation("shards without samples are published", "writer/pack_run.cpp",
              "    if (finished.shard.num_samples != 0) publisher_->shard", "    publisher_->shard", (*RESUME, "without_a_sample")),
     Mutation("the lock is not looked at", "writer/directory_lock.cpp",
-             "  if (errno == EWOULDBLOCK) throw_busy(directory);", "  if (errno == EWOULDBLOCK) return lock;",
+             "== 0) return lock;\n  if (errno == EWOULDBLOCK) throw_busy(directory);", "== 0 || errno == EWOULDBLOCK) return lock;",
              (*CONCURRENT, "second and flock")),
     Mutation("a lock that has lost its name is believed", "writer/journal.cpp",
              "    if (!file.has_its_name(join_path(join_path(destination, k_partial_name), k_journal_name))) return std::nullopt;\n",

@@ -51,7 +51,7 @@ MUTATIONS = [
     Mutation("a dataset is extracted into itself", "tools/commands/extract.cpp", "  require_outside_datasets(command);\n",
              "  (void)require_outside_datasets;\n", (*EXTRACT, "-k", "into_itself")),
     Mutation("indexing stops at a damaged shard", "writer/add_indexes.cpp",
-             "      if (paths.size() == 1 || !concerns_one_file(error)) throw;\n", "      if (paths.size() != 0) throw;\n",
+             "      if (shards.size() == 1 || !is_failure_of_one(error)) throw;\n", "      if (!shards.empty()) throw;\n",
              ("python", "tests/python/test_damaged_shards.py", "-k", "index_goes_on")),
     Mutation("a contact sheet replaces somebody's picture", "tools/commands/output_file.cpp",
              "  if (!force && path_exists(path)) {", "  if (false && path_exists(path)) {",

@@ -15,6 +15,8 @@ MUTATIONS = [
              "    park();\n  }\n}", "    __builtin_abort();\n  }\n}", DAEMONS),
     Mutation("a daemon thread is told that its Loader is closed", "python/bindings/process_loader.hpp",
              "    if (!is_to_stop()) return;\n", "    if (is_to_stop() || !is_to_stop()) return;\n", DAEMONS),
+    Mutation("a signal of others is the sample's fault", "loader/worker/process_pool.cpp",
+             "SIGABRT, SIGTRAP, SIGSYS}", "SIGABRT, SIGTRAP, SIGUSR1}", ("loader", "A signal that only others send*")),
     Mutation("workers that do not start are tried for ever", "loader/worker/process_pool.cpp",
              "constexpr std::uint32_t k_max_failed_starts = 5;", "constexpr std::uint32_t k_max_failed_starts = 5000;",
              workers("do_not_start and kill")),

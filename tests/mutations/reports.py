@@ -3,6 +3,9 @@ from mutations.mutation import Mutation
 
 REPORT = ("python", "tests/python/test_report.py", "-k")
 DEDUP = ("python", "tests/python/test_dedup.py", "-k")
+PATHS = ("python", "tests/python/test_what_a_path_is.py", "-k")
+AGAIN = ("python", "tests/python/test_index_again.py", "-k")
+LIMITS = ("python", "tests/python/test_max_pixels.py", "-k")
 
 MUTATIONS = [
     Mutation("names are markup", "tools/report/html/page.cpp",
@@ -19,4 +22,42 @@ MUTATIONS = [
     Mutation("an image is listed although none like it is kept", "writer/duplicates/spare_images.cpp",
              "      if (is_kept_part(image) || near == kept.end()) {", "      if (is_kept_part(image) || kept.empty()) {",
              ("duplicates", "of a chain only what is like a kept image is listed")),
+    Mutation("bars of tables that are compared have scales of their own", "tools/report/html/survey_overview.cpp",
+             "bar_table(all.last(k_ends), total, most)", "bar_table(all.last(k_ends), total)", (*REPORT, "share_a_scale")),
+    Mutation("a page does not say where it was made", "tools/report/html/page.cpp", "html_text(machine_name())", '""',
+             (*REPORT, "when_and_where")),
+    Mutation("letters that the font lacks are boxes", "tools/report/ascii_text.cpp", "      text += ascii_of(code);\n",
+             "      text += code <= '~' ? static_cast<char>(code) : replacement;\n", (*REPORT, "contact_sheets_can_be_read")),
+    # What a path is, and the options of sources.
+    Mutation("a pack in a folder of images is all that is looked at", "reader/directory_content.hpp",
+             "    return image_folders.size() >= datasets.size() || num_images > datasets.size();\n", "    return false;\n",
+             (*PATHS, "with_a_pack_in_it")),
+    Mutation("a packed dataset is a class", "writer/source/folder_source.cpp", "return is_excluded(name) || is_packed(name);",
+             "return is_excluded(name);", (*PATHS, "pack_takes_the_images")),
+    Mutation("images beside packs are not named", "reader/directory_content.cpp",
+             "  std::string beside = names_of(content.image_folders);\n", "  std::string beside;\n", (*PATHS, "beside_packs")),
+    Mutation("a glob takes files beside shards", "reader/shard_spec.cpp", "  std::erase_if(names, is_beside_shards);\n", "",
+             (*PATHS, "glob_of_the_help")),
+    Mutation("a list is taken for a shard", "writer/source/open_source.cpp",
+             "    if (!is_list_of_files(spec, options)) return {k_packed};\n", "    return {k_packed};\n", (*PATHS, "lists_are_taken")),
+    Mutation("options of one kind go to a source of another", "writer/source/open_source.cpp",
+             "      of_each[i].annotations.clear();\n", "", (*PATHS, "annotations_can_be_compared")),
+    # Indexes that are made again.
+    Mutation("a damaged index stays", "writer/add_indexes.cpp",
+             "    if (is_of_index && keeps_keys_in_file(probe_format(shard.path))) return false;\n", "", (*AGAIN, "comes_back")),
+    Mutation("an index is made of another file than was packed", "writer/add_indexes.cpp",
+             "  if (shard.expected) require_packed(digest_file(path));\n", "", (*AGAIN, "of_another_file and check")),
+    Mutation("keys that only an index has are lost", "writer/add_indexes.cpp",
+             "  if (known && known->size() == scanned.size()) return scanned.take_keys(*known);\n", "", (*AGAIN, "same_bytes")),
+    Mutation("a new index has the fields in another order", "formats/shard/index_builder.cpp",
+             "!field_order_.empty() && place(a) < place(b)", "false", (*AGAIN, "comes_back")),
+    # Images above the limit of pixels.
+    Mutation("an image above the limit passes verify", "formats/image/image_check.cpp",
+             "    facts.why = error.message();\n    if (is_above_limit(header.width, header.height, max_pixels)) return facts;",
+             "    if (is_above_limit(header.width, header.height, max_pixels)) return facts;\n    facts.why = error.message();",
+             (*LIMITS, "verify_names_what")),
+    Mutation("an image above the limit passes pack", "reader/image_conditions.cpp",
+             "is_above_limit(index.width(i), index.height(i), max_pixels)", "false", (*LIMITS, "pack_and_index")),
+    Mutation("an image above the limit is no remark", "writer/survey/examined_image.cpp",
+             "is_large ? Remark::above_limit : ", "", (*LIMITS, "report_agrees")),
 ]

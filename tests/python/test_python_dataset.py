@@ -1,4 +1,5 @@
 """bale.Dataset: what is in a pack, by position and key, in this process and in others."""
+import copy
 import io
 import multiprocessing
 import os
@@ -11,7 +12,7 @@ import bale as bl
 import numpy as np
 import pytest
 from conftest import FORMATS, flip, images_by_key, write_tar
-from python_support import PACKAGE
+from python_support import PACKAGE, run_script
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +192,44 @@ def test_a_key_that_shards_repeat_is_found_with_its_shard(tmp_path):
     dataset = bl.Dataset(shards)
     assert [dataset.find(key) for key in ("002", "p/0.tar/002", "q/0.tar/002", "x/q/0.tar/002", "q/0.tar/003")] == [2, 2, 5, None, None]
     assert dataset.key(5) == "002"
+
+
+class Named(bl.Dataset):
+    """With an attribute and an argument of its own."""
+
+    def __init__(self, spec, title, **options):
+        super().__init__(spec, **options)
+        self.title, self.transform = title, str
+
+
+def test_copies_of_a_subclass_keep_its_attributes(pack):
+    dataset = Named(pack, ["a"], verify_checksums=False)
+    for other in (pickle.loads(pickle.dumps(dataset)), pickle.loads(pickle.dumps(dataset, 0)), copy.copy(dataset), copy.deepcopy(dataset)):
+        assert type(other) is Named and other.title == ["a"] and other.transform is str and not other.verify_checksums
+        assert other.keys[3] == dataset.keys[3] and other[0] == dataset[0]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_working_directory_that_is_gone(pack, tmp_path, workers):
+    """Absolute names need none."""
+    run_script(f"""
+        import os, sys
+        import bale
+        os.mkdir(sys.argv[2])
+        os.chdir(sys.argv[2])
+        loader = bale.Loader(sys.argv[1], 4, workers={workers}, transform=bale.transforms.train(16))
+        os.rmdir(sys.argv[2])
+        other = bale.Loader([sys.argv[1]], 4, workers={workers}, transform=bale.transforms.train(16))
+        assert len(bale.Dataset(sys.argv[1])) == 40 == sum(map(len, loader)) == sum(map(len, other))
+    """, pack, tmp_path / "gone")
+
+
+def test_relative_names_are_those_of_where_a_loader_was_made(pack, tmp_path):
+    run_script("""
+        import os, sys
+        import bale
+        os.chdir(os.path.dirname(sys.argv[1]))
+        loader = bale.Loader(os.path.basename(sys.argv[1]), 4, workers=1, transform=bale.transforms.train(16))
+        os.chdir("/")
+        assert sum(map(len, loader)) == 40
+    """, pack)

@@ -198,13 +198,16 @@ def test_epochs(pack):
         assert sorted(s for batch in first for s, counts in zip(batch[2], batch[4]) if counts) == list(range(40))
 
 
-def test_a_loop_that_broke_off_begins_anew(pack):
+def test_a_loop_that_broke_off_is_followed_by_the_next_epoch(pack):
     with small(pack) as loader:
         expected = contents(loader)
         loader.set_epoch(0)
         for _ in loader:
             break
-        assert loader.epoch == 0 and contents(loader) == expected
+        assert loader.epoch == 0
+        loader.set_epoch(0)
+        assert contents(loader) == expected
+    with small(pack) as loader:
         old = iter(loader)
         next(old)
         fresh = iter(loader)
@@ -363,6 +366,9 @@ def test_bad_samples(bale, photos, tmp_path):
         assert b"".join(empty) == bytes(SIZE * SIZE * 3)
         assert [(bad.key, bad.action, bad.epoch) for bad in loader.bad_samples] == [(key, "skipped", 0)]
         assert loader.counters["samples"] == 39
+        for _ in loader:  # in a further epoch it is the same sample
+            pass
+        assert len(loader.bad_samples) == 1
     with small(tmp_path / "pack", on_bad_sample="substitute") as loader:
         assert sum(int(batch.mask.sum()) for batch in loader) == 40 and loader.bad_samples[0].action == "substituted"
 

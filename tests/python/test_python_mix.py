@@ -163,6 +163,7 @@ def test_bad_samples(damaged):
     with loader(damaged, **options) as failing, loader(damaged, on_bad_sample="skip", **options) as skips:
         wanted = [contents(batch) for batch in skips]
         for _ in range(2):
+            failing.set_epoch(0)
             got, batches = [], iter(failing)
             for _ in range(2):  # the same failure again, and again nothing of its batch
                 with pytest.raises(bl.Error):

@@ -157,12 +157,12 @@ def test_ranks_of_the_environment_and_of_arguments(pack):
     script = """
         import sys
         import bale.torch as bt
-        for given in ({}, {"rank": 0, "world_size": 2}):
+        for given in ({}, {"rank": 0, "world_size": 2}, {"world_size": 1}):
             with bt.Loader(sys.argv[1], 4, workers=0, tail="uneven", with_mask=True, **given) as loader:
                 print(loader.rank, loader.world_size, len(loader))
     """
-    assert run_script(script, pack, python=SYSTEM_PYTHON) == "0 1 10\n0 2 5\n"
-    assert run_script(script, pack, python=SYSTEM_PYTHON, RANK="1", WORLD_SIZE="3") == "1 3 4\n0 2 5\n"
+    assert run_script(script, pack, python=SYSTEM_PYTHON) == "0 1 10\n0 2 5\n0 1 10\n"
+    assert run_script(script, pack, python=SYSTEM_PYTHON, RANK="1", WORLD_SIZE="3") == "1 3 4\n0 2 5\n0 1 10\n"
 
 
 def test_ranks_that_do_not_know_each_other(pack):

@@ -96,6 +96,7 @@ def test_training_scripts_find_what_they_look_for(run):
         second = [labels.tolist() for _, labels in loader]
         loader.sampler.set_epoch(0)
         assert [labels.tolist() for _, labels in loader] == first != second
+        loader.sampler.set_epoch(1)
         iterator = iter(loader)
         next(iterator)
         state = loader.state_dict()

@@ -53,7 +53,9 @@ def test_the_order_is_the_loaders(run):
             plain.set_epoch(epoch)
             found = samples(plain)
             assert found == of_loader(epoch, tail="uneven", **options), options
-            assert len(plain) == len(found) and samples(plain) == found   # the epoch changes by set_epoch alone
+            assert len(plain) == len(found)
+            plain.set_epoch(epoch)
+            assert samples(plain) == found
     assert sorted(samples(stream())) == list(range(40))
     image, label = next(iter(bt.IterableDataset(PACK, seed=5)))
     assert image.mode == "RGB" and label == stored.label(of_loader()[0])
@@ -78,7 +80,8 @@ def test_ranks_and_workers_share_without_loss(run):
             workers = []
             for id in range(num_workers):
                 with as_worker(id, num_workers):
-                    workers.append(samples(one))
+                    workers.append(samples(one))  # of one pass: they began the same iteration
+            one.set_epoch(0)
             # In the DataLoader's turns, batch by batch, it is what one process would have got.
             turns = [[worker[i:i + batch_size] for i in range(0, len(worker), batch_size)] for worker in workers]
             dealt = [s for turn in itertools.zip_longest(*turns, fillvalue=[]) for batch in turn for s in batch]
@@ -183,9 +186,9 @@ def test_resume_at_the_edges(run):
     other.set_epoch(1)
     found = samples(other)
     ended = other.state_dict()
-    assert ended["position"] == 40 and ended["epoch"] == 1
-    other.load_state_dict(ended)
-    assert samples(other) == [] and samples(other) == found
+    assert ended["position"] == 0 and ended["epoch"] == 2
+    other.load_state_dict({**ended, "epoch": 1, "position": 40})  # as earlier versions had it
+    assert samples(other) == [] and samples(other) not in ([], found)
 
     # A copy by pickle goes on where this one would.
     other.load_state_dict(state)

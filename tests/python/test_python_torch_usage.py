@@ -348,7 +348,7 @@ def test_epochs_of_the_given_sampler_are_followed(run_indices):
 
 
 def test_a_loop_that_broke_off_is_followed_by_other_batches(run_indices):
-    """next(iter(loader)) again and again, as with a DataLoader that shuffles; unless the epoch was set, or there are ranks."""
+    """next(iter(loader)) again and again, as with a DataLoader that shuffles."""
     run_indices("""
     def first(loader):
         return next(iter(loader))[-1].indices.tolist()
@@ -358,9 +358,11 @@ def test_a_loop_that_broke_off_is_followed_by_other_batches(run_indices):
         assert sorted(whole) == list(range(40))
         loader.set_epoch(1)
         again = first(loader)
-        assert first(loader) == again and indices(loader)[:4] == again
+        assert first(loader) != again
+        loader.set_epoch(1)
+        assert indices(loader)[:4] == again
     with small(with_samples=True, rank=0, world_size=2) as loader:
-        assert first(loader) == first(loader)
+        assert first(loader) != first(loader)
     ahead = bt.Prefetcher(small(with_samples=True), "cpu")
     assert first(ahead) != first(ahead)
     """)
@@ -465,4 +467,102 @@ def test_more_of_dataloaders_arguments(run_indices):
             for _ in loader:
                 pass
     raises(RuntimeError, "make two Loaders", lambda: nested(small()))
+    """)
+
+
+def test_samplers_that_were_made_for_a_split(run_indices):
+    """They were taken for samplers of the whole pack: validation was trained on."""
+    run_indices("""
+    from torch.utils import data
+    whole = bt.Dataset(PACK)
+    train, val = data.random_split(whole, [30, 10])
+    nested = data.Subset(train, [3, 1, 2])
+    def loader(given, sampler, **more):
+        return bt.Loader(given, 4, workers=0, with_samples=True, transform=bale.transforms.train(16), sampler=sampler, **more)
+    for given in (PACK, bale.Dataset(PACK), whole):
+        assert sorted(indices(loader(given, data.RandomSampler(train)))) == sorted(train.indices)
+        assert indices(loader(given, data.SequentialSampler(val))) == list(val.indices)
+        assert indices(loader(given, data.SequentialSampler(nested))) == [train.indices[i] for i in (3, 1, 2)]
+        dealt = [indices(loader(given, data.DistributedSampler(val, 2, rank, shuffle=False))) for rank in range(2)]
+        assert dealt == [list(val.indices[rank::2]) for rank in range(2)]
+        drawn = indices(loader(given, data.RandomSampler(val, replacement=True, num_samples=50)))
+        assert len(drawn) == 50 and set(drawn) <= set(val.indices)
+        assert sorted(indices(loader(given, data.RandomSampler(whole)))) == list(range(40))
+        for sampler in (data.RandomSampler(range(30)), data.SequentialSampler([0] * 10), data.DistributedSampler(range(41), 2, 0),
+                        data.RandomSampler(range(30), replacement=True), data.RandomSampler(data.Subset(range(50), [1, 2]))):
+            raises(ValueError, "and the Loader is to read 40", lambda: loader(given, sampler))
+        raises(ValueError, "30 weights for 40 samples", lambda: loader(given, data.WeightedRandomSampler([1.0] * 30, 5)))
+    # In place of the whole, a part was given: samplers are of it, or of a part of it.
+    assert sorted(indices(loader(train, data.RandomSampler(train)))) == sorted(train.indices)
+    assert sorted(indices(loader(train, data.RandomSampler(range(30))))) == sorted(train.indices)
+    assert sorted(indices(loader(train, data.RandomSampler(nested)))) == sorted(train.indices[i] for i in (3, 1, 2))
+    raises(ValueError, "it is over 40 samples", lambda: loader(train, data.RandomSampler(whole)))
+    raises(ValueError, "30 is no position in a Subset of 30", lambda: loader(train, data.SubsetRandomSampler([30])))
+    raises(ValueError, "both choose samples", lambda: loader(whole, data.SubsetRandomSampler([0]), subset=[1, 2]))
+    """)
+
+
+def test_what_would_change_nothing_cannot_be_set(run):
+    run("""
+    from torch.utils import data
+    plain, torchs = bale.Loader(PACK, 4, workers=0), small()
+    for loader in (plain, torchs):
+        for name in ("seed", "tail", "shuffle", "transform", "views", "batch_size", "rank", "world_size", "augment_seed", "dataset", "weights"):
+            raises(ValueError, f"{name} cannot be changed after a Loader is made; make another", lambda: setattr(loader, name, 3))
+        for name in ("transform", "transforms", "target_transform"):
+            raises(ValueError, f"{name}: a bale.Dataset gives bytes and runs no transform; give transform= to the Loader",
+                   lambda: setattr(loader.dataset, name, list))
+    for name in ("sampler", "num_workers", "pin_memory"):
+        raises(ValueError, f"{name} cannot be changed", lambda: setattr(torchs, name, 3))
+    torchs.mine = plain.mine = torchs.worker_init_fn = 4  # others are the caller's; Lightning sets worker_init_fn
+    given = bt.Dataset(PACK)
+    for spec in (given, data.Subset(given, [1, 2])):
+        loader = bt.Loader(spec, 2, workers=0)
+        raises(ValueError, "transform: this Dataset was given to a bale.torch.Loader, whose workers run no Python",
+               lambda: setattr(given, "transform", list))
+    given.transform = None
+    bt.Dataset(PACK).transform = list  # of which no Loader knows
+    """)
+
+
+def test_loaders_go_to_other_processes_until_they_are_iterated(run_indices):
+    """Lightning's ddp_spawn, ddp_fork and ddp_notebook, and copies."""
+    run_indices("""
+    import copy, multiprocessing, pickle
+    from torch.utils import data
+    def contents(loader):
+        return [(samples.indices.tolist(), images.sum().item()) for images, _, samples in loader]
+    def child(loader, queue):
+        queue.put(contents(loader))
+    torch.manual_seed(3)
+    options = {"seed": None, "with_samples": True, "workers": 0}
+    for loader in (small(**options), small(generator=torch.Generator().manual_seed(4), **options),
+                   small(**{**options, "seed": 3, "workers": 1}, rank=1, world_size=2),
+                   small(**options, sampler=data.DistributedSampler(range(40), 2, 1))):
+        loader.set_epoch(3)
+        state = {**loader.state_dict(), "position": 8}
+        loader.load_state_dict(state)
+        torch.manual_seed(9)  # the seeds are those of the first
+        copies = [pickle.loads(pickle.dumps(loader)), copy.deepcopy(loader), copy.copy(loader)]
+        assert all(one.epoch == 3 for one in copies)
+        queue = multiprocessing.get_context("fork").Queue()
+        process = multiprocessing.get_context("fork").Process(target=child, args=(loader, queue))
+        process.start()
+        found = queue.get(timeout=60)
+        process.join()
+        expected = contents(loader)
+        assert expected == found and all(contents(one) == expected for one in copies)
+        raises(ValueError, "pickle it before its first iteration", lambda: pickle.dumps(loader))
+    """)
+
+
+def test_a_loader_in_order_has_a_sequential_sampler(run_indices):
+    """Lightning's overfit_batches asks for it."""
+    run_indices("""
+    from torch.utils import data
+    ordered = small(shuffle=False, with_samples=True, subset=[5, 9])
+    assert isinstance(ordered.sampler, data.SequentialSampler) and isinstance(ordered.sampler, bt.Sampler)
+    assert list(ordered.sampler) == [0, 1] and len(ordered.sampler) == 2 and ordered.sampler.num_replicas == 1
+    assert isinstance(bt.Prefetcher(ordered, "cpu").sampler, data.SequentialSampler)
+    assert not isinstance(small().sampler, data.SequentialSampler)
     """)

@@ -1,6 +1,7 @@
 """Worker processes that cannot start, do not stay, or have less of a system than usual: training goes on if it can, and ends
 with a message that says why and what to do if it cannot."""
 import contextlib
+import hashlib
 import os
 import pathlib
 import re
@@ -382,3 +383,33 @@ def one_core_group():
 def test_the_quota_of_a_container_counts(pack, one_core_group):
     script = COUNT.replace("loader = ", f"open('{one_core_group}/cgroup.procs', 'w').write(str(os.getpid())); loader = ")
     assert run_script(script, pack).split()[0] == "1"
+
+
+def test_workers_end_when_their_process_becomes_another_program(pack):
+    out = run_script(HEAD + """
+    loader = bale.Loader(sys.argv[1], 4, **options)
+    next(iter(loader))
+    print(*loader.worker_pids, flush=True)
+    os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(2)"])
+    """, pack)
+    assert all(is_gone(int(pid)) for pid in out.split()) and len(out.split()) == 2
+
+
+def test_signals_to_the_process_group_condemn_no_sample(pack, expected):
+    """As Slurm's --signal=USR1@90 and a terminal send them."""
+    out = run_script(HEAD + """
+    os.setpgrp()
+    signals = [signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGQUIT, signal.SIGRTMIN]
+    for number in signals:
+        signal.signal(number, signal.SIG_IGN)
+    found = []
+    with bale.Loader(sys.argv[1], 4, prefetch=2, **options) as loader:
+        for step, batch in enumerate(loader):
+            found.append(batch.images.tobytes())
+            os.killpg(0, signals[step % len(signals)])
+            time.sleep(0.02)
+        assert not loader.bad_samples and loader.counters["workers_replaced"] > 0
+    import hashlib
+    print(hashlib.sha256(b"".join(found)).hexdigest())
+    """, pack)
+    assert out.strip() == hashlib.sha256(b"".join(expected)).hexdigest()

@@ -185,6 +185,29 @@ def test_what_is_in_the_way(tmp_path):
     assert not (out / ".bale-partial").exists()
 
 
+def test_a_derived_name_replaces_no_other_dataset(bale, tiny, tmp_path):
+    bale.pack(tiny, tmp_path / "out", "--name", "big")
+    before = tree_bytes(tmp_path / "out")
+    for name in ({}, {"name": "other"}):
+        with pytest.raises(package.Error, match='holds the dataset "big"') as caught:
+            package.Writer(tmp_path / "out", overwrite=True, **name)
+        assert caught.value.code == "exists" and "`name` big" in caught.value.hint
+        assert tree_bytes(tmp_path / "out") == before
+    with package.Writer(tmp_path / "out", overwrite=True, name="big") as writer:
+        writer.add("a", {"txt": "new"})
+    assert package.Dataset(tmp_path / "out")[0] == {"txt": b"new"}
+
+
+def test_options_that_changed_are_named(tmp_path):
+    writer = bale.Writer(tmp_path / "out", shard_samples=4)
+    writer.add("a", {"txt": "old"})
+    writer.abandon()
+    with pytest.raises(bale.Error, match="`shard_samples` from 4 to 5"):
+        bale.Writer(tmp_path / "out", shard_samples=5, resume=True)
+    with pytest.raises(bale.Error, match="classes from 0 to 1, `format` from tar.plain to lmdb.plain"):
+        bale.Writer(tmp_path / "out", shard_samples=4, format="lmdb", classes=["x"], resume=True)
+
+
 def test_states(tmp_path):
     out = tmp_path / "out"
     with pytest.raises(RuntimeError, match="boom") as caught, bale.Writer(out, shard_samples=4) as writer:

@@ -319,7 +319,56 @@ def test_what_object_stores_do_not_have(bale, moto_place, photos, tmp_path):
 def test_a_dry_run(bale, moto_place, photos, tmp_path):
     result = moto_place.ok("pack", photos, moto_place.name, *OPTIONS, "--dry-run")
     assert result.out == bale.ok("pack", photos, tmp_path / "none", *OPTIONS, "--dry-run").out
-    assert not moto_place.proxy.log
+    assert moto_place.proxy.log and {asked.method for asked in moto_place.proxy.log} == {"GET"}  # it only looks
+
+
+def test_a_dry_run_refuses_what_the_run_refuses(moto_place, photos):
+    moto_place.ok("pack", photos, moto_place.name, "--name", "big", "--shard-samples", "7")
+    before = moto_place.objects()
+    for words in ([], ["--resume"], ["--overwrite"], ["--overwrite", "--split", "train=0.5,val=0.5"]):
+        name = [] if "--split" in words else ["--name", "x"]
+        dry, run = (moto_place.run("pack", photos, moto_place.name, *name, *words, *more) for more in (["--dry-run"], []))
+        assert dry.code == run.code == FAILURE and dry.error_line() == run.error_line(), (words, dry, run)
+        assert moto_place.objects() == before
+    moto_place.ok("pack", photos, moto_place.name, "--name", "big", "--overwrite", "--dry-run")
+
+
+@pytest.mark.parametrize("words", [["--overwrite"], ["--overwrite", "--format", "lmdb"]])
+def test_a_derived_name_replaces_no_other_dataset(moto_place, photos, words):
+    moto_place.ok("pack", photos, moto_place.name, "--name", "big")
+    before = moto_place.objects()
+    result = moto_place.run("pack", photos, moto_place.name, *words)
+    assert result.code == FAILURE and '"big"' in result.error_line() and "--name big" in result.error_line()
+    assert moto_place.objects() == before
+    moto_place.ok("pack", photos, moto_place.name, *words, "--name", "big")
+
+
+def test_datasets_that_stay_below_are_told(moto_place, photos):
+    moto_place.ok("pack", photos, moto_place.name, "--split", "train=0.5,val=0.5")
+    before = moto_place.objects()
+    result = moto_place.ok("pack", photos, moto_place.name, "--name", "x", "--overwrite")
+    assert "holds other datasets, which stay: train and 1 more" in result.err
+    assert moto_place.objects().items() >= before.items()
+
+
+def test_options_that_changed_are_named(moto_place, photos):
+    came, go = blocked(moto_place, "PUT", "*/x-000002.tar")
+    first = start(moto_place.run, "pack", photos, moto_place.name, *OPTIONS)
+    assert came.wait(60)
+    first.kill()
+    first.wait()
+    go.set()
+    result = moto_place.run("pack", photos, moto_place.name, "--name", "x", "--shard-samples", "8", "--max-samples", "30", "--resume")
+    assert result.code == FAILURE
+    for text in ("--shard-samples from 7 to 8", "--max-samples from none to 30", "samples from 40 to 30"):
+        assert text in result.error_line()
+
+
+def test_images_of_finished_shards_are_checked(bale, moto_place, photos, tmp_path):
+    moto_place.ok("pack", photos, moto_place.name, *OPTIONS)
+    moto_place.ok("pack", photos, moto_place.name, *OPTIONS, "--resume", "--check-images")
+    bale.pack(photos, tmp_path / "local", *OPTIONS, "--check-images")
+    assert moto_place.objects() == tree_bytes(tmp_path / "local")
 
 
 # --- the local directory

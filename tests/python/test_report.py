@@ -1,9 +1,11 @@
 """`bale report`: what is in a dataset and what is wrong with it, as JSON and as a page."""
 import base64
+import datetime
 import html.parser
 import io
 import json
 import os
+import platform
 import re
 
 import pytest
@@ -111,9 +113,11 @@ def test_each_remark(bale, flawed):
     assert found["jpeg"]["progressive"] == 1 and found["jpeg"]["sampling"]["4:4:4"] >= 1
     assert found["jpeg"]["sampling"]["gray"] == 1 and found["kinds"]["png"] == 1
     assert found["duplicates"]["groups"] == []
-    # A limit on pixels is obeyed, and is no remark.
+    # A loader with this limit stops at what is above it.
     limited = report(bale, flawed, "--max-pixels", "1000000")
     assert limited["remarks"]["huge"] and "undecodable" in limited["remarks"]
+    assert names(limited["remarks"]["above_limit"]) == ["cat/huge"] and limited["corrupt"] == 5
+    assert "limit of 1000000 pixels" in limited["remarks"]["above_limit"][0]["why"]
 
 
 def test_what_most_images_are_is_not_remarked(bale, tmp_path):
@@ -292,3 +296,60 @@ def test_pages_show_other_loaders_beside(bale, splits, tmp_path, command):
         refused = bale(command[0], tmp_path / "packed", *small, "--force")
         assert refused.code == USAGE and "not figures of loaders" in refused.error_line()
     assert bale(command[0], tmp_path / "packed", "--beside", figures).code == USAGE
+
+
+# Pages say when and where, and can be read.
+
+def widths_of_bars(page, heading):
+    table = page.partition(f"<h3>{heading}</h3>")[2].partition("</table>")[0]
+    return [float(width) for width in re.findall(r'class="bar" width="([\d.]+)"', table)]
+
+
+def test_largest_and_smallest_classes_share_a_scale(bale, tmp_path):
+    counts = [40, 30, *[20] * 45, 2, 1]
+    for number, count in enumerate(counts):
+        for i in range(count):
+            write(tmp_path / "in" / f"class_{number:02}" / f"{i}.png", b"")
+    bale.ok("report", tmp_path / "in", "-o", tmp_path / "page.html", "--no-near", "-q")
+    page = (tmp_path / "page.html").read_text()
+    assert widths_of_bars(page, "Largest classes")[:3] == [100, 75, 50]
+    assert widths_of_bars(page, "Smallest classes")[-3:] == [50, 5, 2.5]
+
+
+def made_where_and_when(page):
+    footer = re.search(r"<footer>(.*?)</footer>", page, re.DOTALL)[1]
+    assert platform.node() in footer and re.search(r"\b\d+ cores?\b", footer)
+    return re.search(r"\d{4}-\d\d-\d\d", footer)[0]
+
+
+@pytest.mark.parametrize("command", ["report", "bench", "doctor"])
+def test_pages_say_when_and_where(bale, tmp_path, command):
+    fill(tmp_path / "in", range(8))
+    bale.pack(tmp_path / "in", tmp_path / "packed")
+    options = {"report": ["-o"], "bench": ["--batch", "4", "--size", "32", "--threads", "--epochs", "1", "--html"],
+               "doctor": ["--batch", "4", "--size", "32", "--threads", "--workers", "1", "--seconds", "0.2", "--html"]}[command]
+    before = datetime.datetime.now(datetime.timezone.utc).date()
+    bale.ok(command, tmp_path / "packed", *options, tmp_path / "page.html")
+    after = datetime.datetime.now(datetime.timezone.utc).date()
+    assert made_where_and_when((tmp_path / "page.html").read_text()) in (str(before), str(after))
+    bale.ok(command, tmp_path / "packed", *options, tmp_path / "fixed.html", env={"SOURCE_DATE_EPOCH": "86400"})
+    assert made_where_and_when((tmp_path / "fixed.html").read_text()) == "1970-01-02"
+
+
+def sheet_of(bale, tmp_path, name):
+    """The pixels of a contact sheet of one image whose class has this name."""
+    folder = tmp_path / f"in-{len(list(tmp_path.iterdir()))}"
+    write(folder / name / "1.jpg", jpeg(picture(1)))
+    bale.pack(folder, folder.with_suffix(".packed"))
+    sheet = folder.with_suffix(".png")
+    bale.ok("preview", folder.with_suffix(".packed"), sheet, "--count", "1")
+    # The line of the class: below the picture, above the key, which has the name too.
+    image = Image.open(sheet).convert("RGB")
+    return image.crop((0, 160 + 19, image.width, 160 + 19 + 16)).tobytes()
+
+
+@pytest.mark.parametrize("one,other,same", [("猫", "犬", False), ("猫猫", "猫", False), ("кот", "кит", False), ("Łódź", "Lodz", True),
+                                            ("e\u0301te\u0301", "ete", True), ("été", "ete", True), ("Straße", "Strasse", True),
+                                            ("γάτα", "gata", True), ("кот", "kot", True), ("mèo ệ", "meo e", True)])
+def test_names_on_contact_sheets_can_be_read(bale, tmp_path, one, other, same):
+    assert (sheet_of(bale, tmp_path, one) == sheet_of(bale, tmp_path, other)) == same

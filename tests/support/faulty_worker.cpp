@@ -1,11 +1,12 @@
 // A worker that fails on purpose at a given shard:
-//   BALE_FAULT=segv|abort|exit|hang   kind of failure
+//   BALE_FAULT=segv|abort|exit|hang   kind of failure; or "signal N", which it then sends to itself
 //   BALE_FAULT_SHARD=N                number of the shard
-//   BALE_FAULT_ONCE=FILE              only while this file can be removed: in the first worker that reaches the shard
+//   BALE_FAULT_ONCE=FILE              only while this file, or FILE.again, can be removed: in the first workers that reach the shard
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "bale/loader/worker/worker_process.hpp"
@@ -19,6 +20,7 @@ void fail() {
     std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would turn it into an exit
     ::raise(SIGSEGV);
   }
+  if (fault.starts_with("signal ")) ::raise(std::atoi(name + 7));
   if (fault == "abort") ::raise(SIGABRT);
   if (fault == "exit") std::_Exit(9);
   if (fault == "hang") {
@@ -35,6 +37,6 @@ int main(int argc, char** argv) {
   const char* const once = std::getenv("BALE_FAULT_ONCE");
   return bale::loader_detail::run_worker_process(argc, argv, [&](std::uint32_t number) {
     if (shard == nullptr || number != static_cast<std::uint32_t>(std::atol(shard))) return;
-    if (once == nullptr || ::unlink(once) == 0) fail();
+    if (once == nullptr || ::unlink(once) == 0 || ::unlink((std::string(once) + ".again").c_str()) == 0) fail();
   });
 }

@@ -10,6 +10,7 @@
 
 #include "bale/formats/registry/registry.hpp"
 #include "bale/tools/cli/grammar_options.hpp"
+#include "bale/tools/cli/grammar_source.hpp"
 #include "bale/tools/cli/values.hpp"
 #include "bale/tools/commands/formats.hpp"
 
@@ -41,9 +42,11 @@ void declare_format(PackCommand& command, CommandModel& app) {
 
 void declare_shards(PackCommand& command, CommandModel& app) {
   PackOptions& options = command.options;
-  add_text(app, "--name", "NAME", options.name, "Name of the dataset and prefix of its shards");
+  add_text(app, "--name", "NAME", options.name,
+           "Name of the dataset and prefix of its shards (default: that of SRC, or of DST if SRC is a list)");
   OptionModel& by_bytes = add_parsed(app, "--shard-size", "SIZE", options.sizing.shard_bytes, parse_size,
-                                     "Start a new shard when one would grow beyond this (default: 256MiB); "
+                                     "Start a new shard when its fields would be more bytes than this, as they are in the source "
+                                     "and without what the container adds (default: 256MiB); "
                                      "KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000");
   OptionModel& by_count = add_parsed(app, "--shard-count", "N", options.sizing.shard_count, parse_positive,
                                      "Write this many shards of about equal size");
@@ -58,61 +61,21 @@ void declare_shards(PackCommand& command, CommandModel& app) {
   add_flag(app, "--stratify", options.stratify, "Split every class by the same fractions").needs(split);
 }
 
-/// Options of sources that are not packed.
-void declare_files(PackCommand& command, CommandModel& app) {
-  SourceOptions& source = command.source_options;
-  OptionModel& pair =
-      add_parsed(app, "--pair", "EXT,EXT,...", source.pair, parse_list,
-                 "Files of the same name with these extensions make one sample, the image first, such as jpg,mask.png");
-  add_repeated(app, "--pair-path", "EXT=PATTERN", source.pair_path,
-               "Where the files with this extension of --pair lie, if not beside the image: a path from SRC on with "
-               "{dir}, {stem} or {key} of the image, such as 'mask.png=../masks/{stem}_mask.png'; {stem%SUFFIX} is the "
-               "stem without SUFFIX; may be repeated")
-      .needs(pair);
-  OptionModel& annotations = add_repeated(
-      app, "--annotations", "PATH", source.annotations,
-      "SRC is a folder of images; PATH has their boxes, keypoints, captions or panoptic masks, which become the fields "
-      "boxes.json, keypoints.json, captions.json, or panoptic.png and segments.json: COCO's JSON, VOC's Annotations or "
-      "ImageSets/Main/X.txt, YOLO's labels or "
-      "data.yaml, or a CSV of Open Images; may be repeated");
-  add_text(app, "--annotations-format", fmt::format("{}", fmt::join(annotation_formats(), "|")),
-           source.annotations_format, "Format of the annotations (default: what they look like)")
-      .needs(annotations);
+void declare_list(PackCommand& command, CommandModel& app) {
   OptionModel& files = add_text(app, "--files-from", "FILE", command.files_from,
                                 "Read paths to pack from a file, one per line; '-' is standard input");
-  add_flag(app, "-0,--null", source.nul_separated, "Paths of --files-from end with NUL, not newline").needs(files);
-  add_flag(app, "--flat", source.flat,
-           "Pack without labels: SRC has no class folders, or the label column of a table is one like the others");
-  add_flag(app, "--allow-empty", source.allow_empty, "Class folders without images keep their label");
-  add_parsed(app, "--list-jobs", "N", source.list_jobs, parse_jobs,
-             "Threads that list directories and examine files (default: 8); more help on network file systems");
-  add_text(app, "--root", "DIR", source.root, "Where relative paths of lists and tables start");
-  add_text(app, "--path-column", "NAME", source.path_column, "Column of the table that holds the path");
-  add_text(app, "--label-column", "NAME", source.label_column, "Column of the table that holds the label");
-  add_flag(app, "--allow-unlabeled", source.allow_unlabeled,
-           "Rows of a table without a label (an empty cell, NA, NaN, null and such) are packed without one");
+  add_flag(app, "-0,--null", command.source_options.nul_separated, "Paths of --files-from end with NUL, not newline")
+      .needs(files);
 }
 
 void declare_samples(PackCommand& command, CommandModel& app) {
   PackOptions& options = command.options;
-  SourceOptions& source = command.source_options;
-  add_parsed(
-      app, "--source", command.source_is_packed ? packed_source_choices() : source_choices(),
-      [&](const std::string& text) { source.kind = parse_source_kind("--source", text, command.source_is_packed); },
-      command.source_is_packed ? "Format of the shards in SRC (default: what they look like)"
-                               : "What SRC is (default: what it looks like); a format stands for shards of it");
-  add_repeated(app, "--include", "GLOB", source.include, "Take only what matches (path below SRC); may be repeated");
-  add_repeated(app, "--exclude", "GLOB", source.exclude,
-               "Leave out what matches, and directories that match with all in them; may be repeated");
+  add_source_options(app, command.source_options,
+                     command.source_is_packed ? SourceUse::packed : SourceUse::any);
+  if (!command.source_is_packed) declare_list(command, app);
   add_text(app, "--exclude-from", "FILE", command.exclude_from,
            "Leave out the samples that FILE names, one per line or ended by NUL: paths below SRC, or keys as `bale ls` "
            "prints them");
-  add_text(app, "--class-map", "FILE", source.class_map,
-           "Number of each class by its name: lines 'NAME INDEX', 'INDEX NAME' or 'NAME', a JSON object or array, or a packed "
-           "dataset, whose classes are taken; classes without names are named by their numbers");
-  add_flag(app, "--class-folders", source.class_folders,
-           "SRC is packed, has no labels and keys with folders, as an archive of class folders: the folders are the "
-           "classes");
   add_where(app, command.where);
   OptionModel& sample = add_parsed(
       app, "--sample", "N|P%", [&](const std::string& text) { parse_sample("--sample", text, command.draw); },
@@ -123,7 +86,6 @@ void declare_samples(PackCommand& command, CommandModel& app) {
   add_parsed(app, "--sample-seed", "SEED", command.draw.seed, parse_whole, "Another seed, another draw (default: 0)")
       .needs(sample);
   add_parsed(app, "--max-samples", "N", options.max_samples, parse_positive, "Stop after this many");
-  if (!command.source_is_packed) declare_files(command, app);
   add_parsed(app, "--on-error", "fail|skip|quarantine", options.on_error, parse_on_error,
              "What a sample that cannot be read does (default: fail)");
 
@@ -196,10 +158,12 @@ void declare_run(PackCommand& command, CommandModel& app) {
       "Continue an interrupted run of the same command");
   add_flag(
       app, "--overwrite", [&] { options.mode = DestinationMode::overwrite; },
-      "Replace the dataset in DST: it stays until the new one is complete, so there must be room for both (in an "
-      "object store its manifest is removed first); files that bale did not write stay")
+      "Replace the dataset in DST, if it has the same name: it stays until the new one is complete, so there must be room "
+      "for both (in an object store its manifest is removed first); files that bale did not write stay")
       .excludes(resume);
-  add_flag(app, "-n,--dry-run", command.dry_run, "Print the shards that would be written, and write nothing");
+  add_flag(app, "-n,--dry-run", command.dry_run,
+           "Print the shards that would be written, with the bytes of their fields, and write nothing; refuses what the run "
+           "would refuse");
   add_json(app, command.json, "Print the result as JSON");
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);
@@ -212,7 +176,8 @@ void declare_packing(PackCommand& command, CommandModel& app) {
       app, "SRC", command.source,
       command.source_is_packed ? k_spec_text
                                : "Folder with one subfolder per class, a table (.csv, .tsv, .jsonl) with paths "
-                                 "and labels, or a packed dataset; omitted with --files-from");
+                                 "and labels, a list (a text file of paths), or a packed dataset; omitted with "
+                                 "--files-from");
   OptionModel& to = add_positional(
       app, "DST", command.options.destination,
       is_plan
@@ -283,7 +248,7 @@ void declare_merge(MergeCommand& command, CommandModel& app) {
   resume.needs(output);
   add_flag(
       app, "--overwrite", [&] { command.mode = DestinationMode::overwrite; },
-      "Replace the dataset in DST: it stays until the new one is complete")
+      "Replace the dataset in DST, if it has the same name: it stays until the new one is complete")
       .needs(output)
       .excludes(resume);
   add_parsed(app, "--parts", "N", command.parts, parse_positive,

@@ -1,6 +1,7 @@
 #include "bale/tools/cli/grammar_reading.hpp"
 
 #include "bale/tools/cli/grammar_options.hpp"
+#include "bale/tools/cli/grammar_source.hpp"
 #include "bale/tools/cli/values.hpp"
 
 namespace bale::tools {
@@ -59,21 +60,21 @@ void declare_verify(VerifyCommand& command, CommandModel& app) {
 }
 
 void declare_diff(DiffCommand& command, CommandModel& app) {
-  SourceOptions& source = command.source_options;
-  add_positional(app, "A", command.a, "A packed dataset, or a folder, list or table of images");
+  add_positional(app, "A", command.a, k_source_text);
   add_positional(app, "B", command.b, "The other one, of any format");
   add_flag(app, "--keys-only", command.options.keys_only, "Compare keys and labels; read no images");
-  add_repeated(app, "--include", "GLOB", source.include, "Compare only what matches (path or key); may be repeated");
-  add_repeated(app, "--exclude", "GLOB", source.exclude, "Leave out what matches; may be repeated");
-  add_flag(app, "--flat", source.flat, "Folders have no class folders: no labels");
   add_parsed(app, "--limit", "N", command.limit, parse_whole,
              "Differences to print, all are counted; 0: all (default: 100)");
   add_jobs(app, command.options.jobs, "Samples compared at a time (default: one per core)");
   add_json(app, command.json);
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);
+  const std::size_t begin = app.options.size();
+  add_source_options(app, command.source_options, SourceUse::of_each);
+  for (std::size_t i = begin; i < app.options.size(); ++i) app.options[i].group = "A and B";
   app.footer =
-      "Samples are the same by their keys. Order, format and shards do not matter.\n"
+      "Samples are the same by their keys. Order, format and shards do not matter. Of A and B, a folder and a\n"
+      "packed dataset for example, each takes the options that are for its kind.\n"
       "Exit code 0: the same. 3: not the same. 1: one of them cannot be opened.";
 }
 

@@ -1,16 +1,18 @@
 #include "bale/tools/cli/grammar_survey.hpp"
 
+#include <string>
+
 #include "bale/tools/cli/grammar_options.hpp"
+#include "bale/tools/cli/grammar_source.hpp"
 #include "bale/tools/cli/values.hpp"
 
 namespace bale::tools {
 namespace {
 
 void declare_source(SurveyCommand& command, CommandModel& app) {
-  SourceOptions& source = command.source_options;
-  add_repeated(app, "--include", "GLOB", source.include, "Look only at what matches (path or key); may be repeated");
-  add_repeated(app, "--exclude", "GLOB", source.exclude, "Leave out what matches; may be repeated");
-  add_flag(app, "--flat", source.flat, "Folders have no class folders: no labels");
+  const std::size_t begin = app.options.size();
+  add_source_options(app, command.source_options, SourceUse::any);
+  for (std::size_t i = begin; i < app.options.size(); ++i) app.options[i].group = "Source";
 }
 
 void declare_near(SurveyCommand& command, CommandModel& app) {
@@ -38,8 +40,7 @@ void declare_output(SurveyCommand& command, CommandModel& app, const std::string
 void declare_report(ReportCommand& command, CommandModel& app) {
   add_positional(
       app, "SOURCE", command.sources,
-      "A packed dataset, a directory of several, or a folder, list or table of images; several are splits of one "
-      "dataset");
+      std::string(k_source_text) + ", or a directory of packed datasets; several are splits of one dataset");
   add_text(app, "-o,--output", "FILE", command.output, "Page to write, such as report.html");
   add_flag(app, "--force", command.force, "Replace FILE if it exists");
   declare_source(command.survey, app);
@@ -62,7 +63,7 @@ void declare_report(ReportCommand& command, CommandModel& app) {
 
 void declare_dedup(DedupCommand& command, CommandModel& app) {
   command.survey.finds_near = false;
-  add_positional(app, "SOURCE", command.source, "A packed dataset, or a folder, list or table of images");
+  add_positional(app, "SOURCE", command.source, k_source_text);
   add_text(app, "-o,--output", "LIST", command.output, "File to write (default: standard output)");
   add_flag(app, "--force", command.force, "Replace LIST if it exists");
   add_repeated(app, "--against", "OTHER", command.against,

@@ -6,6 +6,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json.hpp"
 #include "bale/formats/base/key_text.hpp"
+#include "bale/reader/directory_content.hpp"
 #include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/commands/survey_commands.hpp"
 #include "bale/tools/terminal/human.hpp"
@@ -71,16 +72,13 @@ std::string summary_text(const Survey& survey, const std::vector<SpareImage>& sp
 
 int run_dedup(const DedupCommand& command, Terminal& terminal) {
   require_output_file(command.output, command.force);
-  SurveyedSources sources = open_surveyed({command.source}, command.survey, terminal);
-  if (sources.sources.size() != 1) {
+  if (command.survey.source_options.kind.empty() && datasets_below(command.source).size() > 1) {
     throw Error(ErrorCode::invalid_argument, "a directory of several datasets: a list is for one of them",
                 {.path = command.source, .hint = "name one, and the others with --against"});
   }
-  if (!command.against.empty()) {
-    SurveyedSources kept = open_surveyed(command.against, command.survey, terminal);
-    for (std::unique_ptr<Source>& source : kept.sources) sources.sources.push_back(std::move(source));
-    sources.names.insert(sources.names.end(), kept.names.begin(), kept.names.end());
-  }
+  std::vector<std::string> specs{command.source};
+  specs.insert(specs.end(), command.against.begin(), command.against.end());
+  const SurveyedSources sources = open_surveyed(specs, command.survey, terminal);
   const Survey survey = run_survey(sources, command.survey, terminal);
   const Duplicates duplicates = run_search(survey, command.survey, terminal);
   SpareOptions rules = command.rules;

@@ -4,9 +4,9 @@
 #include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/key_text.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
-#include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
@@ -53,14 +53,6 @@ std::string summary_text(const DiffCommand& command, const DiffReport& report) {
   return text;
 }
 
-std::unique_ptr<Source> open_side(const std::string& spec, const DiffCommand& command, Terminal& terminal) {
-  if (!command.quiet) terminal.set_status("listing " + shown_name(spec));
-  std::unique_ptr<Source> source = open_source(spec, command.source_options);
-  terminal.clear_status();
-  if (!command.quiet) show_notices(source->notices(), "path", terminal);
-  return source;
-}
-
 }  // namespace
 
 int run_diff(const DiffCommand& asked, Terminal& terminal) {
@@ -68,8 +60,9 @@ int run_diff(const DiffCommand& asked, Terminal& terminal) {
   command.source_options.keys_name_files = false;  // keys as they are
   command.source_options.allow_unlabeled = true;
   command.source_options.are_shared = true;
-  const std::unique_ptr<Source> a = open_side(command.a, command, terminal);
-  const std::unique_ptr<Source> b = open_side(command.b, command, terminal);
+  const std::vector<SourceOptions> options = options_of_each({command.a, command.b}, command.source_options);
+  const std::unique_ptr<Source> a = open_told(command.a, options[0], terminal, command.quiet);
+  const std::unique_ptr<Source> b = open_told(command.b, options[1], terminal, command.quiet);
   Progress progress;
   const StopOnSignal stop(progress.stop);
   ProgressDisplay display(

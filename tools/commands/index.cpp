@@ -84,7 +84,7 @@ int run_index(const IndexCommand& command, Terminal& terminal) {
                     shown_name(command.spec), plural(indexes.failures.size(), "shard")));
     return k_exit_skipped;
   }
-  show_flawed_images(image_conditions(Dataset::open(command.spec), k_max_named_images), terminal);
+  show_flawed_images(image_conditions(Dataset::open(command.spec), k_max_named_images, command.max_pixels), terminal);
   std::uint64_t num_sidecars = 0;
   if (!command.sidecars.empty()) {
     num_sidecars = add_sidecars(Dataset::open(command.spec), command.sidecars, command.force);

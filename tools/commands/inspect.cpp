@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/reader/dataset_spec.hpp"
 #include "bale/reader/dataset_summary.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
@@ -32,8 +32,12 @@ std::string head_text(const DatasetSummary& summary) {
   table.add({"size", human_bytes(summary.num_bytes)});
   if (summary.images.num_flawed() > 0) {
     table.add({"bad images",
-               fmt::format("{} incomplete, {} that cannot be decoded", human_count(summary.images.num_incomplete),
-                           human_count(summary.images.num_undecodable))});
+               fmt::format("{} incomplete, {} that cannot be decoded{}", human_count(summary.images.num_incomplete),
+                           human_count(summary.images.num_undecodable),
+                           summary.images.num_above_limit == 0
+                               ? std::string()
+                               : fmt::format(", {} above the limit of {} pixels",
+                                             human_count(summary.images.num_above_limit), summary.images.max_pixels))});
   }
   for (const auto& [name, value] : summary.edits) table.add({"images", printable(name) + ": " + printable(value)});
   if (summary.has_manifest) {
@@ -82,19 +86,17 @@ std::string shards_text(const DatasetSummary& summary) {
 }  // namespace
 
 int run_inspect(const InspectCommand& command, Terminal& terminal) {
-  const std::vector<std::string> parts = datasets_below(command.spec);
+  const NamedDatasets named = datasets_at(command.spec, terminal);
   std::vector<DatasetSummary> summaries;
-  for (const std::string& spec : parts.empty() ? std::vector{command.spec} : parts) {
-    summaries.push_back(summarize_dataset(spec));
-  }
+  for (const std::string& spec : named.specs) summaries.push_back(summarize_dataset(spec));
   for (const DatasetSummary& summary : summaries) show_notices(summary.notices, "entry", terminal);
   if (command.json) {
-    terminal.print(parts.empty() ? summary_json(summaries.front()) : summaries_json(command.spec, summaries));
+    terminal.print(named.is_directory ? summaries_json(command.spec, summaries) : summary_json(summaries.front()));
     return 0;
   }
   for (const DatasetSummary& summary : summaries) {
     if (&summary != &summaries.front()) terminal.print("\n");
-    if (!parts.empty()) terminal.print(shown_name(summary.spec) + ":\n");
+    if (named.is_directory) terminal.print(shown_name(summary.spec) + ":\n");
     terminal.print(head_text(summary) + classes_text(summary) + '\n' + fields_text(summary) + '\n' +
                    shards_text(summary));
   }

@@ -2,16 +2,17 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <functional>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/tools/commands/attended.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/pack_summary.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/report/number_list.hpp"
 #include "bale/tools/terminal/human.hpp"
-#include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/writer/merge_datasets.hpp"
 
@@ -53,14 +54,15 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-MergeReport merge(const MergeCommand& command, Progress& progress) {
+MergeReport merge(const MergeCommand& command, const std::function<void(const std::string&)>& on_warning, Progress& progress) {
   if (!command.output.empty()) {
     return {.datasets = merge_datasets({.sources = command.sources,
                                         .destination = command.output,
                                         .name = command.name,
                                         .link = command.link,
                                         .jobs = command.jobs,
-                                        .mode = command.mode},
+                                        .mode = command.mode,
+                                        .on_warning = on_warning},
                                        progress)};
   }
   if (command.sources.size() != 1) {
@@ -76,22 +78,21 @@ MergeReport merge(const MergeCommand& command, Progress& progress) {
 
 int run_merge(const MergeCommand& command, Terminal& terminal) {
   const auto start = std::chrono::steady_clock::now();
-  Progress progress;
-  MergeReport report;
-  {
-    const StopOnSignal stop(progress.stop);
-    ProgressDisplay display(
-        terminal, "merged", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
-    report = merge(command, progress);
-    if (report.datasets) display.finish();
-  }
+  RunWarnings warnings(terminal);
+  const AttendedRun run{.verb = "merged",
+                        .style = progress_style(command.quiet, command.json_progress),
+                        .place = command.output.empty() ? command.sources.front() : command.output};
+  const MergeReport report = run_attended(
+      run, terminal, [&](Progress& progress) { return merge(command, warnings.handler(), progress); });
   if (!report.datasets) {
     if (command.json) terminal.print(missing_json(report));
     if (report.missing_shards.empty()) refuse_missing_parts(report, terminal);
     refuse_missing(command, report, terminal);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return show_packed(*report.datasets, seconds, {}, {}, {.json = command.json, .quiet = command.quiet}, terminal);
+  RunRemarks remarks;
+  remarks.warnings = warnings.lines();
+  return show_packed(*report.datasets, seconds, remarks, {.json = command.json, .quiet = command.quiet}, terminal);
 }
 
 }  // namespace bale::tools

@@ -1,5 +1,10 @@
 #include "bale/tools/commands/open_dataset.hpp"
 
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/reader/directory_content.hpp"
+#include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/scan_notice.hpp"
 
 namespace bale::tools {
@@ -8,6 +13,31 @@ Dataset open_dataset(const std::string& spec, Terminal& terminal, bool quiet, Da
   ScanNotice notice(terminal, quiet);
   options.on_scan = notice.shower();
   return Dataset::open(spec, options);
+}
+
+NamedDatasets datasets_at(const std::string& spec, Terminal& terminal) {
+  std::vector<std::string> below = datasets_below(spec);
+  if (below.empty()) return {.specs = {spec}};
+  if (const std::string beside = images_beside_datasets(spec); !beside.empty()) {
+    terminal.note(fmt::format("{}: taken as a directory of packed datasets; not looked at beside them: {}", shown_name(spec), beside));
+  }
+  return {.specs = std::move(below), .is_directory = true};
+}
+
+void tell_detected(const std::string& spec, const SourceOptions& options, Terminal& terminal) {
+  if (!options.kind.empty()) return;
+  const DetectedSource detected = detect_source(spec, options);
+  if (detected.told.empty()) return;
+  terminal.note(fmt::format("{}: {}", shown_name(spec), terminal.with_flags(detected.told)));
+}
+
+std::unique_ptr<Source> open_told(const std::string& spec, const SourceOptions& options, Terminal& terminal, bool quiet) {
+  if (!quiet) terminal.set_status("listing " + shown_name(spec));
+  std::unique_ptr<Source> source = open_source(spec, options);
+  terminal.clear_status();
+  if (!quiet) tell_detected(spec, options, terminal);
+  show_notices(source->notices(), source->size() > 0 && source->files(0).empty() ? "entry" : "path", terminal);
+  return source;
 }
 
 }  // namespace bale::tools

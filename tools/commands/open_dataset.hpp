@@ -1,14 +1,30 @@
-// Opens the dataset of a command, and says on standard error which shard is being scanned if that takes long.
+// Opens the dataset or source of a command, and says on standard error what that is, and which shard is being scanned if
+// that takes long.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/terminal/terminal.hpp"
+#include "bale/writer/source/source.hpp"
 
 namespace bale::tools {
 
 /// `quiet`: nothing is said. Throws what Dataset::open() throws.
 Dataset open_dataset(const std::string& spec, Terminal& terminal, bool quiet = false, DatasetOptions options = {});
+
+/// The packed datasets in `spec` if it is a directory of them, else `spec` alone. Says which images lie beside them.
+struct NamedDatasets {
+  std::vector<std::string> specs;
+  bool is_directory = false;  // of datasets
+};
+NamedDatasets datasets_at(const std::string& spec, Terminal& terminal);
+
+/// Opens a source, and says what it was taken for, unless `quiet`, and what of it was ignored.
+std::unique_ptr<Source> open_told(const std::string& spec, const SourceOptions& options, Terminal& terminal, bool quiet);
+/// What it was taken for, if that is not clear.
+void tell_detected(const std::string& spec, const SourceOptions& options, Terminal& terminal);
 
 }  // namespace bale::tools

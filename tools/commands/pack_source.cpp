@@ -11,6 +11,7 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/where.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 
@@ -55,12 +56,7 @@ std::unique_ptr<Source> open_source_of(const PackCommand& command, Terminal& ter
     return open_list_source(command.files_from, options);
   }
   if (command.source_is_packed) return open_packed_source(command.source, options);
-  if (options.kind.empty()) {
-    const DetectedSource detected = detect_source(command.source, options);
-    if (!detected.told.empty() && !command.quiet) {
-      terminal.note(fmt::format("{}: {}", shown_name(command.source), terminal.with_flags(detected.told)));
-    }
-  }
+  if (!command.quiet) tell_detected(command.source, options, terminal);
   return open_source(command.source, options);
 }
 

@@ -33,15 +33,16 @@ void tell_skips(const PackReport& report, Terminal& terminal) {
 }
 
 /// The conditions of all images in the outputs, including those that an earlier run wrote.
-ImageConditions conditions_of(const PackReport& report) {
-  ImageConditions all;
+ImageConditions conditions_of(const PackReport& report, std::uint64_t max_pixels) {
+  ImageConditions all{.max_pixels = max_pixels};
   for (const PackReport::Output& output : report.outputs) {
     const Dataset dataset = Dataset::open(join_path(output.directory, k_manifest_name));
-    const ImageConditions one = image_conditions(dataset, k_max_named_images - all.flawed.size());
+    const ImageConditions one = image_conditions(dataset, k_max_named_images - all.flawed.size(), max_pixels);
     all.num_complete += one.num_complete;
     all.num_incomplete += one.num_incomplete;
     all.num_undecodable += one.num_undecodable;
     all.num_unknown += one.num_unknown;
+    all.num_above_limit += one.num_above_limit;
     all.flawed.insert(all.flawed.end(), one.flawed.begin(), one.flawed.end());
   }
   return all;
@@ -60,7 +61,7 @@ void tell_undecodable(const PackReport& report, Terminal& terminal) {
   }
 }
 
-std::string summary_text(const PackReport& report, double seconds) {
+std::string summary_text(const PackReport& report, double seconds, SummaryStyle style) {
   std::string text;
   for (const PackReport::Output& output : report.outputs) {
     const Manifest& manifest = output.manifest;
@@ -73,7 +74,8 @@ std::string summary_text(const PackReport& report, double seconds) {
   }
   text += human_seconds(seconds);
   if (report.num_repaired_shards > 0) {
-    text += fmt::format(", {} found missing or damaged and written again", plural(report.num_repaired_shards, "shard"));
+    text += fmt::format(", {} found {} and written again", plural(report.num_repaired_shards, "shard"),
+                        style.checked_images ? "missing, damaged or with unchecked images" : "missing or damaged");
   }
   if (report.num_resumed_shards > 0) {
     text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
@@ -114,9 +116,17 @@ void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal)
   }
 }
 
-void print_preview(const PackPreview& preview, bool json, Terminal& terminal, const LabelOrigin& labels) {
+std::function<void(const std::string&)> RunWarnings::handler() {
+  return [this](const std::string& line) {
+    lines_.push_back(terminal_.with_flags(line));
+    terminal_.error("warning: " + lines_.back());
+  };
+}
+
+void print_preview(const PackPreview& preview, const std::vector<std::string>& warnings, bool json, Terminal& terminal,
+                   const LabelOrigin& labels) {
   if (json) {
-    terminal.print(preview_json(preview));
+    terminal.print(preview_json(preview, warnings));
     return;
   }
   TextTable table({Align::left, Align::right, Align::right});
@@ -130,18 +140,19 @@ void print_preview(const PackPreview& preview, bool json, Terminal& terminal, co
   }
   terminal.print(table.text());
   terminal.print(labels_text(labels));
-  terminal.print(fmt::format("{} in {}, {} of payload; nothing was written\n", plural(samples, "sample"),
-                             plural(preview.shards.size(), "shard"), human_bytes(bytes)));
+  const std::string estimated =
+      preview.num_measured == 0 ? "" : fmt::format(" (estimated from {})", plural(preview.num_measured, "sample"));
+  terminal.print(fmt::format("{} in {}, {} of payload{}; nothing was written\n", plural(samples, "sample"),
+                             plural(preview.shards.size(), "shard"), human_bytes(bytes), estimated));
 }
 
-int show_packed(const PackReport& report, double seconds, const NoticeLog& notices, const LeftOut& left_out,
-                SummaryStyle style, Terminal& terminal, const LabelOrigin& labels) {
-  const ImageConditions conditions = conditions_of(report);
+int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style, Terminal& terminal) {
+  const ImageConditions conditions = conditions_of(report, style.max_pixels);
   if (!style.quiet) tell_replaced(report, terminal);
   if (style.json) {
-    terminal.print(pack_json(report, seconds, notices, conditions, left_out, labels));
+    terminal.print(pack_json(report, seconds, remarks, conditions));
   } else if (!style.quiet) {
-    terminal.print(labels_text(labels) + summary_text(report, seconds));
+    terminal.print(labels_text(remarks.labels) + summary_text(report, seconds, style));
   }
   show_flawed_images(conditions, terminal);
   tell_undecodable(report, terminal);

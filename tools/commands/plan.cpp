@@ -4,42 +4,17 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/error_reason.hpp"
+#include "bale/tools/commands/attended.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/commands/pack_source.hpp"
 #include "bale/tools/commands/pack_summary.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
-#include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {
 namespace {
-
-/// Packs and shows progress. A signal stops the run.
-PartReport pack_attended(const PackCommand& command, Terminal& terminal) {
-  Progress progress;
-  try {
-    const StopOnSignal stop(progress.stop);
-    ProgressDisplay display(
-        terminal, "packed", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
-    PartReport report = pack_part(command.plan, command.choice, command.options.jobs, progress,
-                                  command.options.staging_directory);
-    display.finish();
-    return report;
-  } catch (const Error& error) {
-    if (error.context().hint == k_no_space_hint) {
-      ErrorContext context = error.context();
-      context.hint = "free some space, then run the same command again to go on";
-      throw Error(error.code(), error.message(), std::move(context));
-    }
-    if (error.code() != ErrorCode::interrupted) throw;
-    const std::string done = fmt::format("interrupted with {} of {} written", human_count(progress.shards),
-                                         plural(progress.total_shards, "shard"));
-    throw Error(error.code(), done, {.path = command.plan, .hint = "run the same command again to go on"});
-  }
-}
 
 std::string summary_text(const PartReport& report, double seconds) {
   std::string text =
@@ -54,16 +29,19 @@ std::string summary_text(const PartReport& report, double seconds) {
 }  // namespace
 
 int run_plan(const PackCommand& asked, Terminal& terminal) {
-  if (!asked.dry_run) require_output_file(asked.plan, false);
-  const ListedSource listed = list_source(asked, terminal);
-  const PackCommand& command = listed.command;
+  require_output_file(asked.plan, false);
+  ListedSource listed = list_source(asked, terminal);
+  PackCommand& command = listed.command;
+  RunWarnings warnings(terminal);
+  command.options.on_warning = warnings.handler();
   if (command.dry_run) {
-    print_preview(preview_pack(*listed.source, command.options), command.json, terminal, listed.source->label_origin());
+    const PackPreview preview = preview_plan(*listed.source, command.options, command.plan);
+    print_preview(preview, warnings.lines(), command.json, terminal, listed.source->label_origin());
     return k_exit_ok;
   }
   const PlanReport report = plan_pack(*listed.source, command.options, command.plan);
   if (command.json) {
-    terminal.print(plan_json(report, listed.source->notices(), listed.left_out, listed.source->label_origin()));
+    terminal.print(plan_json(report, {listed.source->notices(), listed.left_out, warnings.lines(), listed.source->label_origin()}));
   } else if (!command.quiet) {
     terminal.print(labels_text(listed.source->label_origin()) +
                    fmt::format("{}: {} in {}, {} of payload\n", shown_name(command.plan),
@@ -78,11 +56,16 @@ int run_part(const PackCommand& command, Terminal& terminal) {
     throw Error(ErrorCode::invalid_argument, "--plan needs --part or --shards", {.hint = "see `bale pack --help`"});
   }
   if (command.dry_run) {
-    print_preview(preview_part(command.plan, command.choice), command.json, terminal);
+    print_preview(preview_part(command.plan, command.choice), {}, command.json, terminal);
     return k_exit_ok;
   }
   const auto start = std::chrono::steady_clock::now();
-  const PartReport report = pack_attended(command, terminal);
+  const AttendedRun run{.verb = "packed",
+                        .style = progress_style(command.quiet, command.json_progress),
+                        .place = command.plan};
+  const PartReport report = run_attended(run, terminal, [&](Progress& progress) {
+    return pack_part(command.plan, command.choice, command.options.jobs, progress, command.options.staging_directory);
+  });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (command.json) {
     terminal.print(part_json(report, seconds));

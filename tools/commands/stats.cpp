@@ -7,7 +7,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json.hpp"
 #include "bale/reader/dataset.hpp"
-#include "bale/reader/dataset_spec.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/histogram.hpp"
@@ -143,9 +142,9 @@ Json stats_json(const std::string& spec, const Dataset& dataset, Gathered& gathe
 }  // namespace
 
 int run_stats(const StatsCommand& command, Terminal& terminal) {
-  const std::vector<std::string> below = datasets_below(command.spec);
+  const NamedDatasets named = datasets_at(command.spec, terminal);
   Json all = Json::array();
-  for (const std::string& part : below.empty() ? std::vector{command.spec} : below) {
+  for (const std::string& part : named.specs) {
     const Dataset dataset = open_dataset(part, terminal);
     show_notices(dataset.notices(), "entry", terminal);
     Gathered gathered = gather(dataset);
@@ -153,11 +152,11 @@ int run_stats(const StatsCommand& command, Terminal& terminal) {
       all.push_back(stats_json(part, dataset, gathered));
       continue;
     }
-    if (!below.empty()) terminal.print(fmt::format("{}{}:\n", part == below.front() ? "" : "\n", shown_name(part)));
+    if (named.is_directory) terminal.print(fmt::format("{}{}:\n", part == named.specs.front() ? "" : "\n", shown_name(part)));
     terminal.print(stats_text(dataset, gathered));
   }
-  if (command.json && below.empty()) terminal.print(json_document(all.as_list("parts").front()));
-  if (command.json && !below.empty()) {
+  if (command.json && !named.is_directory) terminal.print(json_document(all.as_list("parts").front()));
+  if (command.json && named.is_directory) {
     terminal.print(json_document({{"spec", bytes_to_json(shown_name(command.spec))}, {"parts", all}}));
   }
   return 0;

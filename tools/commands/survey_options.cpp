@@ -1,8 +1,7 @@
 #include "bale/tools/commands/survey_options.hpp"
 
-#include "bale/formats/base/error.hpp"
-#include "bale/reader/dataset_spec.hpp"
 #include "bale/reader/names_apart.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
@@ -17,18 +16,13 @@ SurveyedSources open_surveyed(const std::vector<std::string>& specs, const Surve
   options.skip_damaged = true;
   std::vector<std::string> opened;
   for (const std::string& spec : specs) {
-    const std::vector<std::string> below = options.kind.empty() ? datasets_below(spec) : std::vector<std::string>();
-    if (below.empty()) {
-      opened.push_back(spec);
-    } else {
-      opened.insert(opened.end(), below.begin(), below.end());
-    }
+    const NamedDatasets named = options.kind.empty() ? datasets_at(spec, terminal) : NamedDatasets{.specs = {spec}};
+    opened.insert(opened.end(), named.specs.begin(), named.specs.end());
   }
   SurveyedSources result{.sources = {}, .names = names_apart(opened)};
-  for (const std::string& spec : opened) {
-    if (!command.quiet) terminal.set_status("listing " + shown_name(spec));
-    result.sources.push_back(open_source(spec, options));
-    terminal.clear_status();
+  const std::vector<SourceOptions> of_each = options_of_each(opened, options);
+  for (std::size_t i = 0; i < opened.size(); ++i) {
+    result.sources.push_back(open_told(opened[i], of_each[i], terminal, command.quiet));
   }
   return result;
 }

@@ -7,6 +7,7 @@
 #include "bale/formats/base/key_text.hpp"
 #include "bale/reader/dataset_check.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
@@ -17,14 +18,15 @@ namespace bale::tools {
 namespace {
 
 /// "SHARD: WHAT (key "K", field F, offset N)".
-std::string finding_line(const Damage& damage) {
+std::string finding_line(const Damage& damage, const Terminal& terminal) {
   std::string where;
   const auto add = [&](const std::string& part) { where += (where.empty() ? "" : ", ") + part; };
   if (!damage.key.empty()) add(fmt::format("key \"{}\"", excerpt(printed_key(damage.key), k_shown_name)));
   const bool named_already = damage.what.find("field " + damage.field) != std::string::npos;
   if (!damage.field.empty() && !named_already) add("field " + excerpt(printable(damage.field), k_shown_name));
   if (damage.offset) add(fmt::format("offset {}", *damage.offset));
-  std::string line = fmt::format("{}: {}", shown_name(damage.path), excerpt(printable(damage.what), k_shown_what));
+  const std::string what = terminal.with_flags(excerpt(printable(damage.what), k_shown_what));
+  std::string line = fmt::format("{}: {}", shown_name(damage.path), what);
   if (!where.empty()) line += fmt::format(" ({})", where);
   return line + '\n';
 }
@@ -39,12 +41,6 @@ std::string summary_line(const CheckReport& report) {
         what, plural(report.num_unchecked_shards, "shard"));
   }
   return fmt::format("ok: {}, every checksum matches\n", what);
-}
-
-std::string decoded_line(const CheckReport& report) {
-  if (report.num_images_not_decoded == 0) return "every image decodes\n";
-  return fmt::format("every image decodes, except {} of kinds or sizes that bale does not decode\n",
-                     plural(report.num_images_not_decoded, "image"));
 }
 
 /// "PART: ok: ..." or "PART: 2 problems found", one line per dataset.
@@ -66,6 +62,7 @@ void tell_leftovers(const CheckReport& report, Terminal& terminal) {
 }  // namespace
 
 int run_verify(const VerifyCommand& command, Terminal& terminal) {
+  datasets_at(command.spec, terminal);  // says what lies beside them
   Progress progress;
   const StopOnSignal stop(progress.stop);
   const auto poll = [&] {
@@ -80,7 +77,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   ProgressDisplay display(terminal, "verified", poll, progress_style(command.quiet, command.json_progress));
   const CheckOptions options{.jobs = command.jobs, .decode = command.decode, .max_pixels = command.max_pixels};
   const CheckReport report = check_dataset(command.spec, options, progress, [&](const Damage& damage) {
-    if (!command.json) terminal.print(finding_line(damage));
+    if (!command.json) terminal.print(finding_line(damage, terminal));
   });
   display.finish();
   show_notices(report.notices, "entry", terminal);
@@ -92,7 +89,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
     terminal.print(summary_line(report));
   }
   if (command.decode && !command.json && !command.quiet && report.findings.empty()) {
-    terminal.print(decoded_line(report));
+    terminal.print("every image decodes\n");
   }
   tell_leftovers(report, terminal);
   if (report.findings.empty()) return k_exit_ok;

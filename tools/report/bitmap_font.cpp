@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "bale/formats/base/utf8.hpp"
+#include "bale/tools/report/ascii_text.hpp"
 
 namespace bale {
 namespace {
@@ -68,14 +68,7 @@ std::uint32_t text_width(std::string_view text) {
 }
 
 std::string to_font_text(std::string_view utf8) {
-  std::string text;
-  while (!utf8.empty()) {
-    const std::size_t length = std::max<std::size_t>(utf8_sequence_length(utf8), 1);
-    const char c = utf8.front();
-    text += length == 1 && c >= ' ' && c <= '~' ? c : k_replacement;
-    utf8.remove_prefix(length);
-  }
-  return text;
+  return ascii_text(utf8, k_replacement);
 }
 
 std::string truncate_text(std::string text, std::uint32_t width) {

@@ -29,7 +29,7 @@ GlyphExtent glyph_extent(char c);
 /// The width of `text` in pixels at scale 1, with one pixel between glyphs.
 std::uint32_t text_width(std::string_view text);
 
-/// `utf8` in the characters of the font: one `k_replacement` for each character that the font does not have.
+/// `utf8` in the characters of the font (ascii_text()); `k_replacement` for control characters and what is no UTF-8.
 std::string to_font_text(std::string_view utf8);
 
 /// `text`, which is made by to_font_text(). If it is wider than `width`, it is cut and ends in `k_ellipsis`.

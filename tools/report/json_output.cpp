@@ -36,6 +36,12 @@ Json notices_json(const NoticeLog& notices) {
   return {{"ignored", notices.count()}, {"reasons", reasons}, {"entries", entries}, {"warnings", warnings}};
 }
 
+Json texts_json(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(shown(text));
+  return list;
+}
+
 Json stage_figures(const StageResult& result) {
   Json out{{"images_per_s", result.images_per_s()},
            {"mb_per_s", result.bytes_per_s() / 1e6},
@@ -68,10 +74,12 @@ Json setting_figures(const TuneRow& row) {
 }
 
 Json conditions_json(const ImageConditions& conditions) {
-  return {{"complete", conditions.num_complete},
-          {"incomplete", conditions.num_incomplete},
-          {"undecodable", conditions.num_undecodable},
-          {"unknown", conditions.num_unknown}};
+  Json out{{"complete", conditions.num_complete},
+           {"incomplete", conditions.num_incomplete},
+           {"undecodable", conditions.num_undecodable},
+           {"unknown", conditions.num_unknown}};
+  if (conditions.num_above_limit > 0) out["above_limit"] = conditions.num_above_limit;
+  return out;
 }
 
 Json summary_object(const DatasetSummary& summary) {
@@ -168,8 +176,7 @@ Json labels_json(const LabelOrigin& labels) {
 
 }  // namespace
 
-std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
-                      const ImageConditions& conditions, const LeftOut& left_out, const LabelOrigin& labels) {
+std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks, const ImageConditions& conditions) {
   Json outputs = Json::array();
   std::uint64_t num_shards = 0;
   for (const PackReport::Output& output : report.outputs) {
@@ -193,31 +200,32 @@ std::string pack_json(const PackReport& report, double seconds, const NoticeLog&
                         {"bytes", report.num_bytes},
                         {"shards", num_shards},
                         {"resumed_shards", report.num_resumed_shards},
-                        {"ignored", notices.count()},
-                        {"notices", notices_json(notices)},
+                        {"ignored", remarks.notices.count()},
+                        {"notices", notices_json(remarks.notices)},
+                        {"warnings", texts_json(remarks.warnings)},
                         {"images", conditions_json(conditions)},
                         {"seconds", seconds},
                         {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
                         {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
                         {"outputs", outputs},
-                        {"labels", labels_json(labels)},
-                        {"left_out", left_out_json(left_out.where)},
-                        {"excluded", excluded_json(left_out.listed)},
+                        {"labels", labels_json(remarks.labels)},
+                        {"left_out", left_out_json(remarks.left_out.where)},
+                        {"excluded", excluded_json(remarks.left_out.listed)},
                         {"undecodable", Json::object_of(report.undecodable)},
                         {"skipped", skipped}});
 }
 
-std::string plan_json(const PlanReport& report, const NoticeLog& notices, const LeftOut& left_out,
-                      const LabelOrigin& labels) {
+std::string plan_json(const PlanReport& report, const RunRemarks& remarks) {
   return json_document({{"plan", report.digest},
                         {"samples", report.num_samples},
                         {"bytes", report.num_bytes},
                         {"shards", report.num_shards},
-                        {"ignored", notices.count()},
-                        {"notices", notices_json(notices)},
-                        {"labels", labels_json(labels)},
-                        {"left_out", left_out_json(left_out.where)},
-                        {"excluded", excluded_json(left_out.listed)}});
+                        {"labels", labels_json(remarks.labels)},
+                        {"ignored", remarks.notices.count()},
+                        {"notices", notices_json(remarks.notices)},
+                        {"warnings", texts_json(remarks.warnings)},
+                        {"left_out", left_out_json(remarks.left_out.where)},
+                        {"excluded", excluded_json(remarks.left_out.listed)}});
 }
 
 std::string part_json(const PartReport& report, double seconds) {
@@ -262,13 +270,16 @@ std::string index_json(const std::string& spec, const AddedIndexes& indexes, std
                         {"seek_points", seek_points}});
 }
 
-std::string preview_json(const PackPreview& preview) {
+std::string preview_json(const PackPreview& preview, const std::vector<std::string>& warnings) {
   Json shards = Json::array();
   for (const PackPreview::ShardRow& row : preview.shards) {
     shards.push_back(
         {{"file", bytes_to_json(row.file)}, {"samples", row.num_samples}, {"payload_bytes", row.payload_bytes}});
   }
-  return json_document({{"shards", shards}});
+  return json_document({{"shards", shards},
+                        {"payload_is_estimated", preview.num_measured != 0},
+                        {"measured_samples", preview.num_measured},
+                        {"warnings", texts_json(warnings)}});
 }
 
 std::string summary_json(const DatasetSummary& summary) { return json_document(summary_object(summary)); }

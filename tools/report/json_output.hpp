@@ -31,14 +31,20 @@ struct LeftOut {
   ExcludeCounts listed;
 };
 
-std::string pack_json(const PackReport& report, double seconds, const NoticeLog& notices,
-                      const ImageConditions& conditions, const LeftOut& left_out, const LabelOrigin& labels = {});
+/// What a run said before it wrote anything.
+struct RunRemarks {
+  NoticeLog notices{};  // of the source
+  LeftOut left_out{};
+  std::vector<std::string> warnings{};  // of plan and destination
+  LabelOrigin labels{};
+};
+
+std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks, const ImageConditions& conditions);
 /// `points`: if seek points were made.
 std::string index_json(const std::string& spec, const AddedIndexes& indexes, std::uint64_t num_sidecars,
                        const std::optional<AddedSeekPoints>& points);
-std::string preview_json(const PackPreview& preview);
-std::string plan_json(const PlanReport& report, const NoticeLog& notices, const LeftOut& left_out,
-                      const LabelOrigin& labels);
+std::string preview_json(const PackPreview& preview, const std::vector<std::string>& warnings);
+std::string plan_json(const PlanReport& report, const RunRemarks& remarks);
 std::string part_json(const PartReport& report, double seconds);
 /// Of a merge that lacks shards. `array` is for Slurm's --array; null if the number of parts is unknown.
 std::string missing_json(const MergeReport& report);

@@ -59,10 +59,10 @@ void add_class_findings(const SurveyReport& report, std::vector<Finding>& findin
 }
 
 void add_remark_findings(const SurveyReport& report, std::vector<Finding>& findings) {
-  for (unsigned number = static_cast<unsigned>(Remark::undecodable) + 1; number < k_num_remarks; ++number) {
+  for (unsigned number = 0; number < k_num_remarks; ++number) {
     const auto remark = static_cast<Remark>(number);
     const std::uint64_t count = report.summary.remarks[number];
-    if (count == 0) continue;
+    if (count == 0 || is_corrupt(remark)) continue;
     findings.push_back(
         {"warn", "suspicious",
          fmt::format("{}: {}. {}", remark_title(remark), plural(count, "image"), remark_reason(remark))});

@@ -30,11 +30,20 @@ void show_notices(const NoticeLog& notices, const std::string& noun, Terminal& t
   }
 }
 
+namespace {
+
+std::string what_is_wrong(const ImageConditions::Flawed& image, std::uint64_t max_pixels) {
+  if (image.condition == ImageCondition::incomplete) return "is incomplete";
+  if (image.condition == ImageCondition::undecodable) return "cannot be decoded";
+  return fmt::format("of {}x{} pixels is above the limit of {} pixels (`max_pixels`)", image.width, image.height, max_pixels);
+}
+
+}  // namespace
+
 void show_flawed_images(const ImageConditions& conditions, Terminal& terminal) {
   for (const ImageConditions::Flawed& image : conditions.flawed) {
-    const bool incomplete = image.condition == ImageCondition::incomplete;
     terminal.note(fmt::format("{}: the image {}, so loaders treat it as a bad sample (key \"{}\")",
-                              shown_name(image.path), incomplete ? "is incomplete" : "cannot be decoded",
+                              shown_name(image.path), terminal.with_flags(what_is_wrong(image, conditions.max_pixels)),
                               printed_key(image.key)));
   }
   const std::uint64_t rest = conditions.num_flawed() - conditions.flawed.size();

@@ -91,41 +91,34 @@ const StoredObject* ObjectDestination::find(const std::string& file) const {
   return found == objects_.end() ? nullptr : &found->second;
 }
 
-std::vector<OldDataset> ObjectDestination::old_datasets() const {
-  std::vector<OldDataset> found;
-  for (const PlannedDataset& planned : plan_.datasets) {
-    const std::string name = below_destination(planned.subdirectory, k_manifest_name);
-    if (!holds(name)) continue;
-    const auto text = store_.read(name);
-    if (!text) continue;
-    found.push_back({planned.subdirectory, parse_manifest(std::string(as_text(*text)), store_.name_of(name))});
-  }
-  return found;
-}
-
 std::vector<Manifest> ObjectDestination::finished_manifests() const {
   std::vector<Manifest> manifests;
-  for (OldDataset& dataset : old_datasets()) {
-    if (dataset.manifest.plan != plan_.fingerprint) return {};
-    manifests.push_back(std::move(dataset.manifest));
+  for (const PlannedDataset& planned : plan_.datasets) {
+    const std::string name = below_destination(planned.subdirectory, k_manifest_name);
+    const auto text = holds(name) ? store_.read(name) : std::nullopt;
+    if (!text) return {};
+    manifests.push_back(parse_manifest(std::string(as_text(*text)), store_.name_of(name)));
+    if (manifests.back().plan != plan_.fingerprint) return {};
   }
-  if (manifests.size() != plan_.datasets.size()) manifests.clear();
   return manifests;
 }
 
-void ObjectDestination::require_empty() const {
-  const auto other = std::find_if(objects_.begin(), objects_.end(),
-                                  [](const auto& object) { return !object.first.starts_with(k_own_prefix); });
-  if (other == objects_.end()) return;
-  for (const PlannedDataset& dataset : plan_.datasets) {
-    if (!holds(below_destination(dataset.subdirectory, k_manifest_name))) continue;
-    throw Error(ErrorCode::exists, "is not empty: it holds a packed dataset",
-                {.path = dataset_directory(options_, dataset),
-                 .hint = "choose another prefix, or replace that dataset with `overwrite`"});
+HeldDatasets ObjectDestination::held() const {
+  HeldDatasets held{.destination = options_.destination, .load = [this](const std::string& place) {
+                      const std::string name = below_destination(place, k_manifest_name);
+                      const auto text = store_.read(name);
+                      if (!text) throw Error(ErrorCode::not_found, "no such object", {.path = store_.name_of(name)});
+                      return parse_manifest(std::string(as_text(*text)), store_.name_of(name));
+                    }};
+  for (const auto& [key, object] : objects_) {
+    if (key.starts_with(k_own_prefix)) continue;
+    const std::size_t slash = std::min(key.find('/'), key.size());
+    const std::string first = key.substr(0, slash);
+    if (held.names.empty() || held.names.back() != first) held.names.push_back(first);
+    if (key == k_manifest_name) held.places.emplace_back();
+    if (slash != key.size() && key.substr(slash + 1) == k_manifest_name) held.places.push_back(first);
   }
-  throw Error(
-      ErrorCode::exists, fmt::format("is not empty: it holds {}", printable(other->first)),
-      {.path = options_.destination, .hint = "choose another prefix; `overwrite` would pack beside what is there"});
+  return held;
 }
 
 std::vector<std::string> ObjectDestination::planned_files() const {
@@ -152,6 +145,7 @@ void ObjectDestination::require_way_is_free(const std::vector<std::string>& ours
 
 ObjectRun ObjectDestination::new_run(std::vector<std::string> replaced) const {
   return {.plan = id_,
+          .facts = plan_.facts,
           .owner = is_parts_ ? id_ : temporary_name(),
           .is_parts = is_parts_,
           .files = planned_files(),
@@ -169,7 +163,7 @@ void ObjectDestination::begin() {
   }
   if (is_parts_) return go_on();  // others may have begun
   try {
-    require_empty();
+    require_empty(plan_, held());
   } catch (...) {
     store_.remove(k_run_name);
     throw;

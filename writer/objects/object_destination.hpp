@@ -22,6 +22,7 @@
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/object_store.hpp"
 #include "bale/writer/dataset_files.hpp"
+#include "bale/writer/held_datasets.hpp"
 #include "bale/writer/journal.hpp"
 #include "bale/writer/objects/object_run.hpp"
 #include "bale/writer/packer.hpp"
@@ -45,10 +46,8 @@ class ObjectDestination {
   const std::optional<ObjectRun>& unfinished() const { return unfinished_; }
   /// As finished_manifests() of a directory.
   std::vector<Manifest> finished_manifests() const;
-  /// The older datasets in the places of the planned ones.
-  std::vector<OldDataset> old_datasets() const;
-  /// Throws `exists` if there is any object but those of an unfinished run.
-  void require_empty() const;
+  /// What is there, except what unfinished runs keep. Borrows from this object.
+  HeldDatasets held() const;
   /// Throws `exists` if a file that is not one of `ours` has the name of one that this run will write.
   void require_way_is_free(const std::vector<std::string>& ours) const;
 

@@ -8,6 +8,9 @@
 #include "bale/formats/base/parallel.hpp"
 #include "bale/formats/storage/object_store.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
+#include "bale/writer/destination.hpp"
+#include "bale/writer/finished_check.hpp"
+#include "bale/writer/held_datasets.hpp"
 #include "bale/writer/objects/object_destination.hpp"
 #include "bale/writer/objects/object_publisher.hpp"
 #include "bale/writer/objects/object_shards.hpp"
@@ -22,6 +25,63 @@ namespace {
 std::string as_prefix(std::string name) {
   while (name.ends_with('/')) name.pop_back();
   return name + '/';
+}
+
+/// What a run does with what it found.
+struct ObjectDecision {
+  std::vector<OldDataset> old{};      // replaced
+  std::vector<std::string> known{};   // objects that are there, of these and of an unfinished run that is replaced
+  std::vector<Manifest> published{};  // of this plan
+  bool goes_on = false;               // the unfinished run
+  std::string stay{};                 // which datasets stay beside; may be empty
+};
+
+/// Whether a run may write to its destination, which has been looked at. Throws if it may not. Changes nothing.
+ObjectDecision decide(const ObjectDestination& destination, const PackOptions& options, const Plan& plan) {
+  const std::optional<ObjectRun>& unfinished = destination.unfinished();
+  ObjectDecision decision;
+  if (options.mode == DestinationMode::overwrite) {
+    const HeldDatasets held = destination.held();
+    decision.old = datasets_to_replace(plan, held);
+    decision.stay = datasets_that_stay(plan, held);
+    std::vector<std::string>& known = decision.known;
+    for (const OldDataset& old : decision.old) {
+      const std::vector<std::string> files = old.files();
+      known.insert(known.end(), files.begin(), files.end());
+      known.push_back(below_destination(old.subdirectory, k_manifest_name));
+    }
+    if (unfinished) {
+      for (const auto* files : {&unfinished->files, &unfinished->replaced}) {
+        known.insert(known.end(), files->begin(), files->end());
+      }
+    }
+    destination.require_way_is_free(known);
+    std::erase_if(known, [&](const std::string& file) { return !destination.holds(file); });
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    return decision;
+  }
+  if (unfinished && options.mode == DestinationMode::fresh) {
+    throw Error(ErrorCode::exists, "holds an unfinished pack",
+                {.path = options.destination,
+                 .hint = "go on with `resume`, or start again with `overwrite`, unless another program is packing there"});
+  }
+  if (options.mode == DestinationMode::resume) {
+    if (unfinished && (unfinished->is_parts || unfinished->plan != plan.fingerprint)) {
+      refuse_other_plan(options.destination, "holds an unfinished pack of other files or options",
+                        describe_changes(unfinished->facts, {}, plan.facts, {}),
+                        "resume with the same source and options, or start again with `overwrite`");
+    }
+    decision.published = destination.finished_manifests();
+    if (!decision.published.empty()) return decision;
+  }
+  decision.goes_on = unfinished.has_value();
+  if (!unfinished) require_empty(plan, destination.held());
+  return decision;
+}
+
+void tell(const PackOptions& options, const ObjectDecision& decision) {
+  if (!decision.stay.empty() && options.on_warning) options.on_warning(decision.stay);
 }
 
 class ObjectPacker {
@@ -50,6 +110,9 @@ class ObjectPacker {
     try {
       write_remaining();
       require_samples(options_, plan_, all_finished());
+    } catch (const Error& error) {
+      abandon();
+      throw resumable(error, options_.mode);
     } catch (...) {
       abandon();
       throw;
@@ -73,63 +136,29 @@ class ObjectPacker {
 
   /// Begins the run or continues the unfinished one. Returns true if the dataset of this plan is published.
   bool prepare() {
-    const std::optional<ObjectRun>& unfinished = destination_.unfinished();
-    if (options_.mode == DestinationMode::overwrite) {
-      replace();
-      return false;
-    }
-    if (unfinished && options_.mode == DestinationMode::fresh) {
-      throw Error(
-          ErrorCode::exists, "holds an unfinished pack",
-          {.path = options_.destination,
-           .hint = "go on with `resume`, or start again with `overwrite`, unless another program is packing there"});
-    }
-    if (options_.mode == DestinationMode::resume) {
-      if (unfinished && (unfinished->is_parts || unfinished->plan != plan_.fingerprint)) {
-        throw Error(ErrorCode::exists, "holds an unfinished pack of other files or options",
-                    {.path = options_.destination,
-                     .hint = "resume with the same source and options, or start again with `overwrite`"});
-      }
-      published_ = destination_.finished_manifests();
-      if (!published_.empty()) return true;
-    }
-    if (unfinished) {
+    ObjectDecision decision = decide(destination_, options_, plan_);
+    published_ = std::move(decision.published);
+    if (!published_.empty()) return true;
+    if (decision.goes_on) {
       destination_.go_on();
       take_over_finished();
-    } else {
-      destination_.require_empty();
-      try_options(options_, staging_);
-      destination_.begin();
+      return false;
     }
-    return false;
-  }
-
-  void replace() {
-    std::vector<std::string> known;
-    for (const OldDataset& old : destination_.old_datasets()) {
-      for (const PlannedDataset& planned : plan_.datasets) {
-        if (planned.subdirectory == old.subdirectory) check_dataset_name(options_, planned, old.manifest);
-      }
-      const std::vector<std::string> files = old.files();
-      known.insert(known.end(), files.begin(), files.end());
-      known.push_back(below_destination(old.subdirectory, k_manifest_name));
+    tell(options_, decision);
+    try_format_options(options_, staging_);
+    if (options_.mode != DestinationMode::overwrite) {
+      destination_.begin();
+      return false;
+    }
+    for (const OldDataset& old : decision.old) {
       replaced_.push_back({.directory = old.subdirectory.empty() ? options_.destination
                                                                  : join_path(options_.destination, old.subdirectory),
                            .name = old.manifest.name,
                            .num_samples = old.manifest.num_samples});
     }
-    if (const std::optional<ObjectRun>& unfinished = destination_.unfinished()) {
-      for (const auto* files : {&unfinished->files, &unfinished->replaced}) {
-        known.insert(known.end(), files->begin(), files->end());
-      }
-    }
-    destination_.require_way_is_free(known);
-    try_options(options_, staging_);
-    std::erase_if(known, [&](const std::string& file) { return !destination_.holds(file); });
-    std::sort(known.begin(), known.end());
-    known.erase(std::unique(known.begin(), known.end()), known.end());
-    is_replacing_ = !known.empty();
-    destination_.begin_replacing(std::move(known));
+    is_replacing_ = !decision.known.empty();
+    destination_.begin_replacing(std::move(decision.known));
+    return false;
   }
 
   void take_over_finished() {
@@ -139,7 +168,8 @@ class ObjectPacker {
       Slot& slot = slots_[number];
       for (ObjectDestination::Record& record : all) {
         const bool is_whole =
-            all.size() == 1 && has_same_policy(record.finished) && destination_.take_over(record, slot.moves);
+            all.size() == 1 && has_same_policy(record.finished) && destination_.take_over(record, slot.moves) &&
+                              (record.finished.checked_images || !options_.check_images);
         if (is_whole) {
           slot.finished = std::move(record.finished);
           count_resumed(slot);
@@ -214,7 +244,7 @@ class ObjectPacker {
       FinishedShard finished{.subdirectory = slot.dataset->subdirectory, .shard = {.file = slot.shard->file}};
       if (known != manifest.shards.end()) finished.shard = *known;
       slot.expected_digest = finished.shard.digest;
-      if (known != manifest.shards.end() && !is_published(destination_, slot.moves, *known)) continue;
+      if (known != manifest.shards.end() && !is_usable(slot, *known)) continue;
       slot.finished = std::move(finished);
       count_resumed(slot);
     }
@@ -222,6 +252,12 @@ class ObjectPacker {
     repair_lists();
     destination_.clear();  // of a run that was killed after it published
     return report_of_published();
+  }
+
+  bool is_usable(const Slot& slot, const ManifestShard& shard) const {
+    if (!is_published(destination_, slot.moves, shard)) return false;
+    const std::string path = destination_.store().name_of(slot.moves.back().second);
+    return !options_.check_images || has_checked_images(path, options_, progress_);
   }
 
   void repair_lists() {
@@ -279,6 +315,13 @@ PackReport run_object_pack(const PackWork& work, const PackOptions& options, Pro
   return ObjectPacker(work, options, progress).run();
 }
 
+void require_may_run_objects(const PackOptions& options, const Plan& plan) {
+  const Progress progress;
+  ObjectDestination destination(options, plan, plan.fingerprint, false, progress);
+  destination.look();
+  tell(options, decide(destination, options, plan));
+}
+
 void require_empty_objects(const PackOptions& options, const Plan& plan) {
   const Progress progress;
   ObjectDestination destination(options, plan, {}, true, progress);
@@ -287,7 +330,7 @@ void require_empty_objects(const PackOptions& options, const Plan& plan) {
     throw Error(ErrorCode::exists, "holds an unfinished pack",
                 {.path = options.destination, .hint = "finish it with `resume`, or plan for another prefix"});
   }
-  destination.require_empty();
+  require_empty(plan, destination.held());
 }
 
 }  // namespace bale

@@ -20,6 +20,9 @@ void require_object_options(const std::vector<std::string>& places, const PackOp
 /// As run_pack(). Shards are built in PackOptions::staging_directory, as many as there are jobs, and then uploaded.
 PackReport run_object_pack(const PackWork& work, const PackOptions& options, Progress& progress);
 
+/// As require_may_run() of a directory.
+void require_may_run_objects(const PackOptions& options, const Plan& plan);
+
 /// Throws `exists` if the destination holds anything.
 void require_empty_objects(const PackOptions& options, const Plan& plan);
 
@@ -28,6 +31,9 @@ using WritePlanned = std::function<FinishedShard(std::uint64_t number, const std
 
 PartReport pack_object_part(const PlanFile& plan, const std::vector<std::uint64_t>& shards, std::uint64_t parts,
                             const PackOptions& options, const WritePlanned& write, Progress& progress);
+
+/// Throws `exists` if pack_object_part() would. Changes nothing.
+void require_may_join_objects(const PlanFile& plan);
 
 MergeReport merge_object_parts(const PlanFile& plan, std::uint64_t parts, Progress& progress);
 

@@ -7,6 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/parallel.hpp"
+#include "bale/writer/destination.hpp"
 #include "bale/writer/objects/object_destination.hpp"
 #include "bale/writer/objects/object_pack.hpp"
 #include "bale/writer/objects/object_publisher.hpp"
@@ -29,13 +30,10 @@ std::map<std::string, ManifestShard> published_shards(const Plan& plan, const st
   return shards;
 }
 
-/// Joins the run of the plan's parts, or begins it.
-void join_run(ObjectDestination& destination, const PlanFile& plan) {
+/// Throws `exists` if the parts cannot join what is at the destination.
+void require_may_join(const ObjectDestination& destination, const PlanFile& plan) {
   const std::optional<ObjectRun>& unfinished = destination.unfinished();
-  if (!unfinished) {
-    destination.require_empty();
-    return destination.begin();
-  }
+  if (!unfinished) return require_empty(plan.plan(), destination.held());
   const std::string& path = plan.options().destination;
   if (!unfinished->is_parts) {
     throw Error(ErrorCode::exists, "holds an unfinished pack",
@@ -45,7 +43,6 @@ void join_run(ObjectDestination& destination, const PlanFile& plan) {
     throw Error(ErrorCode::exists, "holds parts of another plan",
                 {.path = path, .hint = "merge that plan, or plan for another prefix"});
   }
-  destination.go_on();
 }
 
 class ObjectPart {
@@ -69,7 +66,8 @@ class ObjectPart {
   PartReport run(std::uint64_t parts) {
     destination_.look();
     if (take_published()) return report(true);
-    join_run(destination_, plan_);
+    require_may_join(destination_, plan_);
+    destination_.unfinished() ? destination_.go_on() : destination_.begin();
     if (parts != 0) destination_.note_parts(parts);
     abort_own_uploads();
     take_over_finished();
@@ -150,7 +148,7 @@ class ObjectPart {
     }
     if (remaining.empty()) return;
     const StagingDirectory staging(options_.staging_directory);
-    try_options(options_, staging.path());
+    try_format_options(options_, staging.path());
     const auto write = [&](std::size_t i) {
       write_one(*remaining[i], staging.path());
       progress_.shards += 1;
@@ -308,6 +306,13 @@ class ObjectMerger {
 PartReport pack_object_part(const PlanFile& plan, const std::vector<std::uint64_t>& shards, std::uint64_t parts,
                             const PackOptions& options, const WritePlanned& write, Progress& progress) {
   return ObjectPart(plan, shards, options, write, progress).run(parts);
+}
+
+void require_may_join_objects(const PlanFile& plan) {
+  const Progress progress;
+  ObjectDestination destination(plan.options(), plan.plan(), plan.digest(), true, progress);
+  destination.look();
+  if (destination.finished_manifests().empty()) require_may_join(destination, plan);
 }
 
 MergeReport merge_object_parts(const PlanFile& plan, std::uint64_t parts, Progress& progress) {

@@ -13,6 +13,7 @@ constexpr std::uint64_t k_version = 1;
 std::string run_to_text(const ObjectRun& run) {
   return Json{{"version", k_version},
               {"plan", run.plan},
+              {"facts", Json::object_of(run.facts)},
               {"owner", run.owner},
               {"parts", run.is_parts},
               {"files", bytes_list_to_json(run.files)},
@@ -27,7 +28,12 @@ ObjectRun run_from_text(std::string_view text, const std::string& path) {
       throw Error(ErrorCode::unsupported, "was written by a newer version of bale",
                   {.path = path, .hint = "use that version, or remove the objects of the unfinished run"});
     }
+    PlanFacts facts;
+    if (json.contains("facts")) {
+      for (const auto& [name, value] : json.members("facts")) facts[name] = value.as_text(name);
+    }
     return {.plan = json.text("plan"),
+            .facts = std::move(facts),
             .owner = json.text("owner"),
             .is_parts = json.truth("parts"),
             .files = json.bytes_list("files"),

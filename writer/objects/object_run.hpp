@@ -8,10 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/writer/plan_facts.hpp"
+
 namespace bale {
 
 struct ObjectRun {
   std::string plan{};                   // fingerprint of a pack, or digest of a plan file
+  PlanFacts facts{};                    // of the plan; empty in a record of an earlier version
   std::string owner{};                  // made by each run that begins; the digest of a plan file
   bool is_parts = false;                // of a plan file
   std::vector<std::string> files{};     // that the run may write, relative to the destination

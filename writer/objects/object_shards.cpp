@@ -1,7 +1,5 @@
 #include "bale/writer/objects/object_shards.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -45,13 +43,6 @@ FinishedShard write_staged(const PackOptions& options, const std::string& stagin
     context.hint = "name a directory with more room as `staging_dir`, or pack smaller shards or with fewer `jobs`";
     throw Error(error.code(), error.message(), std::move(context));
   }
-}
-
-void try_options(const PackOptions& options, const std::string& staging) {
-  const std::string path = join_path(staging, "options");
-  const auto writer = options.format.format->create(
-      {.path = path, .layout = options.format.layout->name, .plan = {}, .format_options = options.format_options});
-  ::unlink(path.c_str());
 }
 
 }  // namespace bale

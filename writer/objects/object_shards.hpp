@@ -21,7 +21,4 @@ bool is_published(const ObjectDestination& destination, const std::vector<Replac
 FinishedShard write_staged(const PackOptions& options, const std::string& staging,
                            const std::function<FinishedShard()>& write);
 
-/// Throws what creating a shard throws if the format refuses its options.
-void try_options(const PackOptions& options, const std::string& staging);
-
 }  // namespace bale

@@ -8,6 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/key.hpp"
+#include "bale/reader/directory_content.hpp"
 #include "bale/writer/source/class_folder_warnings.hpp"
 #include "bale/writer/source/file_source.hpp"
 #include "bale/writer/source/folder_walk.hpp"
@@ -34,7 +35,7 @@ class FolderLister {
   FileListing list() {
     listing_.places = {root_};
     TopLevel top = list_top_level(root_);
-    std::erase_if(top.directories, [&](const std::string& name) { return is_excluded(name); });
+    std::erase_if(top.directories, [&](const std::string& name) { return is_excluded(name) || is_packed(name); });
     if (options_.flat) {
       add_tree(root_, k_no_label);
       if (!found_any_) refuse("no image in the folder", fmt::format("images end in {}", k_imagefolder_extensions));
@@ -57,6 +58,13 @@ class FolderLister {
   bool is_excluded(const std::string& name) {
     if (options_.flat || !filter_.excludes_directory(name)) return false;
     listing_.notices.add(below(root_, name), "a directory that `exclude` matches");
+    return true;
+  }
+
+  /// A packed dataset in the folder is not a class. DirectoryWalk leaves out those further down.
+  bool is_packed(const std::string& name) {
+    if (options_.flat || !is_packed_dataset(below(root_, name))) return false;
+    listing_.notices.add(below(root_, name), k_is_packed_dataset);
     return true;
   }
 

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/manifest.hpp"
+#include "bale/reader/directory_content.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/python_order.hpp"
@@ -22,6 +24,14 @@ using Kind = EntryKind;
               {.path = path,
                .hint = "leave it out with `exclude`, or go on without it with `on_error` skip",
                .system_error = value});
+}
+
+/// Looks at files only if one has the name of a manifest.
+bool holds_packed_dataset(const std::string& path, const DirectoryListing& listing) {
+  for (std::size_t i = 0; i < listing.size(); ++i) {
+    if (std::string_view(listing.name(i)) == k_manifest_name) return is_packed_dataset(path);
+  }
+  return false;
 }
 
 }  // namespace
@@ -89,6 +99,7 @@ void DirectoryWalk::read_directory(const std::string& path, std::size_t number) 
   node.inode = listing.inode();
   if (is_own_ancestor(node)) return notices_.add(path, "link loop");
   if (is_repeated_too_often(node)) return notices_.add(path, "link to a directory that such links lead to already");
+  if (number != 0 && holds_packed_dataset(path, listing)) return notices_.add(path, k_is_packed_dataset);
   DirectoryFiles files(path);
   std::vector<std::pair<std::string, bool>> directories;
   for (std::size_t i = 0; i < listing.size(); ++i) {

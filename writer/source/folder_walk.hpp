@@ -45,6 +45,9 @@ struct TopLevel {
 /// Throws `not_found` if there is no such directory, `io` if it cannot be read.
 TopLevel list_top_level(const std::string& path);
 
+/// Why such a directory is no part of the folder.
+inline constexpr std::string_view k_is_packed_dataset = "a packed dataset, not images";
+
 struct WalkRules {
   std::function<bool(std::string_view name)> wanted;        // which files are taken
   std::function<bool(const std::string& path)> excluded{};  // directories that are not opened; may be empty

@@ -1,9 +1,12 @@
 // Detects which kind of source a path is, and opens it.
 #include <algorithm>
 #include <cerrno>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
@@ -12,6 +15,7 @@
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/url_storage.hpp"
+#include "bale/reader/directory_content.hpp"
 #include "bale/reader/shard_directory.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
 #include "bale/writer/source/file_rows.hpp"
@@ -41,6 +45,39 @@ bool are_shards_by_content(const std::string& path) {
     if (error.code() == ErrorCode::not_found) return false;
     throw;
   }
+}
+
+/// The first name in a list of files, and whether NUL ends it; nullopt if the file does not begin as such a list does.
+struct FirstName {
+  std::string name;
+  bool ends_with_nul = false;
+};
+std::optional<FirstName> first_name(const std::string& path) {
+  constexpr std::size_t k_head_bytes = 8192;
+  std::vector<std::byte> head(k_head_bytes);
+  head.resize(File::open_read(path).read_some(0, head));
+  std::string_view text = as_text(head);
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
+  const std::size_t end = text.find_first_of(std::string_view("\0\r\n", 3));
+  FirstName first{.name = std::string(text.substr(0, end)), .ends_with_nul = end < text.size() && text[end] == '\0'};
+  const bool is_text = std::none_of(first.name.begin(), first.name.end(), [](char c) { return c >= 0 && c < ' '; });
+  if (first.name.empty() || !is_text) return std::nullopt;
+  return first;
+}
+
+/// Whether no format knows the file, and it is called a text or begins with the path of a file.
+bool is_list_of_files(const std::string& path, const SourceOptions& options) {
+  try {
+    probe_format(path);
+    return false;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) return false;  // opening it says what is wrong
+  }
+  const std::optional<FirstName> first = first_name(path);
+  if (!first) return false;
+  const bool is_relative = !first->name.starts_with('/') && !options.root.empty();
+  return lower_case(path).ends_with(".txt") || long_path_exists(is_relative ? join_path(options.root, first->name) : first->name);
 }
 
 /// Parquet and Arrow files without an image beside them: the error of opening one says who reads them.
@@ -88,10 +125,11 @@ void refuse_file_options(const std::string& spec, std::string_view what, const S
 /// The kind of a directory without a manifest: images to pack, or shards of some tool.
 DetectedSource detect_directory(const std::string& path, const TopLevel& top, const SourceOptions& options) {
   if (long_path_exists(join_path(path, k_partial_name))) return {k_packed};
-  const bool is_asked_for = options.flat || !options.pair.empty();  // only folders have these options
-  if (!top.directories.empty() || top.files.empty() || is_asked_for) return {k_folder};
+  if (!top.directories.empty() || top.files.empty()) return {k_folder};
   const auto num_shards = std::count_if(top.files.begin(), top.files.end(), is_called_as_shard);
   const auto num_images = std::count_if(top.files.begin(), top.files.end(), is_imagefolder_name);
+  // Only folders have these options.
+  if (!options.pair.empty() || (options.flat && num_images > 0)) return {k_folder};
   if (num_shards == 0 && num_images > 0) return {k_folder};
   if (num_shards == 0) {
     refuse_tables(path, top);
@@ -106,19 +144,6 @@ DetectedSource detect_directory(const std::string& path, const TopLevel& top, co
           fmt::format("taken as {}: {} of its files are named as images, {} as shards; `source` {} takes it as {}",
                       kind == k_folder ? "a folder of images" : "packed shards", num_images, num_shards,
                       kind == k_folder ? k_packed : k_folder, kind == k_folder ? "shards" : "a folder")};
-}
-
-/// A pack with splits has a dataset in each of its directories and none of its own.
-void refuse_several_datasets(const std::string& path, const TopLevel& top) {
-  std::string names;
-  for (const std::string& name : top.directories) {
-    if (long_path_exists(join_path(join_path(path, name), k_manifest_name))) {
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(name));
-    }
-  }
-  if (names.empty()) return;
-  throw Error(ErrorCode::invalid_argument, "holds several packed datasets",
-              {.path = path, .hint = fmt::format("name one of them: {}", names)});
 }
 
 }  // namespace
@@ -148,12 +173,20 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
     if (S_ISDIR(info.st_mode)) return {k_folder};
     throw Error(ErrorCode::invalid_argument, "`annotations` are of a folder of images, this is a file", {.path = spec});
   }
-  if (!S_ISDIR(info.st_mode)) return {TableColumns::kind_of(spec) ? k_table : k_packed};
+  if (!S_ISDIR(info.st_mode)) {
+    if (TableColumns::kind_of(spec)) return {k_table};
+    if (!is_list_of_files(spec, options)) return {k_packed};
+    return {k_list, "taken as a list of files by its first line"};
+  }
   if (long_path_exists(join_path(spec, k_manifest_name))) return {k_packed};
   if (has_arrays(spec, options)) return {k_folder};
   const TopLevel top = list_top_level(spec);
   DetectedSource detected = detect_directory(spec, top, options);
-  if (detected.kind == k_folder) refuse_several_datasets(spec, top);
+  if (detected.kind != k_folder || top.directories.empty()) return detected;
+  const DirectoryContent content = directory_content(spec);
+  if (!content.datasets.empty() && !content.is_folder_of_images()) {
+    throw Error(no_dataset_error(spec, content, ErrorCode::invalid_argument));
+  }
   return detected;
 }
 
@@ -181,7 +214,12 @@ std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions
     throw Error(ErrorCode::invalid_argument, "`annotations_format` without `annotations`", {.path = spec});
   }
   if (kind == k_folder) return open_folder_source(spec, options);
-  if (kind == k_list) return open_list_source(spec, options);
+  if (kind == k_list) {
+    SourceOptions own = options;
+    const std::optional<FirstName> first = first_name(spec);
+    own.nul_separated = own.nul_separated || (first && first->ends_with_nul);
+    return open_list_source(spec, own);
+  }
   if (kind == k_table) return open_table_source(spec, options);
   const std::vector<std::string> kinds = source_kinds();
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
@@ -190,6 +228,28 @@ std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions
   }
   refuse_file_options(spec, "a packed source", options);
   return open_packed_source(spec, options);
+}
+
+std::vector<SourceOptions> options_of_each(const std::vector<std::string>& specs, const SourceOptions& options) {
+  std::vector<SourceOptions> of_each(specs.size(), options);
+  if (specs.size() < 2 || (options.annotations.empty() && !options.class_folders)) return of_each;
+  SourceOptions plain = options;
+  plain.annotations.clear();
+  plain.class_folders = false;
+  std::vector<std::string> kinds;
+  for (const std::string& spec : specs) kinds.push_back(options.kind.empty() ? detect_source(spec, plain).kind : options.kind);
+  const auto is_folder = [](const std::string& kind) { return kind == k_folder; };
+  const auto is_packed = [](const std::string& kind) { return kind != k_folder && kind != k_list && kind != k_table; };
+  const bool has_folder = std::any_of(kinds.begin(), kinds.end(), is_folder);
+  const bool has_packed = std::any_of(kinds.begin(), kinds.end(), is_packed);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (has_folder && !is_folder(kinds[i])) {
+      of_each[i].annotations.clear();
+      of_each[i].annotations_format.clear();
+    }
+    if (has_packed && !is_packed(kinds[i])) of_each[i].class_folders = false;
+  }
+  return of_each;
 }
 
 }  // namespace bale

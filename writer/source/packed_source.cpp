@@ -350,6 +350,7 @@ class PackedSource : public Source {
   /// The classes of the dataset get the numbers of the class map.
   void renumber(Labels& labels, const std::map<std::int64_t, LabelWord>& used) {
     if (used.empty()) {
+      if (options_.are_shared) return;
       throw Error(ErrorCode::invalid_argument, "`class_map` of samples without labels",
                   {.path = spec_, .hint = "give `class_folders` if the folders in the keys are the classes"});
     }

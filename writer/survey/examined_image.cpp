@@ -105,12 +105,12 @@ ExaminedImage examine_image(Bytes image, std::string_view name, std::uint64_t ma
   }
   examined.orientation = static_cast<std::uint8_t>(exif_orientation(image));
   if (examined.orientation != 1) examined.remarks.add(Remark::oriented);
-  const bool is_above_limit = header.width != 0 && header.height > max_pixels / header.width;
   try {
-    if (!is_above_limit) decode(image, max_pixels, examined);
+    decode(image, max_pixels, examined);
   } catch (const Error& error) {
     const bool is_cut = check_image(image, ImageCheck::quick, max_pixels).condition == ImageCondition::incomplete;
-    examined.remarks.add(is_cut ? Remark::truncated : Remark::undecodable);
+    const bool is_large = is_above_limit(header.width, header.height, max_pixels);
+    examined.remarks.add(is_large ? Remark::above_limit : is_cut ? Remark::truncated : Remark::undecodable);
     examined.why = error.message();
   }
   remark_sizes(examined);

@@ -29,7 +29,7 @@ struct ExaminedImage {
 };
 
 /// Reads headers and metadata, and decodes the image at reduced size. `name` is that of its field, or an extension:
-/// "jpg". Images above `max_pixels` are not decoded, which is not remarked. Throws only `std::bad_alloc`.
+/// "jpg". Throws only `std::bad_alloc`.
 ExaminedImage examine_image(Bytes image, std::string_view name, std::uint64_t max_pixels);
 
 }  // namespace bale

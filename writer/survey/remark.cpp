@@ -17,6 +17,7 @@ constexpr std::array<Texts, k_num_remarks> k_texts{{
     {"unknown_kind", "Not an image", "The bytes are no image of a kind that bale decodes."},
     {"truncated", "Truncated", "The image ends before all of its pixels are there."},
     {"undecodable", "Cannot be decoded", "The decoder reports an error."},
+    {"above_limit", "Above the limit of pixels", "Loaders stop at an image of more pixels than their limit."},
     {"corrupt_data", "Corrupt data", "Decoders tolerate the damage without a message, and some pixels are wrong."},
     {"wrong_extension", "Wrong extension",
      "The content is of another kind than the name says. Decoders look at the content; "

@@ -13,6 +13,7 @@ enum class Remark : std::uint8_t {
   unknown_kind,  // bytes that are no image of a known kind
   truncated,     // the image ends too early
   undecodable,   // another error of the decoder
+  above_limit,   // more pixels than SurveyOptions::max_pixels
   // It may be wrong.
   corrupt_data,     // decoders tolerate it: pixels may be wrong
   wrong_extension,  // named as another kind than it is
@@ -38,7 +39,7 @@ std::string_view remark_title(Remark remark);
 /// Why it matters, in a sentence. A literal.
 std::string_view remark_reason(Remark remark);
 /// Whether the image cannot be used.
-constexpr bool is_corrupt(Remark remark) { return remark <= Remark::undecodable; }
+constexpr bool is_corrupt(Remark remark) { return remark <= Remark::above_limit; }
 
 /// A set of remarks.
 class Remarks {
@@ -46,7 +47,7 @@ class Remarks {
   void add(Remark remark) { bits_ = static_cast<std::uint16_t>(bits_ | mask(remark)); }
   void remove(Remark remark) { bits_ = static_cast<std::uint16_t>(bits_ & ~mask(remark)); }
   bool has(Remark remark) const { return (bits_ & mask(remark)) != 0; }
-  bool has_corrupt() const { return (bits_ & (mask(Remark::undecodable) * 2 - 1)) != 0; }
+  bool has_corrupt() const { return (bits_ & (mask(Remark::above_limit) * 2 - 1)) != 0; }
 
  private:
   static constexpr unsigned mask(Remark remark) { return 1U << static_cast<unsigned>(remark); }

@@ -1,14 +1,14 @@
 """DataLoader's options and attributes on a Loader: options with the same meaning are accepted, others are refused."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 
-from bale.torch.given import Given
+from bale.torch.given import Given, positions_of
 
 # What Loader has in place of a DataLoader's option; the option's default changes nothing and is accepted.
 _OURS = {
@@ -23,9 +23,6 @@ _OURS = {
     "timeout": (0, "give stall_timeout_s, the seconds after which a stalled worker is replaced"),
 }
 
-_FIXED = {"batch_size", "drop_last", "transform", "pin_memory", "persistent_workers", "generator", "device"}
-
-
 class Attributes:
     """Attributes of a DataLoader that a Loader does not need but frameworks read: Lightning batch_sampler, timm's
     PrefetchLoader collate_fn. The values are DataLoader's defaults."""
@@ -38,14 +35,6 @@ class Attributes:
     prefetch_factor = None
     timeout = 0
     worker_init_fn = None
-
-    _is_made = False
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """ValueError for what the workers know already, as of a DataLoader: to set it would change nothing."""
-        if self._is_made and name in _FIXED:
-            raise ValueError(f"{name} cannot be changed after a Loader is made; make another Loader")
-        super().__setattr__(name, value)
 
 
 def refuse_others(**given: Any) -> None:
@@ -65,15 +54,23 @@ def same(ours_name: str, ours: Any, theirs_name: str, theirs: Any, default: Any)
     return theirs
 
 
-def options_of_sampler(sampler: Any) -> dict[str, Any]:
-    """The Loader's options that are equivalent to `sampler`. Raises TypeError if there are none."""
+def options_of_sampler(sampler: Any, taken: Given, size: Callable[[], int]) -> dict[str, Any]:
+    """The Loader's options that are equivalent to `sampler`. `size` counts the samples that it may range over. Raises TypeError
+    if there are none, ValueError if it was made for other samples."""
     kind = type(sampler)
+
+    def part_of(source: Any) -> dict[str, Any]:
+        positions = positions_of(source, taken, size())
+        return {} if positions is None else {"subset": positions}
+
     if kind is torch.utils.data.SequentialSampler:
-        return {"shuffle": False}
+        return {"shuffle": False, **part_of(sampler.data_source)}
     if kind is torch.utils.data.RandomSampler and not sampler.replacement and sampler.num_samples == len(sampler.data_source):
-        return {"shuffle": True}
+        return {"shuffle": True, **part_of(sampler.data_source)}
     if kind is torch.utils.data.RandomSampler and sampler.replacement:
-        return {"weights": np.ones(len(sampler.data_source)), "num_draws": sampler.num_samples}
+        positions = positions_of(sampler.data_source, taken, size())
+        weights = np.ones(size()) if positions is None else np.bincount(positions, minlength=size()).astype(np.float64)
+        return {"weights": weights, "num_draws": sampler.num_samples}
     if kind is torch.utils.data.SubsetRandomSampler:
         return {"subset": list(sampler.indices), "shuffle": True}
     if kind is torch.utils.data.WeightedRandomSampler and sampler.replacement:
@@ -81,7 +78,8 @@ def options_of_sampler(sampler: Any) -> dict[str, Any]:
     if kind is DistributedSampler:
         # Its drop_last leaves out less than one sample per rank. The Loader's would leave out whole batches, so ranks are
         # filled up instead, as without it.
-        return {"rank": sampler.rank, "world_size": sampler.num_replicas, "shuffle": sampler.shuffle, "seed": sampler.seed}
+        return {"rank": sampler.rank, "world_size": sampler.num_replicas, "shuffle": sampler.shuffle, "seed": sampler.seed,
+                **part_of(sampler.dataset)}
     if isinstance(sampler, (Sequence, np.ndarray, torch.Tensor)):
         return {"subset": sampler, "shuffle": False}
     raise TypeError(f"sampler: {kind.__name__} has no counterpart here: give shuffle, subset, weights with num_draws, "
@@ -94,7 +92,10 @@ def within(taken: Given, subset: Any, weights: Any) -> tuple[Any, Any]:
         return subset, weights
     places = np.asarray(taken.positions, np.int64)
     if subset is not None:
-        return places[np.asarray(subset, np.int64)], weights
+        chosen = np.asarray(subset, np.int64)
+        if chosen.size and not (0 <= chosen.min() and chosen.max() < len(places)):
+            raise ValueError(f"subset: {chosen.min() if chosen.min() < 0 else chosen.max()} is no position in a Subset of {len(places)} samples")
+        return places[chosen], weights
     if weights is None:
         return places, None
     if len(weights) != len(places):

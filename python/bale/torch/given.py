@@ -7,7 +7,7 @@ import torch.utils.data
 
 from bale.dataset import Dataset as PlainDataset
 from bale.torch.dataset import Dataset
-from bale.torch.samples import Samples
+from bale.torch.samples import TRANSFORMS, Samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,10 +39,33 @@ def given(spec: Any) -> Given:
     return Given(spec, "", None, None)
 
 
+def positions_of(source: Any, taken: Given, size: int) -> list[int] | None:
+    """The positions that a sampler over `source` gives of the `size` samples that the Loader is to read; None: all, in their order.
+    Raises ValueError if it is over other samples."""
+    places: list[int] | None = None
+    root = source
+    while root is not taken.dataset and isinstance(root, torch.utils.data.Subset):
+        places = list(map(int, root.indices if places is None else [root.indices[i] for i in places]))
+        root = root.dataset
+    if _length(root) == size:
+        return places
+    if _length(source) == size:
+        return None
+    raise ValueError(f"sampler: it is over {_length(source)} samples, and the Loader is to read {size}; give the Loader the Subset "
+                     f"that the sampler was made for, or make the sampler of the Loader's dataset or a Subset of it")
+
+
+def _length(source: Any) -> int | None:
+    try:
+        return len(source)
+    except TypeError:
+        return None
+
+
 def _field_of(dataset: Dataset) -> str:
     """The image field of a Dataset. Raises TypeError if it transforms samples in Python or does not deliver (image, label):
     the Loader would ignore that."""
-    for name in ("transform", "target_transform", "transforms"):
+    for name in TRANSFORMS:
         if getattr(dataset, name) is not None:
             raise TypeError(f"spec: this bale.torch.Dataset has a {name}, which runs in Python; the Loader's workers run none. "
                             f"Make the Dataset without it and give transform=bale.transforms.train(224, ...) to the Loader, "
@@ -52,6 +75,7 @@ def _field_of(dataset: Dataset) -> str:
         raise TypeError(f"spec: this bale.torch.Dataset gives the fields {', '.join(dataset.fields)}; the Loader gives an "
                         f"image and its label. Give this Dataset to a torch DataLoader, or give the Loader its path and fields=, as in "
                         f"{{'meta': 'json'}}")
+    vars(dataset)["_is_of_loader"] = True
     return field
 
 

@@ -1,9 +1,9 @@
 """bale.torch.IterableDataset: a stream of samples, shared by ranks and DataLoader workers."""
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,8 +11,10 @@ import torch
 import torch.utils.data
 
 from bale import _bale, order
+from bale.passes import Begun, Passes, Place
 from bale.torch.ranks import rank_and_world_size, rows_of_rank
 from bale.torch.samples import Samples
+from bale.torch.shared_numbers import SharedNumbers
 
 if TYPE_CHECKING:
     from bale.order import Numbers, Shuffle, Tail
@@ -33,19 +35,17 @@ class _OrderOptions(NamedTuple):
     repeats: int
 
 
-class _Place(NamedTuple):
-    """Where in an epoch to begin: at `position`, after the first `taken` samples of this worker's share of the rest."""
-    epoch: int
-    position: int
-    taken: int = 0
-
-
 class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     """The samples of a Dataset as a stream, in the Loader's order.
 
     Each rank gets its share, and each worker of a DataLoader its share of that. No sample is lost or repeated (but see
     `tail`). It holds no Python object per sample. state_dict() and load_state_dict() continue in the middle of an
     epoch; torchdata's StatefulDataLoader calls them in its workers.
+
+    The epoch of an iteration is fixed when its first sample is taken, for all workers of a DataLoader. The next iteration is
+    the next epoch, whether this one ended or was left by `break`, on any number of ranks. After set_epoch(n), the next
+    iteration is epoch n, and further ones differ from it, from each other and from all other epochs. docs/EPOCHS.md has
+    the whole rule.
 
     Parameters
     ----------
@@ -114,14 +114,15 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     Notes
     -----
-    Processes: it can be pickled, and used in forked workers; both open the files again.
+    Processes: it can be pickled, and used in forked workers; both open the files again. A DataLoader's workers share its
+    epoch with the process that started them.
 
     Examples
     --------
     >>> stream = bt.IterableDataset("packs/train", transform, seed=1, batch_size=64)
     >>> loader = torch.utils.data.DataLoader(stream, batch_size=64, num_workers=8)
     >>> for epoch in range(90):
-    ...     stream.set_epoch(epoch)  # the order changes by this alone, as with DistributedSampler
+    ...     stream.set_epoch(epoch)  # before the DataLoader is iterated
     ...     for images, labels in loader:
     ...         pass
     """
@@ -140,41 +141,55 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         self.tail = order.tail_name(tail, drop_last)
         self.batch_size = batch_size
         self._given_rank = (rank, world_size)
-        self._epoch = _shared(torch.zeros(1, dtype=torch.int64))  # persistent workers see set_epoch() through it
-        self._resume: _Place | None = None     # from load_state_dict: start of the next iteration
-        self._progress: _Progress | None = None  # of the latest iteration
+        self._passes = Passes(SharedNumbers())
+        self._iterations: collections.Counter[int] = collections.Counter()  # by worker
+        self._who: tuple[int, int, int] | None = None
+        self._progress: _Progress | None = None  # of the latest iteration, since its first sample
         self._plan(0)  # options that make no sense are refused here
 
     # --- iterating
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterates over the current epoch; after load_state_dict(), over the rest of that state's epoch."""
-        progress = self._progress = self._begin()
-        self._resume = None
-        return self._deliver(progress)
+        """Iterates over the next epoch; after load_state_dict(), over the rest of that state's."""
+        worker: Any = torch.utils.data.get_worker_info()  # type: ignore[no-untyped-call]
+        self._who = self._progress = None
+        if worker is not None:
+            self._iterations[worker.id] += 1
+            seed = getattr(worker, "seed", worker.id) - worker.id  # of this DataLoader's iterator, the same in all its workers
+            self._who = seed, self._iterations[worker.id], self._passes.turn
+        return self._deliver(self._who)
 
-    def _deliver(self, progress: _Progress) -> Iterator[Any]:
-        samples = (self._order.sample(progress.epoch, position) for position in progress.positions())
+    def _deliver(self, who: tuple[int, int, int] | None) -> Iterator[Any]:
+        begun = self._passes.begin(who)
+        progress = self._progress = self._progress_at(begun.place)
+        samples = (self._order.sample(begun.place.number, position) for position in progress.positions())
         group = self._asked_for(samples)
         while group:
             following = self._asked_for(samples)
             for sample in group:
+                if self._passes.is_void(begun):
+                    raise RuntimeError(_words_of_void(begun))
                 item = self._at(sample)
                 progress.taken += 1
                 yield item
             group = following
+        if who is None and self._progress is progress:
+            self._progress = None  # the next one is the next epoch
 
     def _asked_for(self, samples: Iterator[int]) -> list[int]:
         group = list(itertools.islice(samples, _GROUP_SAMPLES))
         self.samples.prefetch(group)
         return group
 
-    def _begin(self) -> _Progress:
-        place = self._resume or _Place(self.epoch, 0)
+    def _progress_at(self, place: Place) -> _Progress:
         worker: Any = torch.utils.data.get_worker_info()  # type: ignore[no-untyped-call]
         rank, world_size = self._rank_and_world_size
         return _Progress(place, self._plan(place.position), 0 if worker is None else worker.id,
                          1 if worker is None else worker.num_workers, self.batch_size, world_size)
+
+    def _latest(self) -> _Progress:
+        """The progress of the latest iteration, or where the next one begins."""
+        return self._progress or self._progress_at(self._passes.place(self._who))
 
     def __len__(self) -> int:
         """Number of samples of this rank in a whole epoch, over all its workers. A resumed epoch has only the samples that
@@ -195,14 +210,15 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch that is iterated next, an int."""
-        return self._resume.epoch if self._resume else int(self._epoch[0])
+        """Number of the epoch that an iteration is in, or that is iterated next; an int."""
+        return self._latest().place.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Sets the epoch of the next iteration; call it before each.
+        """Makes the next iteration that of an epoch, which is always the same.
 
-        Persistent workers of a DataLoader follow it. Directly after load_state_dict(), the epoch of that state is continued
-        instead.
+        Directly after load_state_dict(), the epoch of that state is continued instead. An iterator that has not returned a
+        sample yet follows; one that has becomes invalid. Workers of a DataLoader read ahead: call it before the DataLoader is
+        iterated, or they raise RuntimeError. Persistent workers follow it.
 
         Parameters
         ----------
@@ -214,12 +230,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         ValueError
             If the number is below 0.
         """
-        epoch = operator.index(epoch)
-        if epoch < 0:
-            raise ValueError(f"epoch {epoch} is below 0")
-        if self._resume and self._resume.epoch != epoch:
-            self._resume = None
-        self._epoch[0] = epoch
+        self._passes.set_epoch(epoch)
         self._progress = None
 
     @property
@@ -239,7 +250,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     # --- resuming
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the position after the last sample that was returned.
+        """Returns the place after the last sample that was returned, as bale.Loader.state_dict() does.
 
         If the stream is iterated in one process, the state can be loaded with any world size, and is interchangeable with
         that of a bale.Loader of the same seed and shuffle. In one of several DataLoader workers, it is the state of that
@@ -250,15 +261,15 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         dict
             Can be pickled and stored as JSON.
         """
-        progress = self._progress or self._begin()
-        state: dict[str, Any] = {"version": 1, "epoch": progress.epoch, "position": progress.position,
-                                 "fingerprint": self._fingerprint}
+        progress = self._latest()
+        place = progress.place._replace(position=progress.position)
+        state: dict[str, Any] = {**place.in_state(), "fingerprint": self._fingerprint}
         if progress.num_workers > 1:
             state["worker"] = {**progress.share, "taken": progress.taken}
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Makes the next iteration begin at the position of a state.
+        """Makes the next iteration begin at the place of a state. States of earlier versions load, too.
 
         Parameters
         ----------
@@ -270,18 +281,17 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         ValueError
             If the state is of another dataset, selection, shuffle or seed, or of another worker.
         """
-        if state.get("version") != 1:
-            raise ValueError(f"not a state of bale.torch.IterableDataset: {state!r}")
+        place = Place.of_state(state, "bale.torch.IterableDataset")
         fingerprint = state["fingerprint"]
         if fingerprint != self._fingerprint and fingerprint not in self._older_fingerprints():
             raise ValueError("this state is of another dataset, selection, shuffle or seed")
         share = dict(state.get("worker", {}))
         taken = share.pop("taken", 0)
-        ours = self._begin().share
+        ours = self._progress_at(Place(0)).share
         if share and share != ours:
             raise ValueError(f"this state is of a DataLoader worker with {_words(share)}, not of one with {_words(ours)}; "
                              f"resume with the same numbers, or use bale.torch.Loader, whose states load at any")
-        self._resume = _Place(state["epoch"], state["position"], taken)
+        self._passes.load(place._replace(taken=taken), in_worker=torch.utils.data.get_worker_info() is not None)  # type: ignore[no-untyped-call]
         self._progress = None
 
     @property
@@ -302,17 +312,13 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         state["_progress"] = None
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._epoch = _shared(self._epoch)  # a DataLoader's worker shares it already, a copy has its own
-
 
 class _Progress:
     """The progress of one iteration, in the share of one worker of one rank."""
 
-    def __init__(self, place: _Place, plan: _bale.RankPlan, worker: int, num_workers: int, batch_size: int,
+    def __init__(self, place: Place, plan: _bale.RankPlan, worker: int, num_workers: int, batch_size: int,
                  world_size: int) -> None:
-        self.epoch, self.start, self.taken = place
+        self.place, self.taken = place, place.taken
         self.plan = plan
         self.worker, self.num_workers = worker, num_workers
         self.batch_size, self.world_size = batch_size, world_size
@@ -327,8 +333,8 @@ class _Progress:
         """The position in the epoch before which all ranks have taken everything. With several workers, the position at
         which they began."""
         if self.num_workers > 1:
-            return self.start
-        return min(self.start + self.taken * self.world_size, self.plan.position_after(self.plan.num_batches))
+            return self.place.position
+        return min(self.place.position + self.taken * self.world_size, self.plan.position_after(self.plan.num_batches))
 
     def positions(self) -> Iterator[int]:
         """The positions in the epoch of the rest of the share."""
@@ -343,10 +349,12 @@ class _Progress:
             yield position
 
 
-def _shared(tensor: Any) -> torch.Tensor:
-    shared: torch.Tensor = tensor if tensor.is_shared() else tensor.clone().share_memory_()
-    return shared
-
-
 def _words(share: dict[str, int]) -> str:
     return ", ".join(f"{name}={value}" for name, value in share.items())
+
+
+def _words_of_void(begun: Begun) -> str:
+    if begun.in_worker:
+        return (f"set_epoch() was called after the DataLoader's workers had begun epoch {begun.place.epoch}; call it before the "
+                f"DataLoader is iterated")
+    return "this iterator is void: set_epoch() or load_state_dict() was called after it had returned a sample"

@@ -9,6 +9,9 @@ import torch.utils.data
 import torch.utils.dlpack
 
 from bale import transforms
+from bale.dataset import Dataset as PlainDataset
+from bale.loader import option_names
+from bale.passes import Place
 from bale.torch import dataloader_names
 from bale.torch.batch_samples import Samples
 from bale.torch.copy_stream import can_pin
@@ -48,9 +51,11 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     Accelerate's prepare() and Lightning's Trainer pass it through. Options of DataLoader that have a meaning here are
     accepted; others raise TypeError, which says what to use instead. It follows ranks and epochs that change after it
     was made: it gives this rank's share if torch.distributed is initialized later, and the epoch that a
-    DistributedSampler, given as `sampler`, is set to. If a loop is left before its end, the next one gives other
-    batches, as with a DataLoader that shuffles; on several ranks, and after set_epoch(), the epoch begins again
-    instead.
+    DistributedSampler, given as `sampler`, is set to.
+
+    The epoch of an iteration is fixed when it returns its first batch. The next iteration is the next epoch, whether this
+    one ended or was left by `break`, on any number of ranks. After set_epoch(n), the next iteration is epoch n, and further
+    ones differ from it, from each other and from all other epochs. docs/EPOCHS.md has the whole rule.
 
     Parameters
     ----------
@@ -85,7 +90,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         False: workers exit at the end of each epoch.
     rank, world_size : int or None, default None
         This process's share of each epoch. None: those of torch.distributed if it is initialized, else $RANK and
-        $WORLD_SIZE, else 0 and 1; looked up again when an iteration begins. Pass 0 and 1 if each rank should read the
+        $WORLD_SIZE, else 0 and 1; looked up again when an iteration begins. Pass world_size=1 if a rank should read the
         whole epoch.
     tail : {'pad', 'drop', 'uneven'}, default 'pad'
         The incomplete end of an epoch: "pad" repeats samples, "drop" leaves it out, "uneven" masks the missing rows.
@@ -180,7 +185,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         As DataLoader has it: its initial seed is `seed`.
     sampler : torch.utils.data.Sampler, sequence of int or None, default None
         torch's samplers that are equivalent to shuffle, subset, weights, or rank and world_size; or positions in their
-        order.
+        order. A sampler is made of the Loader's dataset, or of a Subset of it, whose positions are followed.
     batch_sampler, prefetch_factor, worker_init_fn, multiprocessing_context : None, default None
         Options of DataLoader without a meaning here: only their defaults are accepted.
     collate_fn : callable or None, default None
@@ -206,8 +211,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     Notes
     -----
     Threads: used by one thread at a time.
-    Processes: after a fork, only the parent can use it; it cannot be pickled. Workers are separate programs, which exit
-    with this process.
+    Processes: until it is iterated, it can be pickled, and used after a fork; both open the dataset again. Later only the
+    process that iterated it can use it. Workers are separate programs, which exit with this process.
 
     Examples
     --------
@@ -244,7 +249,18 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         workers = dataloader_names.same("workers", workers, "num_workers", num_workers, None)
         pin = dataloader_names.same("pin", pin, "pin_memory", pin_memory, False)
         seed = dataloader_names.same("seed", seed, "generator", generator and generator.initial_seed() & MAX_SEED, None)
-        dealt: dict[str, Any] = {} if sampler is None else dataloader_names.options_of_sampler(sampler)
+
+        def size() -> int:
+            """Of what the sampler may range over."""
+            nonlocal spec
+            chosen = positions if subset is None else subset
+            if chosen is None and not isinstance(spec, PlainDataset):
+                spec = PlainDataset(spec)
+            return len(cast("Sequence[int]", spec if chosen is None else chosen))
+
+        dealt: dict[str, Any] = {} if sampler is None else dataloader_names.options_of_sampler(sampler, taken, size)
+        if subset is not None and "subset" in dealt:
+            raise ValueError("subset and sampler: both choose samples; give one of them")
         shuffle, subset, seed = dealt.get("shuffle", shuffle), dealt.get("subset", subset), dealt.get("seed", seed)
         weights, num_draws = dealt.get("weights", weights), dealt.get("num_draws", num_draws)
         rank, world_size = dealt.get("rank", rank), dealt.get("world_size", world_size)
@@ -256,7 +272,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         # With subset=, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
         self._part = subset if sampler is None and positions is None else None
         subset, weights = dataloader_names.within(taken, subset, weights)
-        self._rank_given = rank is not None
+        self._rank_given = world_size is not None
         rank, world_size = rank_and_world_size(rank, world_size)
         seed, augment_seed = self._settle_seeds(seed, augment_seed, world_size)
         self.device = None if device is None else _cuda_device(device)
@@ -271,16 +287,13 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             direct_io=direct_io, seek_point_cache_bytes=seek_point_cache_bytes, depth=depth, hold=hold, mix=mix,
             device=None if self.device is None else str(self.device), device_hflip=device_hflip, device_convert=device_convert,
             decode=decode, no_label=IGNORE_INDEX)
-        self.transform, self.generator = delivered, generator
+        vars(self).update(transform=delivered, generator=generator, with_mask=with_mask, with_samples=with_samples, pin_memory=pin,
+                          persistent_workers=persistent_workers, pin=pin and self.device is None and can_pin())
         check_names({} if fields is None else fields, mixes=mix is not None)
         self._optional_fields = {name for name, _, _, optional, *_ in self._options["fields"] if optional}
         self._warned = False
-        self.with_mask, self.with_samples = with_mask, with_samples
-        self.pin_memory, self.persistent_workers = pin, persistent_workers
-        self.pin = pin and self.device is None and can_pin()
         self._shortens = tail == "uneven" and not with_mask
         self._follow(sampler)
-        self._is_made = True
 
     def _settle_seeds(self, seed: int | None, augment_seed: int | None, world_size: int) -> tuple[int, int]:
         """The seeds of order and augmentation. Those that were not given here come with a state, if one is loaded."""
@@ -318,12 +331,20 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         ValueError
             If the state is of another dataset, selection, shuffle or seed.
         """
+        Place.of_state(state, "bale.Loader")  # refuses others before anything changes
         seeds = {name: state[name] for name in self._taken_from_states if name in state}
         if any(self._options[name] != seed for name, seed in seeds.items()):
             self._options.update(seeds)
             self._open_again()
         self._seed_given |= "seed" in seeds
+        self._follow_ranks()
         super().load_state_dict(state)
+
+    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        args, options = super()._arguments()
+        if options.get("generator") is None:
+            return args, options
+        return args, {**options, "generator": None, "seed": self._options["seed"]}  # generators cannot be pickled
 
     # --- what frameworks look for
 
@@ -431,6 +452,10 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
 
     def _chw(self, image: torch.Tensor) -> torch.Tensor:
         return image if self.transform.layout == "nchw" or image.dim() < 3 else image.movedim(-1, 0)
+
+
+# What DataLoader has and the Loader's workers do not know may be set, and changes nothing there either: Lightning does.
+Loader._fixed = (FollowingLoader._fixed | option_names(Loader.__init__) | {"sampler"}) - vars(dataloader_names.Attributes).keys()
 
 
 def _tensor(array: Any, transform: Any) -> torch.Tensor:

@@ -172,7 +172,7 @@ class Prefetcher:
         if name == "loader" or name.startswith("__"):
             raise AttributeError(name)
         found = getattr(self.loader, name)
-        return Sampler(self) if isinstance(found, Sampler) else found
+        return type(found)(self) if isinstance(found, Sampler) else found
 
 
 class _StatefulPrefetcher(Prefetcher):

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import torch.distributed
+import torch.utils.data
 
 from bale import _bale
 
@@ -20,7 +21,7 @@ def rank_and_world_size(rank: int | None = None, world_size: int | None = None) 
     Parameters
     ----------
     rank, world_size : int or None, default None
-        Give both or none.
+        Give both or none; world_size=1 needs no rank.
 
     Returns
     -------
@@ -36,6 +37,8 @@ def rank_and_world_size(rank: int | None = None, world_size: int | None = None) 
     -----
     Issues a UserWarning, once per process, if torch.distributed has fewer ranks than the launcher started.
     """
+    if world_size == 1 and rank is None:
+        return 0, 1
     if rank is not None and world_size is not None:
         return rank, world_size
     if rank is not None or world_size is not None:
@@ -92,6 +95,14 @@ class Sampler:
     def __len__(self) -> int:
         """Number of samples of this rank in a whole epoch."""
         return rows_of_rank(self._loader._plan_of_epoch(), self._loader.batch_size)
+
+
+class OrderedSampler(Sampler, torch.utils.data.SequentialSampler):
+    """That of a Loader that does not shuffle: trainers ask by isinstance."""
+
+    @property
+    def data_source(self) -> Any:
+        return self._loader.dataset
 
 
 def rows_of_rank(plan: _bale.RankPlan, batch_size: int) -> int:

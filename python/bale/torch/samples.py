@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: The label of samples that have none, torch.nn.CrossEntropyLoss's default ignore_index.
 IGNORE_INDEX = -100
+#: Attributes that change samples in Python.
+TRANSFORMS = ("transform", "target_transform", "transforms")
 _LABEL = "cls"
 _ABOUT = {"__key__", "__index__"}  # not fields, but what is known of any sample
 _ANY_IMAGE = ""
@@ -47,6 +49,13 @@ class Samples:
         self.decode, self.mode = decode, mode
         self.fields = (field or _ANY_IMAGE, _LABEL) if fields is None else _checked(fields, self.samples)
         self._surely_image = fields is None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """ValueError for a transform of a Dataset that a Loader was given: the Loader's workers would not run it."""
+        if name in TRANSFORMS and value is not None and vars(self).get("_is_of_loader"):
+            raise ValueError(f"{name}: this Dataset was given to a bale.torch.Loader, whose workers run no Python; give "
+                             f"transform=bale.transforms.train(224, ...) to the Loader, or make another Dataset")
+        super().__setattr__(name, value)
 
     @property
     def classes(self) -> list[str]:

@@ -70,9 +70,11 @@ std::string bar_svg(double share, std::string_view label) {
       html_text(label), share > 0 ? std::max(width, 0.6) : 0);
 }
 
-std::string bar_table(std::span<const NamedCount> rows, std::uint64_t total) {
-  std::uint64_t most = 1;
-  for (const NamedCount& row : rows) most = std::max(most, row.count);
+std::string bar_table(std::span<const NamedCount> rows, std::uint64_t total, std::uint64_t most) {
+  if (most == 0) {
+    for (const NamedCount& row : rows) most = std::max(most, row.count);
+  }
+  most = std::max<std::uint64_t>(most, 1);
   std::string table = "<table>\n";
   for (const NamedCount& row : rows) {
     table += fmt::format("<tr><td class=\"name\"><bdi>{}</bdi></td><td class=\"n\">{}</td>", html_text(row.name),

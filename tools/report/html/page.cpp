@@ -1,14 +1,47 @@
 #include "bale/tools/report/html/page.hpp"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/parallel.hpp"
 #include "bale/tools/report/html/page_style.hpp"
+#include "bale/tools/terminal/human.hpp"
 
 namespace bale::tools {
+namespace {
+
+std::string today() {
+  std::time_t now = std::time(nullptr);
+  if (const char* const fixed = std::getenv("SOURCE_DATE_EPOCH")) now = static_cast<std::time_t>(std::atoll(fixed));
+  std::tm day{};
+  ::gmtime_r(&now, &day);
+  return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+}
+
+/// "node7 (AMD EPYC 7R13 Processor)".
+std::string machine_name() {
+  utsname system{};
+  ::uname(&system);
+  std::string model = static_cast<const char*>(system.machine);
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (!line.starts_with("model name") || colon == std::string::npos) continue;
+    model = line.substr(colon + 2);
+    break;
+  }
+  return fmt::format("{} ({})", static_cast<const char*>(system.nodename), model);
+}
+
+}  // namespace
 
 std::string html_text(std::string_view raw) {
   std::string text;
@@ -49,6 +82,11 @@ std::string html_sentence(std::string_view raw) {
     at = end + 1;
   }
   return text;
+}
+
+std::string html_footer(std::string_view made) {
+  return fmt::format("<footer>{} {}, {}, {}.</footer>\n", made, html_text(today()), html_text(machine_name()),
+                     plural(usable_cores(), "core"));
 }
 
 std::string html_page(std::string_view title, std::string_view body) {

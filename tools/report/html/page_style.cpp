@@ -26,7 +26,7 @@ h3 { font-size: 15px; margin: 0 0 8px; }
 p { margin: 0 0 10px; } a { color: var(--bar); }
 .dim, .note { color: var(--dim); } .note { font-size: 13px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 16px; min-width: 0; }
-.grid { display: grid; gap: 14px; grid-template-columns: repeat(auto-fill, minmax(min(100%, 320px), 1fr)); }
+.grid { display: grid; gap: 14px; grid-template-columns: repeat(auto-fill, minmax(min(100%, 380px), 1fr)); }
 .card + .card { margin-top: 14px; } .grid > .card + .card { margin-top: 0; }
 .tiles { display: grid; gap: 12px; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); margin: 20px 0; }
 .tile { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 12px 14px; }
@@ -43,8 +43,9 @@ th { text-align: left; font-weight: 600; color: var(--dim); font-size: 13px; }
 th, td { padding: 4px 10px 4px 0; vertical-align: top; border-bottom: 1px solid var(--line); }
 tr:last-child td { border-bottom: 0; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.name { overflow-wrap: anywhere; } .scroll { overflow-x: auto; }
-td.bar { width: 42%; padding-right: 0; vertical-align: middle; }
+th.n { white-space: normal; }
+td.name { overflow-wrap: anywhere; min-width: 11em; } .scroll { overflow-x: auto; }
+td.bar { width: 34%; padding-right: 0; vertical-align: middle; }
 svg { display: block; width: 100%; height: auto; } svg text { fill: var(--dim); font-size: 11px; font-family: inherit; }
 svg .bar { fill: var(--bar); } svg .bar:hover { fill: var(--text); } svg .axis { stroke: var(--line); }
 svg .line { stroke: var(--bar); stroke-width: 2; fill: none; } svg .area { fill: var(--bar-2); }
@@ -61,14 +62,15 @@ figure .hole { display: flex; align-items: center; justify-content: center; colo
 .tag { display: inline-block; font-size: 12px; border-radius: 99px; padding: 1px 9px; background: var(--hole); color: var(--text); margin: 0 6px 4px 0; }
 .tag.bad { background: var(--bad-soft); color: var(--bad); } .tag.warn { background: var(--warn-soft); color: var(--warn); }
 code { font: 13px/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
-.stage { display: grid; grid-template-columns: 90px 1fr 130px; gap: 10px; align-items: center; padding: 7px 0; }
+.stages { display: grid; grid-template-columns: fit-content(45%) 1fr max-content; gap: 14px 12px; align-items: center; margin-bottom: 12px; }
+.stage { display: contents; } .stages > .note { grid-column: 1 / -1; margin: 0; } .stage b { overflow-wrap: anywhere; min-width: 4em; }
 .stage svg { height: 20px; } .stage .n { text-align: right; font-variant-numeric: tabular-nums; }
 .stage.slow b { color: var(--bad); } .stage.slow svg .bar { fill: var(--bad); }
 footer { margin-top: 44px; color: var(--dim); font-size: 13px; }
 @media (max-width: 560px) {
   main { padding: 18px 12px 48px; } h1 { font-size: 21px; } .tiles { grid-template-columns: repeat(2, 1fr); gap: 8px; }
   .card { padding: 12px; } .sheet { grid-template-columns: repeat(3, 1fr); gap: 8px; } figure img, figure .hole { height: 88px; }
-  td.bar { width: 30%; } .stage { grid-template-columns: 64px 1fr 96px; }
+  td.bar { width: 24%; } td.what, th.what { display: none; } th, td { padding-right: 8px; }
 }
 @media print { details > * { display: block; } }
 )css";

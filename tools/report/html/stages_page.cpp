@@ -30,7 +30,7 @@ std::string time_text(double images_per_s) {
 std::string chart_of(const char* title, std::span<const StageBar> bars, const char* explanation) {
   double slowest = 0;
   for (const StageBar& bar : bars) slowest = std::max(slowest, bar.images_per_s > 0 ? 1 / bar.images_per_s : 0);
-  std::string chart = fmt::format("<div class=\"card\"><h3>{}</h3>\n", title);
+  std::string chart = fmt::format("<div class=\"card\"><h3>{}</h3>\n<div class=\"stages\">\n", title);
   for (const StageBar& bar : bars) {
     const double share = bar.images_per_s > 0 && slowest > 0 ? 1 / bar.images_per_s / slowest : 0;
     const std::string time = time_text(bar.images_per_s);
@@ -42,7 +42,7 @@ std::string chart_of(const char* title, std::span<const StageBar> bars, const ch
     if (!bar.note.empty())
       chart += fmt::format("<p class=\"note\">{}: {}</p>\n", html_text(bar.name), html_text(bar.note));
   }
-  return chart + fmt::format("<p class=\"note\">{}</p></div>\n", explanation);
+  return chart + fmt::format("</div>\n<p class=\"note\">{}</p></div>\n", explanation);
 }
 
 std::string stage_chart(std::span<const StageBar> bars) {
@@ -70,7 +70,7 @@ std::string page_of(const std::string& what, const std::string& headline, const 
   if (!advice.empty())
     body += fmt::format("<ul class=\"findings\"><li class=\"warn\">{}</li></ul>\n", html_sentence(advice));
   body += "<section style=\"margin-top:14px\">" + chart + rest + "</section>\n";
-  body += fmt::format("<footer>Measured by bale {}.</footer>\n", k_version_text);
+  body += html_footer(fmt::format("Measured by bale {}.", k_version_text));
   return html_page(what, body);
 }
 
@@ -99,14 +99,14 @@ std::string bench_page(const std::string& headline, std::span<const MeasuredStag
     bars.push_back(
         {.name = std::string(stage_name(stage)), .images_per_s = result.images_per_s(), .is_limit = limit == stage});
     rows += fmt::format(
-        "<tr><td>{}</td><td class=\"dim\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+        "<tr><td>{}</td><td class=\"what dim\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{:.3f}</td><td "
         "class=\"n\">{}</td><td class=\"n\">{:.3f} s</td></tr>\n",
         stage_name(stage), meaning_of(stage), rate_cell(result.images_per_s()), rate_cell(result.bytes_per_s() / 1e6),
         result.cpu_s_per_1000(), memory_cell(result.memory), result.first_batch_s);
   }
   std::string rest = fmt::format(
-      "<div class=\"card scroll\"><table><tr><th>Stage</th><th></th><th class=\"n\">img/s</th><th "
+      "<div class=\"card scroll\"><table><tr><th>Stage</th><th class=\"what\"></th><th class=\"n\">img/s</th><th "
       "class=\"n\">MB/s</th><th "
       "class=\"n\">CPU s per 1,000</th><th class=\"n\">Memory</th><th class=\"n\">First "
       "batch</th></tr>\n{}</table></div>\n",

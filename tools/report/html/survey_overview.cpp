@@ -114,9 +114,10 @@ std::string classes_section(const SurveyReport& report) {
   for (const NamedCount& count : counts) sorted.push_back(count.count);
   constexpr std::size_t k_ends = 8;
   const std::span<const NamedCount> all(counts);
+  const std::uint64_t most = counts.front().count;  // bars of the largest and the smallest are compared
   std::string body = "<div class=\"grid\">\n" + chart_card("Images per class", curve_svg(sorted, "Images per class")) +
-                     chart_card("Largest classes", bar_table(all.first(k_ends), total)) +
-                     chart_card("Smallest classes", bar_table(all.last(k_ends), total)) + "</div>\n";
+                     chart_card("Largest classes", bar_table(all.first(k_ends), total, most)) +
+                     chart_card("Smallest classes", bar_table(all.last(k_ends), total, most)) + "</div>\n";
   std::string rows;
   for (const NamedCount& count : counts) {
     rows += fmt::format("<tr><td class=\"name\"><bdi>{}</bdi></td><td class=\"n\">{}</td></tr>\n",

@@ -126,7 +126,7 @@ class Loader {
   const Dataset& dataset() const;
   /// The options, as checked() completed them.
   const LoaderOptions& options() const;
-  /// Every bad sample of the batches so far, in their order.
+  /// Every bad sample of the batches so far, once, in the order in which they were met.
   std::vector<BadSample> bad_samples() const;
   LoaderCounters counters() const;
   /// Process ids of the running workers; empty for threads.

@@ -18,7 +18,7 @@ struct CheckReport {
   std::uint64_t num_samples = 0;
   std::uint64_t num_shards = 0;
   std::uint64_t num_bytes = 0;               // of shard files
-  std::uint64_t num_images_not_decoded = 0;  // with CheckOptions::decode: of kinds or sizes that are not decoded
+  std::uint64_t num_images_not_decoded = 0;  // findings of images of kinds or sizes that are not decoded
   std::uint64_t num_unchecked_shards = 0;    // without checksums: only their structure was checked
   std::vector<Damage> findings;              // in the order of the shards
   NoticeLog notices;                         // what the shards hold besides samples
@@ -29,7 +29,7 @@ struct CheckReport {
 struct CheckOptions {
   unsigned jobs = 0;                                // threads; 0: one per core
   bool decode = false;                              // also decode every image
-  std::uint64_t max_pixels = k_default_max_pixels;  // larger images are not decoded
+  std::uint64_t max_pixels = k_default_max_pixels;  // larger images are findings
 };
 
 /// Checks the dataset `spec`, as Dataset::open() takes it, or all datasets in a directory, as `bale pack --split` makes

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct DatasetMergeOptions {
   bool link = false;
   unsigned jobs = 0;  // shards copied at a time; 0: two per core
   DestinationMode mode = DestinationMode::fresh;
+  std::function<void(const std::string& line)> on_warning{};  // as of PackOptions
 };
 
 /// Merges and returns when everything is durable. A shard that is copied is compared with its digest. Of one that is linked

@@ -33,7 +33,9 @@ namespace bale {
 /// How many samples go into a shard. shard_count, if not 0, takes precedence over shard_samples, and both over
 /// shard_bytes.
 struct ShardSizing {
-  std::uint64_t shard_bytes = std::uint64_t{256} << 20;  // at most this many bytes of fields; a larger sample is alone
+  /// At most this many bytes of fields, as the source describes them and without what the container adds; a larger sample
+  /// is alone.
+  std::uint64_t shard_bytes = std::uint64_t{256} << 20;
   std::uint64_t shard_count = 0;                         // shards per dataset, of equal numbers of samples
   std::uint64_t shard_samples = 0;                       // samples per shard
 };
@@ -48,7 +50,7 @@ std::string_view on_error_name(OnError policy);
 enum class DestinationMode {
   fresh,      // refuse it
   resume,     // continue an interrupted run of the same plan, or repair a finished one
-  overwrite,  // replace the dataset; it stays until the new one is complete. Other files are never removed
+  overwrite,  // replace the dataset of the same name; it stays until the new one is complete. Other files are never removed
 };
 
 /// A part of the samples that becomes a dataset of its own.
@@ -93,6 +95,8 @@ struct PackOptions {
   /// Local directory in which shards are built that are uploaded; empty: TMPDIR or /tmp. It needs room for one shard per
   /// job.
   std::string staging_directory{};
+  /// Gets what is odd about the plan or the destination, one line each, before a sample is written; by the calling thread.
+  std::function<void(const std::string& line)> on_warning{};
 };
 
 /// A sample that was left out.
@@ -130,12 +134,15 @@ struct PackPreview {
   struct ShardRow {
     std::string file;  // relative to the destination
     std::uint64_t num_samples;
-    std::uint64_t payload_bytes;  // of the fields, as the source describes them
+    std::uint64_t payload_bytes;  // of the fields as they are packed, before they are compressed
   };
   std::vector<ShardRow> shards;
+  /// payload_bytes are estimated by this many samples, because images are changed or their source only knows about how
+  /// large they are. 0: they are exact.
+  std::uint64_t num_measured = 0;
 };
 
-/// Plans the shards and writes nothing. Throws `invalid_argument` as pack() does.
+/// Plans the shards, looks at the destination and writes nothing. Throws what pack() throws before it reads a sample.
 PackPreview preview_pack(const Source& source, const PackOptions& options);
 
 /// Packs `source` and returns when everything is durable. `progress` counts up from its current values; its totals are

@@ -33,6 +33,9 @@ struct PlanReport {
 /// be planned; `invalid_argument` for OnError::quarantine; `io`.
 PlanReport plan_pack(const Source& source, const PackOptions& options, const std::string& path);
 
+/// What plan_pack() would plan. Throws what it throws, and writes nothing.
+PackPreview preview_plan(const Source& source, const PackOptions& options, const std::string& path);
+
 /// Shards of a plan, numbered from 0 over all its datasets.
 struct PartChoice {
   /// Part `first` of `second`, counted from 0: a contiguous range, about 1/second of the shards.
@@ -62,7 +65,7 @@ struct PartReport {
 PartReport pack_part(const std::string& plan, const PartChoice& choice, unsigned jobs, Progress& progress,
                      const std::string& staging_directory = {});
 
-/// The shards that pack_part() would pack.
+/// The shards that pack_part() would pack. Looks at the destination and throws what pack_part() throws of it.
 PackPreview preview_part(const std::string& plan, const PartChoice& choice);
 
 struct MergeReport {

@@ -33,7 +33,7 @@ class File {
   static File open_read(const std::string& path);
   /// Opens an existing regular file for reading and writing. Throws what open_read() throws.
   static File open_update(const std::string& path);
-  /// Creates a new file (mode 0644 & ~umask) for reading and writing. An existing file or link of that name is removed
+  /// Creates a new file (mode 0666 & ~umask) for reading and writing. An existing file or link of that name is removed
   /// first, so nothing is written through a link.
   static File create(const std::string& path);
   /// Creates a file without a name in `directory` (mode 0600), for reading and writing. It is gone when it is closed.

@@ -33,7 +33,11 @@ struct ImageHeader {
 /// `std::bad_alloc`.
 ImageHeader probe_image(Bytes bytes);
 
-/// Throws `unsupported` if width * height exceeds `max_pixels`, `damaged` if either is 0.
+/// Whether width * height exceeds `max_pixels`, so that nothing of bale decodes the image.
+constexpr bool is_above_limit(std::uint64_t width, std::uint64_t height, std::uint64_t max_pixels) {
+  return width != 0 && height > max_pixels / width;
+}
+/// Throws `unsupported` if is_above_limit(), `damaged` if a side is 0.
 void check_pixel_budget(std::uint64_t width, std::uint64_t height, std::uint64_t max_pixels);
 
 /// Decoded pixels. Owns its memory.

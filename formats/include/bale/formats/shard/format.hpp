@@ -12,6 +12,7 @@
 // Threads: the functions of a Format may be called by many threads at once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -168,6 +169,12 @@ struct Format {
   /// Which names of fields its shards can hold.
   FieldRule field_rule{};
 };
+
+/// Whether a scan finds the keys, in every layout: else they are in the index only.
+inline bool keeps_keys_in_file(const Format& format) {
+  return std::all_of(format.layouts.begin(), format.layouts.end(),
+                     [](const Layout& layout) { return layout.keeps_keys_in_file; });
+}
 
 struct FormatAndLayout {
   const Format* format;

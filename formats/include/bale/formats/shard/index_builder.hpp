@@ -38,6 +38,12 @@ class IndexBuilder {
   /// The view lives until the next add_sample().
   std::string_view key(std::uint64_t i) const;
 
+  /// The order of the fields in the index, by their names; others follow as they were declared.
+  void order_fields(std::vector<std::string> names) { field_order_ = std::move(names); }
+
+  /// Gives the samples, as many as `known` has, its keys, and its labels to those that have none.
+  void take_keys(const ShardIndex& known);
+
   void set_label(std::uint64_t i, std::int64_t label) { samples_[i].label = label; }
   /// Sets the label to parse_label(cls). A notice names the sample and the text if that is no number. `is_whole` is false if
   /// `cls` is the beginning of a longer text, which gives no label.
@@ -107,6 +113,7 @@ class IndexBuilder {
   std::vector<std::uint32_t> used_columns() const;
 
   std::vector<FieldInfo> fields_;
+  std::vector<std::string> field_order_;
   NoticeLog notices_{k_max_notices};
   std::map<std::string, std::uint32_t, std::less<>> ids_by_name_;  // of the first field of a name
   std::map<std::string, std::uint32_t, std::less<>> ids_by_stored_name_;

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bale {
@@ -15,6 +16,9 @@ namespace bale {
 inline constexpr const char* k_manifest_name = "manifest.json";
 /// Directory inside the destination with the journal and temporary files of an unfinished run.
 inline constexpr const char* k_partial_name = ".bale-partial";
+/// The ledger of skipped samples, and the directory of copies of their files, beside the manifest.
+inline constexpr const char* k_ledger_name = "skipped.jsonl";
+inline constexpr std::string_view k_quarantine_name = "quarantine";
 
 struct ManifestField {
   std::string name;

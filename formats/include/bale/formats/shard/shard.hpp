@@ -132,6 +132,8 @@ class Shard {
 
 /// The error of a shard that is another one than its user holds: `changed`.
 Error changed_error(const std::string& path);
+/// The error of a shard that is another one than its manifest names: `changed`.
+Error changed_after_packing_error(const std::string& path);
 
 /// Scans `path` and returns an index without checksums. Throws `damaged`, `unsupported`, and what File::open_read()
 /// throws.
@@ -152,9 +154,11 @@ using LookAtImage = std::function<ImageEntry(Bytes image)>;
 void checksum_payload(IndexBuilder& builder, const std::string& path, const Format& format, const LookAtImage& look,
                       const std::function<void(std::uint64_t)>& on_progress);
 
-/// Makes the index file of a shard that has none: a scan, checksum_payload(), and the digests of the file. Adds the
-/// notices of the scan to `notices`. Throws what scan_shard() and checksum_payload() throw.
+/// Makes the index file of a shard: a scan, which `amend` (may be null) adds to what the file does not say, checksum_payload(),
+/// and the digests of the file. Adds the notices of the scan to `notices`. Throws what scan_shard() and checksum_payload()
+/// throw.
 std::vector<std::byte> index_shard(const std::string& path, const Format& format, const LookAtImage& look,
-                                   const std::function<void(std::uint64_t)>& on_progress, NoticeLog& notices);
+                                   const std::function<void(std::uint64_t)>& on_progress, NoticeLog& notices,
+                                   const std::function<void(IndexBuilder& scanned)>& amend = {});
 
 }  // namespace bale

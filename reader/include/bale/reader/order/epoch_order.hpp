@@ -47,6 +47,10 @@ struct Shuffle {
   friend bool operator==(const Shuffle&, const Shuffle&) = default;
 };
 
+/// What counts of the number of an epoch: its lower 40 bits. Different upper bits are different epochs, with orders and draws of
+/// their own: Python's Loader so tells passes apart that it makes while a training program stays in one epoch.
+constexpr std::uint64_t counted_epoch(std::uint64_t epoch) { return epoch & ((std::uint64_t{1} << 40) - 1); }
+
 class EpochOrder {
  public:
   /// If the selection draws, its order is random already, and `shuffle` is replaced by Shuffle::none(). Throws

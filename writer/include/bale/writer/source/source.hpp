@@ -191,9 +191,14 @@ struct DetectedSource {
   std::string told{};  // message for the user with the reason, if the case is not clear; else empty
 };
 /// Guesses the kind of a source. A directory with a manifest.json, a shard spec and any other file is "packed"; a file
-/// with a table's suffix is "table"; any other directory is "folder", unless more of its files are named as shards than
-/// as images. Throws `not_found` if `spec` does not exist, `invalid_argument` for a directory of several datasets.
+/// with a table's suffix is "table"; a file of no format whose name ends in .txt or whose first line is the path of a file
+/// is "list"; any other directory is "folder", unless more of its files are named as shards than as images. Throws
+/// `not_found` if `spec` does not exist, `invalid_argument` for a directory of datasets.
 DetectedSource detect_source(const std::string& spec, const SourceOptions& options);
+
+/// The options of each of several sources: without those that only another kind has, if another of them is of that kind.
+/// Throws what detect_source() throws.
+std::vector<SourceOptions> options_of_each(const std::vector<std::string>& specs, const SourceOptions& options);
 
 /// Opens `spec` as SourceOptions::kind or detect_source() says. Throws what they and the functions above throw, and
 /// `invalid_argument` for an unknown kind.

@@ -1,0 +1,40 @@
+// What lies in a directory of this machine that is no dataset itself: packed datasets, folders of images. Every command
+// that is given a directory decides by it what the directory is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bale/formats/base/error.hpp"
+
+namespace bale {
+
+/// Hidden entries do not count.
+struct DirectoryContent {
+  std::vector<std::string> datasets{};       // paths of the packed datasets directly in it, sorted
+  std::vector<std::string> image_folders{};  // paths of other directories in it that have an image; only if there are datasets
+  std::uint64_t num_images = 0;              // files directly in it that are named as images
+
+  /// The packed datasets are not what is meant: there are as many folders of images, or more images.
+  bool is_folder_of_images() const {
+    return image_folders.size() >= datasets.size() || num_images > datasets.size();
+  }
+};
+
+/// A directory with a manifest, an unfinished pack or shards of its own has no datasets in it.
+DirectoryContent directory_content(const std::string& path);
+
+/// The datasets in `spec` if it is a directory of datasets, as `pack --split` makes it; else empty.
+std::vector<std::string> datasets_below(const std::string& spec);
+
+/// "raw, a.jpg", what has images beside the datasets of a directory of datasets; else empty.
+std::string images_beside_datasets(const std::string& spec);
+
+/// Whether a directory has a manifest.json that is not another program's.
+bool is_packed_dataset(const std::string& directory);
+
+/// The error of a command that takes one dataset, for a directory with `content.datasets`, which it names.
+Error no_dataset_error(const std::string& directory, const DirectoryContent& content, ErrorCode code);
+
+}  // namespace bale

@@ -1,0 +1,22 @@
+// Options that say how a source is read: of every command that takes folders, lists, tables and packed datasets.
+#pragma once
+
+#include "bale/tools/help/command_model.hpp"
+#include "bale/writer/source/source.hpp"
+
+namespace bale::tools {
+
+/// What the source of a command can be.
+enum class SourceUse {
+  any,      // one source, or several of one kind
+  packed,   // packed datasets only
+  of_each,  // several sources of different kinds: each takes what is for its kind
+};
+
+inline constexpr const char* k_source_text =
+    "A packed dataset, or a folder, list (a text file of paths) or table (.csv, .tsv, .jsonl) of images";
+
+/// Which samples are taken, and what makes a sample and its label. `source` must exist when the command line is parsed.
+void add_source_options(CommandModel& app, SourceOptions& source, SourceUse use);
+
+}  // namespace bale::tools
