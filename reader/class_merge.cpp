@@ -11,7 +11,8 @@ namespace bale {
 
 std::int64_t LabelMap::operator()(std::int64_t label) const {
   if (labels_.empty() || label < 0) return label;
-  if (static_cast<std::uint64_t>(label) < labels_.size()) return labels_[static_cast<std::size_t>(label)];
+  const bool is_known = static_cast<std::uint64_t>(label) < labels_.size();
+  if (is_known && labels_[static_cast<std::size_t>(label)] >= 0) return labels_[static_cast<std::size_t>(label)];
   throw Error(ErrorCode::damaged,
               fmt::format("label {} has no name: the dataset names {} classes", label, labels_.size()),
               {.path = path_, .hint = "read this dataset alone, or pack it again with a name for each class"});
@@ -31,6 +32,10 @@ MergedClasses merge_classes(const std::vector<NamedClasses>& datasets) {
   for (const NamedClasses& dataset : datasets) {
     std::vector<std::int64_t> labels;
     for (const std::string& name : dataset.classes) {
+      if (name.empty()) {  // a number that no class has
+        labels.push_back(k_no_label);
+        continue;
+      }
       const auto [known, is_new] = numbers.emplace(name, static_cast<std::int64_t>(merged.classes.size()));
       if (is_new) merged.classes.push_back(name);
       if (std::find(labels.begin(), labels.end(), known->second) != labels.end()) {

@@ -21,11 +21,11 @@
 #include "bale/writer/shard_copy.hpp"
 #include "bale/writer/shard_job.hpp"
 #include "bale/writer/sidecars.hpp"
+#include "bale/writer/source/labels.hpp"
 
 namespace bale {
 namespace {
 
-constexpr std::string_view k_numbered_fields[] = {"boxes.json", "keypoints.json"};  // have numbers of classes inside
 constexpr int k_compress_level = 3;  // of fields that were compressed, in shards that are written again
 
 [[noreturn]] void refuse(const FinishedDataset& dataset, std::string why, std::string hint) {
@@ -188,7 +188,7 @@ class Join {
       refuse(dataset, why + ", and shards of pixels are not written again", "pack the images again from both sources");
     }
     for (const ManifestField& field : dataset.manifest.fields) {
-      if (std::find(std::begin(k_numbered_fields), std::end(k_numbered_fields), field.name) != std::end(k_numbered_fields)) {
+      if (has_class_numbers(field.name)) {
         refuse(dataset, fmt::format("{}, and its field {} has the old numbers", why, printable(field.name)),
                "pack it again with the same names of classes in the same order");
       }

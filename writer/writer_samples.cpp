@@ -98,6 +98,9 @@ void CheckedSample::take_label(const std::vector<std::string>& classes) {
   if (label_ != k_no_label && !classes.empty() && (label_ < 0 || label_ >= static_cast<std::int64_t>(classes.size()))) {
     refuse(fmt::format("label {} of {} classes", label_, classes.size()), "labels are counted from 0");
   }
+  if (label_ != k_no_label && !classes.empty() && classes[static_cast<std::size_t>(label_)].empty()) {
+    refuse(fmt::format("label {}, which is no class: it has no name", label_), "name it in `classes`");
+  }
   if (label_ != k_no_label && cls == fields_.end()) {
     digits_ = fmt::to_string(label_);
     fields_.push_back({k_label_field, as_bytes(digits_)});

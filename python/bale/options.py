@@ -25,6 +25,7 @@ class ShardOptions(TypedDict, total=False):
     split: str
     stratify: bool
     source: str
+    class_map: str
     class_folders: bool
     include: Sequence[str]
     exclude: Sequence[str]
@@ -63,7 +64,6 @@ class FileOptions(TypedDict, total=False):
     """Options of pack() and plan() for sources that are not packed."""
 
     list_jobs: int
-    class_map: str
     pair: str
     pair_path: Union[str, Sequence[str]]
     annotations: Union[str, Sequence[str]]
@@ -75,6 +75,7 @@ class FileOptions(TypedDict, total=False):
     root: str
     path_column: str
     label_column: str
+    allow_unlabeled: bool
 
 
 class PackOptions(WriteOptions, FileOptions, total=False):

@@ -57,7 +57,8 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
     **options : keyword arguments
         The command's flags, with underscores (bale.options.PackOptions; `bale pack --help`): shard_size="1GiB",
         split="train=0.9,val=0.1", stratify=True, include=["*.jpg", "*.png"]. With samples: the options of bale.Writer,
-        and image_field="png", the field of images that are pixels.
+        image_field="png", the field of images that are pixels, and class_map, a file as of `bale pack --class-map` instead
+        of classes. Both give classes of the source that have names their numbers by these names.
 
     Returns
     -------

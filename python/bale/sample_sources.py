@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from bale import _bale
 from bale.errors import make_error
+from bale.labels import Labels, classes_of
 from bale.opened_file import open_file
 from bale.parquet.columns import Columns
 from bale.parquet.found import find_splits, is_table_name, may_hold_tables
@@ -28,8 +29,8 @@ _BATCH_ROWS = 64  # of a Hugging Face dataset that are in memory
 # Of bale.pack() for paths: they need all samples beforehand, or files.
 _NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "include", "exclude", "exclude_from", "where",
                     "sample", "sample_per_class", "sample_seed", "max_samples", "dry_run",
-                    "class_map", "pair", "pair_path", "annotations", "annotations_format", "files_from", "null", "flat", "allow_empty", "root", "path_column",
-                    "label_column")
+                    "class_folders", "pair", "pair_path", "annotations", "annotations_format", "files_from", "null", "flat", "allow_empty", "root",
+                    "path_column", "label_column", "allow_unlabeled")
 
 
 def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | None, options: dict[str, Any]) -> Report:
@@ -39,15 +40,15 @@ def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | 
             raise ValueError(f"{option}: only for a source that is a path; pack the samples, and run bale.convert() on the result")
     options.pop("quiet", None)
     samples = source if isinstance(source, TableSamples) else _Samples(source, options.pop("image_field", "png"))
-    if options.get("classes") is None:
-        options["classes"] = samples.classes
+    labels = Labels(samples.classes, options.pop("classes", None), options.pop("class_map", None))
+    options["classes"] = labels.classes
     if options.get("jobs") == "auto":
         del options["jobs"]
     with Writer(destination, **options) as writer:
         bar = make_bar and make_bar(desc="pack", unit="img", total=samples.size, initial=writer.count)
         try:
             for key, fields, label in samples.after(writer.count):
-                writer.add(key, fields, label)
+                writer.add(key, *labels.take(fields, label))
                 if bar:
                     bar.update()
         finally:
@@ -139,15 +140,17 @@ class _Samples:
         self._after: Callable[[int], Iterator[Sample]] | None = None
         if _is_pair_of_arrays(source):
             images, labels = source
+            if labels.ndim == 2 and labels.shape[1] == 1:  # Keras's
+                labels = labels.reshape(-1)
             self._index(len(labels), lambda i: self._pair(i, images[i], labels[i]))
         elif hasattr(source, "features") and hasattr(source, "cast_column"):
             self._take_table(source)
         elif _has_files(source):
             root = os.path.abspath(source.root)
-            self.classes = list(source.classes)
+            self.classes = classes_of(source)
             self._index(len(source.samples), lambda i: self._file(root, *source.samples[i]))
         elif hasattr(source, "__getitem__") and hasattr(source, "__len__") and not isinstance(source, Mapping):
-            self.classes = _classes_of(source)
+            self.classes = classes_of(source)
             self._index(len(source), lambda i: self._sample(i, source[i]))
         elif hasattr(source, "__iter__"):
             self._items = source
@@ -253,15 +256,6 @@ def _has_files(source: Any) -> bool:
     """A DatasetFolder of torchvision that changes nothing: its files are packed as they are."""
     return all(hasattr(source, name) for name in ("root", "samples", "classes", "loader", "extensions")) and all(
         getattr(source, name, None) is None for name in ("transform", "target_transform", "transforms"))
-
-
-def _classes_of(source: Any) -> list[str] | None:
-    while source is not None:
-        classes = getattr(source, "classes", None)
-        if isinstance(classes, (list, tuple)) and all(isinstance(name, str) for name in classes):
-            return list(classes)
-        source = getattr(source, "dataset", None)  # torch's Subset
-    return None
 
 
 def _rows_first(image: Any) -> Any:

@@ -8,6 +8,7 @@ import weakref
 from bale import _bale
 from bale.errors import make_error
 from bale.field_values import FieldValues, label_of, labels_of
+from bale.labels import class_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Writer:
     destination : path
         A directory, created if it does not exist. One that is not empty is refused without resume or overwrite.
     classes : sequence of str or None, default None
-        Names of class 0, 1, ...
+        Names of class 0, 1, ...; "" for a number that no class has. A tuple of synonyms counts as its first name.
     format : str or None, default None
         Format of the shards, such as "tar" or "lmdb"; `bale formats` lists them. None: "tar".
     layout : str or None, default None
@@ -158,12 +159,13 @@ class Writer:
             raise make_error("invalid_argument", f"bale writes local files: {name_of_destination} is a URL; write to a local "
                              "directory, and copy it from there")
         self.destination: str = os.path.abspath(name_of_destination)
-        self.classes: list[str] = list(classes) if classes is not None else []
-        if len(set(self.classes)) != len(self.classes):
+        self.classes: list[str] = class_names(classes) if classes is not None else []
+        named = [name for name in self.classes if name]
+        if len(set(named)) != len(named):
             raise ValueError("classes: a name is there twice")
         self.report: Report | None = None
         self._values = FieldValues(jpeg_quality)
-        self._numbers = {name: number for number, name in enumerate(self.classes)}
+        self._numbers = {name: number for number, name in enumerate(self.classes) if name}
         given = {"destination": self.destination, "classes": self.classes, "format": format, "layout": layout, "name": name,
                  "shard_size": size_of("shard_size", shard_size), "shard_samples": shard_samples,
                  "resume": bool(resume) or None, "overwrite": overwrite or None, "compress_level": _level(compress),

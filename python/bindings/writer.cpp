@@ -18,6 +18,7 @@
 #include "bale/python/bindings/choice.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/value.hpp"
+#include "bale/writer/source/class_map.hpp"
 
 namespace bale::python {
 namespace {
@@ -273,6 +274,18 @@ void bind_writer(nb::module_& module) {
         return kind == ImageKind::unknown ? std::string() : std::string(image_field_name(kind));
       },
       nb::arg("content"), "The field for an image, by its first bytes; empty if it is none.");
+  module.def(
+      "load_class_map",
+      [](const nb::str& path) {
+        const ClassMap map = ClassMap::load(from_str(path));
+        nb::dict numbers;
+        for (const auto& [name, number] : map.labels()) numbers[to_str(name)] = number;
+        nb::list classes;
+        for (const std::string& name : map.classes()) classes.append(to_str(name));
+        return nb::make_tuple(numbers, classes);
+      },
+      nb::arg("path"), nb::sig("def load_class_map(path: str) -> tuple[dict[str, int], list[str]]"),
+      "The number of each class name, and the names of class 0, 1, ... (--class-map).");
   nb::class_<PythonWriter>(module, "Writer")
       .def(nb::init<const nb::dict&>(), nb::arg("options"),
            nb::sig("def __init__(self, options: dict[str, typing.Any]) -> None"))

@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   try {
     switch (data[0] % 5) {
       case 0:
-        read_all(*bale::open_coco(file.path(), log), {"/proc/self/fd", {}}, log);
+        read_all(*bale::open_coco(file.path(), {}, log), {"/proc/self/fd", {}}, log);
         break;
       case 1:
         read_all(*bale::open_open_images(file.path(), {}, log), {"/proc/self/fd", {"a.png", "b.jpg"}}, log);
@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         break;
       case 3: {
         const Folder& folder = write_folder("a.txt", text);
-        read_all(*bale::open_yolo(folder.path, log), {folder.path, {"a.png"}}, log);
+        read_all(*bale::open_yolo(folder.path, {}, log), {folder.path, {"a.png"}}, log);
         break;
       }
       default: {

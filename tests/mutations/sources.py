@@ -9,7 +9,25 @@ SAMPLE = ("python", "tests/python/test_sample.py", "-k")
 ANNOTATIONS = ("python", "tests/python/test_annotations.py", "-k")
 VOC_YOLO = ("python", "tests/python/test_annotations_voc_yolo.py", "-k")
 
+LABELS = ("python", "tests/python/test_labels.py", "-k")
+PYTHON_LABELS = ("python", "tests/python/test_python_labels.py", "-k")
+
 MUTATIONS = [
+    Mutation("a word among numbers makes names of all labels", "writer/source/labels.cpp",
+             "if (map_ ? unknown == words.end() : number == words.end()) {",
+             "if (map_ ? unknown == words.end() : other != words.end()) {", (*LABELS, "column_of_both")),
+    Mutation("a number without a class is taken", "writer/source/labels.cpp",
+             "  if (is_known) return;\n", "  return;\n", (*LABELS, "category_that_there_is_not")),
+    Mutation("a packed source ignores the class map", "writer/source/packed_source.cpp",
+             "    } else if (labels.has_map()) {\n", "    } else if (false) {\n", (*LABELS, "renumbers_a_pack")),
+    Mutation("a renumbered sample keeps the old field cls", "writer/source/packed_source.cpp",
+             "(stored == nullptr || own_)", "stored == nullptr", (*LABELS, "class_map_of_any_source")),
+    Mutation("rows without a label are packed", "writer/source/table_source.cpp",
+             "    if (num_missing_ > 0 && !options_.allow_unlabeled) {\n", "    if (false) {\n", (*LABELS, "cells_without_a_label")),
+    Mutation("a table without a column of labels is packed without a word", "writer/source/table_source.cpp",
+             "      if (has_extra) warn_of_no_labels(table);\n", "", (*LABELS, "no_column_of_labels")),
+    Mutation("classes= renames the numbers of a source with classes", "python/bale/labels.py",
+             "            if not self._own:\n", "            if True:\n", (*PYTHON_LABELS, "renumber_a_source")),
     Mutation("annotations of unknown images are dropped", "writer/source/annotations/annotated_source.cpp",
              "  losses_.push_back({path, why, num_samples});\n", "", (*ANNOTATIONS, "without_an_image")),
     Mutation("boxes of YOLO are not in pixels", "writer/source/annotations/yolo.cpp",

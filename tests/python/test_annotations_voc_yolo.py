@@ -244,7 +244,7 @@ def test_a_loader_delivers_boxes_and_masks(bale, tmp_path):
 def test_options_that_contradict_each_other(bale, tmp_path):
     root, images, labels, _ = yolo(tmp_path)
     yaml = root / "data.yaml"
-    for options, says in ((["--flat"], "--flat"), (["--source", "tar"], "folder of images"), (["--class-map", yaml], "--class-map"),
+    for options, says in ((["--flat"], "--flat"), (["--source", "tar"], "folder of images"),
                           (["--class-folders"], "--class-folders"), (["--annotations-format", "coco"], "data.yaml"),
                           (["--annotations-format", "x"], "choose one of"), (["--resize-short", "8"], "boxes.json")):
         result = bale("pack", images, tmp_path / "p", "--annotations", yaml, *options)

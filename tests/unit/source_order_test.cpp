@@ -115,11 +115,16 @@ TEST_CASE("class maps are read in every usual spelling") {
   }
   CHECK(class_map("n01440764 tench, Tinca tinca\nn01443537 goldfish\n").classes() == Names{"n01440764", "n01443537"});
   CHECK(class_map("great white shark 2").classes() == Names{"", "", "great white shark"});
+  CHECK(class_map("Grade 1\nGrade 2").classes() == Names{"Grade 1", "Grade 2"});
+  CHECK(class_map("1 001.Albatross\n2 002.Laysan").classes() == Names{"", "001.Albatross", "002.Laysan"});
+  CHECK(class_map("/m/011k07,Tortoise\n/m/0h2,Area 51").classes() == Names{"/m/011k07", "/m/0h2"});
+  CHECK(class_map("name,index\ncat,1\ndog,0").classes() == Names{"dog", "cat"});
+  CHECK(class_map("{\"classes\": [\"b\", \"\", \"a\"], \"name\": \"x\"}").classes() == Names{"b", "", "a"});
   CHECK(class_map("great white shark\nrays").classes() == Names{"great white shark", "rays"});
 }
 
 TEST_CASE("a class map that makes no sense is refused") {
-  for (const char* text : {"", "cat -1", "cat 1\ncat 2", "cat 99999999999", "cat 10000001", "{\"cat\": \"dog\"}",
+  for (const char* text : {"", "cat -1", "cat 1\ncat 2\ndog 3", "cat 99999999999", "cat 10000001", "{\"cat\": \"dog\"}",
                            "{\"cat\": 1.5}", "[1]", "[", "{\"cat\": 1}x", "[[[]]]"}) {
     INFO(text);
     CHECK(error_of([&] { class_map(text); }).code() == ErrorCode::invalid_argument);

@@ -103,11 +103,15 @@ TEST_CASE_METHOD(Fixture, "a CSV's integer labels are taken as they are, its oth
   CHECK(field_text(*source, 1, "json") == "{\"long\\nname\":\"2\",\"note\":\"\"}");
 }
 
-TEST_CASE_METHOD(Fixture, "text labels become sorted classes, even where the first look like integers") {
-  const auto source = open_table_source(write("t.tsv", "file_name\ttarget\na/1.jpg\t3\nb/2.png\tcat\n"), {});
-  CHECK(source->classes() == Names{"3", "cat"});
-  CHECK(labels(*source) == Labels{0, 1});
+TEST_CASE_METHOD(Fixture, "text labels become sorted classes, and are not mixed with numbers") {
+  const auto source = open_table_source(write("t.tsv", "file_name\ttarget\na/1.jpg\tdog\nb/2.png\tcat\n"), {});
+  CHECK(source->classes() == Names{"cat", "dog"});
+  CHECK(labels(*source) == Labels{1, 0});
   CHECK(source->fields() == Names{"jpg", "png", "cls"});
+  CHECK(source->label_origin().reading == LabelReading::names);
+  const std::string mixed = write("t.csv", "path,label\na/1.jpg,3\nb/2.png,cat\n");
+  CHECK_THAT(error_of([&] { open_table_source(mixed, {}); }).what(), ContainsSubstring("t.csv: line 3: the label \"cat\""));
+  CHECK(open_table_source(mixed, {.class_map = write("map", "3 1\ncat 0\n")})->classes() == Names{"cat", "3"});
   const auto mapped = open_table_source(write("t.csv", "path,label\na/1.jpg,cat\nb/2.png,dog\n"),
                                         {.class_map = write("map", "dog 0\ncat 4\n")});
   CHECK(labels(*mapped) == Labels{4, 0});
@@ -131,7 +135,7 @@ TEST_CASE_METHOD(Fixture, "JSONL keeps the other members as they are") {
       open_table_source(write("t.jsonl",
                               "{\"file\": \"a/1.jpg\", \"label\": 3, \"box\": [1, 2.5], \"ok\": true}\n\n"
                               "{\"label\": null, \"file\": \"b/2.png\"}\n"),
-                        {});
+                        {.allow_unlabeled = true});
   CHECK(keys(*source) == Names{"a/1", "b/2"});
   CHECK(labels(*source) == Labels{3, k_no_label});
   CHECK(field_text(*source, 0, "json") == "{\"box\":[1,2.5],\"ok\":true}");

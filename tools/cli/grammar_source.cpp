@@ -32,16 +32,17 @@ void add_fields(CommandModel& app, SourceOptions& source) {
 
 /// Options of sources that are not packed.
 void add_file_options(CommandModel& app, SourceOptions& source) {
-  add_text(app, "--class-map", "FILE", source.class_map,
-           "Label of each class: lines 'NAME INDEX' or 'NAME', or a JSON object or array");
   add_fields(app, source);
-  add_flag(app, "--flat", source.flat, "A folder has no class folders: no labels");
+  add_flag(app, "--flat", source.flat,
+           "No labels: a folder has no class folders, or the label column of a table is one like the others");
   add_flag(app, "--allow-empty", source.allow_empty, "Class folders without images keep their label");
   add_parsed(app, "--list-jobs", "N", source.list_jobs, parse_jobs,
              "Threads that list directories and examine files (default: 8); more help on network file systems");
   add_text(app, "--root", "DIR", source.root, "Where relative paths of lists and tables start");
   add_text(app, "--path-column", "NAME", source.path_column, "Column of the table that holds the path");
   add_text(app, "--label-column", "NAME", source.label_column, "Column of the table that holds the label");
+  add_flag(app, "--allow-unlabeled", source.allow_unlabeled,
+           "Rows of a table without a label (an empty cell, NA, NaN, null and such) are samples without one");
 }
 
 }  // namespace
@@ -59,6 +60,9 @@ void add_source_options(CommandModel& app, SourceOptions& source, SourceUse use)
                "Take only what matches (path below the source, or key); may be repeated");
   add_repeated(app, "--exclude", "GLOB", source.exclude,
                "Leave out what matches, and directories that match with all in them; may be repeated");
+  add_text(app, "--class-map", "FILE", source.class_map,
+           "Number of each class by its name: lines 'NAME INDEX', 'INDEX NAME' or 'NAME', a JSON object or array, or a packed "
+           "dataset, whose classes are taken; classes without names are named by their numbers");
   add_flag(app, "--class-folders", source.class_folders,
            "A packed source has no labels and keys with folders, as an archive of class folders: the folders are the "
            "classes");

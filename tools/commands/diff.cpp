@@ -58,6 +58,8 @@ std::string summary_text(const DiffCommand& command, const DiffReport& report) {
 int run_diff(const DiffCommand& asked, Terminal& terminal) {
   DiffCommand command = asked;
   command.source_options.keys_name_files = false;  // keys as they are
+  command.source_options.allow_unlabeled = true;
+  command.source_options.are_shared = true;
   const std::vector<SourceOptions> options = options_of_each({command.a, command.b}, command.source_options);
   const std::unique_ptr<Source> a = open_told(command.a, options[0], terminal, command.quiet);
   const std::unique_ptr<Source> b = open_told(command.b, options[1], terminal, command.quiet);

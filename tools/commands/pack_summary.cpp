@@ -97,6 +97,13 @@ void tell_replaced(const PackReport& report, Terminal& terminal) {
 
 }  // namespace
 
+std::string labels_text(const LabelOrigin& labels) {
+  if (labels.column.empty() || labels.reading == LabelReading::none) return {};
+  const std::string missing =
+      labels.num_missing == 0 ? "" : fmt::format("; {} without a label", plural(labels.num_missing, "row"));
+  return fmt::format("labels: {} in the column \"{}\"{}\n", label_reading_name(labels.reading), printable(labels.column), missing);
+}
+
 void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal) {
   constexpr std::size_t k_max_listed = 10;
   for (std::size_t i = 0; i < std::min(skipped.size(), k_max_listed); ++i) {
@@ -116,7 +123,8 @@ std::function<void(const std::string&)> RunWarnings::handler() {
   };
 }
 
-void print_preview(const PackPreview& preview, const std::vector<std::string>& warnings, bool json, Terminal& terminal) {
+void print_preview(const PackPreview& preview, const std::vector<std::string>& warnings, bool json, Terminal& terminal,
+                   const LabelOrigin& labels) {
   if (json) {
     terminal.print(preview_json(preview, warnings));
     return;
@@ -131,6 +139,7 @@ void print_preview(const PackPreview& preview, const std::vector<std::string>& w
     bytes += row.payload_bytes;
   }
   terminal.print(table.text());
+  terminal.print(labels_text(labels));
   const std::string estimated =
       preview.num_measured == 0 ? "" : fmt::format(" (estimated from {})", plural(preview.num_measured, "sample"));
   terminal.print(fmt::format("{} in {}, {} of payload{}; nothing was written\n", plural(samples, "sample"),
@@ -143,7 +152,7 @@ int show_packed(const PackReport& report, double seconds, const RunRemarks& rema
   if (style.json) {
     terminal.print(pack_json(report, seconds, remarks, conditions));
   } else if (!style.quiet) {
-    terminal.print(summary_text(report, seconds, style));
+    terminal.print(labels_text(remarks.labels) + summary_text(report, seconds, style));
   }
   show_flawed_images(conditions, terminal);
   tell_undecodable(report, terminal);

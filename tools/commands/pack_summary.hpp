@@ -34,9 +34,13 @@ class RunWarnings {
 /// Prints what was written and how fast, and what is wrong with it. Returns the exit code.
 int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style, Terminal& terminal);
 
+/// A line that says what the labels of a table are read as; empty for other sources.
+std::string labels_text(const LabelOrigin& labels);
+
 /// Prints one line per skipped sample, of the first ones.
 void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal);
 
-void print_preview(const PackPreview& preview, const std::vector<std::string>& warnings, bool json, Terminal& terminal);
+void print_preview(const PackPreview& preview, const std::vector<std::string>& warnings, bool json, Terminal& terminal,
+                   const LabelOrigin& labels = {});
 
 }  // namespace bale::tools

@@ -36,14 +36,15 @@ int run_plan(const PackCommand& asked, Terminal& terminal) {
   command.options.on_warning = warnings.handler();
   if (command.dry_run) {
     const PackPreview preview = preview_plan(*listed.source, command.options, command.plan);
-    print_preview(preview, warnings.lines(), command.json, terminal);
+    print_preview(preview, warnings.lines(), command.json, terminal, listed.source->label_origin());
     return k_exit_ok;
   }
   const PlanReport report = plan_pack(*listed.source, command.options, command.plan);
   if (command.json) {
-    terminal.print(plan_json(report, {listed.source->notices(), listed.left_out, warnings.lines()}));
+    terminal.print(plan_json(report, {listed.source->notices(), listed.left_out, warnings.lines(), listed.source->label_origin()}));
   } else if (!command.quiet) {
-    terminal.print(fmt::format("{}: {} in {}, {} of payload\n", shown_name(command.plan),
+    terminal.print(labels_text(listed.source->label_origin()) +
+                   fmt::format("{}: {} in {}, {} of payload\n", shown_name(command.plan),
                                plural(report.num_samples, "sample"), plural(report.num_shards, "shard"),
                                human_bytes(report.num_bytes)));
   }

@@ -11,6 +11,8 @@ SurveyedSources open_surveyed(const std::vector<std::string>& specs, const Surve
   SourceOptions options = command.source_options;
   options.keys_name_files = false;  // keys as they are
   options.allow_empty = true;
+  options.allow_unlabeled = true;
+  options.are_shared = true;
   options.skip_damaged = true;
   std::vector<std::string> opened;
   for (const std::string& spec : specs) {

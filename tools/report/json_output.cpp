@@ -168,6 +168,12 @@ Json excluded_json(const ExcludeCounts& counts) {
   return {{"samples", counts.num_excluded}, {"unmatched_names", counts.num_unmatched}};
 }
 
+Json labels_json(const LabelOrigin& labels) {
+  return {{"reading", labels.reading == LabelReading::none ? Json() : Json(label_reading_name(labels.reading))},
+          {"column", labels.column.empty() ? Json() : bytes_to_json(labels.column)},
+          {"missing", labels.num_missing}};
+}
+
 }  // namespace
 
 std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks, const ImageConditions& conditions) {
@@ -202,6 +208,7 @@ std::string pack_json(const PackReport& report, double seconds, const RunRemarks
                         {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
                         {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
                         {"outputs", outputs},
+                        {"labels", labels_json(remarks.labels)},
                         {"left_out", left_out_json(remarks.left_out.where)},
                         {"excluded", excluded_json(remarks.left_out.listed)},
                         {"undecodable", Json::object_of(report.undecodable)},
@@ -213,6 +220,7 @@ std::string plan_json(const PlanReport& report, const RunRemarks& remarks) {
                         {"samples", report.num_samples},
                         {"bytes", report.num_bytes},
                         {"shards", report.num_shards},
+                        {"labels", labels_json(remarks.labels)},
                         {"ignored", remarks.notices.count()},
                         {"notices", notices_json(remarks.notices)},
                         {"warnings", texts_json(remarks.warnings)},

@@ -36,6 +36,7 @@ struct RunRemarks {
   NoticeLog notices{};  // of the source
   LeftOut left_out{};
   std::vector<std::string> warnings{};  // of plan and destination
+  LabelOrigin labels{};
 };
 
 std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks, const ImageConditions& conditions);

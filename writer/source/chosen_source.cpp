@@ -13,6 +13,7 @@ class ChosenSource : public Source {
   std::uint64_t size() const override { return chosen_.size(); }
   const std::vector<std::string>& fields() const override { return all_->fields(); }
   const std::vector<std::string>& classes() const override { return all_->classes(); }
+  LabelOrigin label_origin() const override { return all_->label_origin(); }
   std::map<std::string, std::string> edits() const override { return all_->edits(); }
   std::vector<std::string> places() const override { return all_->places(); }
   bool encodes_keys() const override { return all_->encodes_keys(); }

@@ -1,8 +1,8 @@
 #include "bale/writer/source/class_folders.hpp"
 
 #include <algorithm>
-#include <map>
 #include <string_view>
+#include <unordered_map>
 
 #include "bale/formats/base/error.hpp"
 
@@ -34,12 +34,12 @@ std::size_t common_folders(std::uint64_t size, const std::function<std::string(s
 
 }  // namespace
 
-FolderClasses classes_by_folder(std::uint64_t size, const std::function<std::string(std::uint64_t)>& key,
-                                const std::string& path) {
+KeyFolders class_folders_of(std::uint64_t size, const std::function<std::string(std::uint64_t)>& key,
+                            const std::string& path) {
   const std::size_t skip = common_folders(size, key);
-  FolderClasses found;
-  found.classes.reserve(size);
-  std::map<std::string, std::uint32_t, std::less<>> numbers;
+  KeyFolders found;
+  found.folders.reserve(size);
+  std::unordered_map<std::string, std::uint32_t> numbers;
   for (std::uint64_t i = 0; i < size; ++i) {
     const std::string own = key(i);
     const std::size_t end = end_of_folder(own, skip);
@@ -47,15 +47,11 @@ FolderClasses classes_by_folder(std::uint64_t size, const std::function<std::str
       throw Error(ErrorCode::invalid_argument, "a sample in no class folder",
                   {.path = path, .key = own, .hint = "leave it out with `exclude`, or leave out `class_folders`"});
     }
-    const auto at = numbers.try_emplace(own.substr(skip, end - skip), static_cast<std::uint32_t>(numbers.size())).first;
-    found.classes.push_back(at->second);
+    const auto [at, is_new] =
+        numbers.try_emplace(own.substr(skip, end - skip), static_cast<std::uint32_t>(numbers.size()));
+    if (is_new) found.names.push_back(at->first);
+    found.folders.push_back(at->second);
   }
-  std::vector<std::uint32_t> sorted(numbers.size());
-  for (const auto& [name, number] : numbers) {
-    sorted[number] = static_cast<std::uint32_t>(found.names.size());
-    found.names.push_back(name);
-  }
-  for (std::uint32_t& number : found.classes) number = sorted[number];
   return found;
 }
 

@@ -1,14 +1,20 @@
 #include "bale/writer/source/class_map.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json.hpp"
+#include "bale/formats/shard/manifest.hpp"
+#include "bale/writer/source/annotations/class_names.hpp"
 #include "bale/writer/source/integer_text.hpp"
+#include "bale/writer/source/long_path.hpp"
 
 namespace bale {
 namespace {
@@ -17,19 +23,24 @@ constexpr std::uint64_t k_max_file_bytes = std::uint64_t{64} << 20;
 constexpr std::int64_t k_max_label = 10'000'000;
 constexpr std::string_view k_space = " \t";
 
-struct NameAndIndex {
-  std::string_view name;
-  std::int64_t index;
-};
-
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(k_space);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(k_space) - first + 1);
 }
 
+struct Line {
+  std::string_view text;
+  std::size_t number;
+};
+
+struct NameAndIndex {
+  std::string_view name;
+  std::int64_t index;
+};
+
 /// "name index" or "name,index".
-std::optional<NameAndIndex> split_index(std::string_view line) {
+std::optional<NameAndIndex> name_then_index(std::string_view line) {
   const std::size_t cut = line.find_last_of(" \t,");
   if (cut == std::string_view::npos) return std::nullopt;
   const auto index = parse_integer(line.substr(cut + 1));
@@ -39,12 +50,49 @@ std::optional<NameAndIndex> split_index(std::string_view line) {
   return NameAndIndex{name, *index};
 }
 
-/// ImageNet's synset lists have a WordNet id (n + 8 digits) before the description.
-std::string_view without_description(std::string_view line) {
+/// "index name" or "index,name", as CUB-200 has them.
+std::optional<NameAndIndex> index_then_name(std::string_view line) {
+  const std::size_t cut = line.find_first_of(" \t,");
+  if (cut == std::string_view::npos) return std::nullopt;
+  const auto index = parse_integer(line.substr(0, cut));
+  const std::string_view name = trimmed(line.substr(cut + 1));
+  if (!index || name.empty()) return std::nullopt;
+  return NameAndIndex{name, *index};
+}
+
+/// The names and indexes of all lines, or nothing if one has another form, or if they are names that end or begin with a
+/// number ("Grade 0", "Grade 1").
+template <typename Split>
+std::vector<NameAndIndex> split_all(std::span<const Line> lines, const Split& split) {
+  std::vector<NameAndIndex> entries;
+  for (const Line& line : lines) {
+    const std::optional<NameAndIndex> entry = split(line.text);
+    if (!entry) return {};
+    entries.push_back(*entry);
+  }
+  const bool is_one_name = entries.size() > 1 && std::all_of(entries.begin(), entries.end(), [&](const NameAndIndex& entry) {
+    return entry.name == entries.front().name;
+  });
+  return is_one_name ? std::vector<NameAndIndex>() : entries;
+}
+
+/// The id before a description: ImageNet's WordNet ids (n + 8 digits), Open Images' "/m/011k07,Tortoise". "" if it has none.
+std::string_view id_of(std::string_view line) {
+  if (line.starts_with("/m/") || line.starts_with("/g/") || line.starts_with("/t/")) return line.substr(0, line.find(','));
   const std::string_view first = line.substr(0, line.find_first_of(k_space));
   const bool is_wordnet_id =
       first.size() == 9 && first[0] == 'n' && first.find_first_not_of("0123456789", 1) == std::string_view::npos;
-  return is_wordnet_id ? first : line;
+  return is_wordnet_id ? first : std::string_view();
+}
+
+/// Whether the first line is "x,y" and all others are of a table.
+bool has_header(std::span<const Line> lines) {
+  const auto has_comma = [](const Line& line) { return line.text.find(',') != std::string_view::npos; };
+  if (lines.size() < 2 || !std::all_of(lines.begin(), lines.end(), has_comma)) return false;
+  const auto is_row = [](const Line& line) {
+    return name_then_index(line.text) || index_then_name(line.text) || !id_of(line.text).empty();
+  };
+  return !is_row(lines.front()) && std::all_of(lines.begin() + 1, lines.end(), is_row);
 }
 
 /// {"name": 0}, {"0": "name"} or {"0": ["WordNet id", "name"]}.
@@ -59,13 +107,16 @@ std::pair<std::string, std::int64_t> class_of_member(const std::string& key, con
 std::vector<std::pair<std::string, std::int64_t>> parse_class_json(std::string_view text, const std::string& path) {
   std::vector<std::pair<std::string, std::int64_t>> entries;
   try {
-    const Json map = parse_json(text);
+    Json map = parse_json(text);
+    if (const Json* const classes = map.find("classes"); classes != nullptr && classes->is_array()) {
+      map = Json(*classes);  // the manifest of a packed dataset
+    }
     if (map.is_object()) {
       for (const auto& [key, value] : map.as_members("the map")) entries.push_back(class_of_member(key, value));
       return entries;
     }
     for (const Json& name : map.as_list("the map")) {
-      entries.emplace_back(name.as_text("a class name"), static_cast<std::int64_t>(entries.size()));
+      entries.emplace_back(name.as_bytes("a class name"), static_cast<std::int64_t>(entries.size()));
     }
   } catch (const Error& error) {
     throw Error(ErrorCode::invalid_argument, fmt::format("not a class map: {}", error.message()), {.path = path});
@@ -73,13 +124,26 @@ std::vector<std::pair<std::string, std::int64_t>> parse_class_json(std::string_v
   return entries;
 }
 
+/// The file to read: the manifest of a directory.
+std::string class_map_file(const std::string& given) {
+  struct stat info {};
+  const bool is_directory = stat_long_path(given, info) == 0 && S_ISDIR(info.st_mode);
+  return is_directory ? join_path(given, k_manifest_name) : given;
+}
+
 }  // namespace
 
-ClassMap ClassMap::load(const std::string& path) {
+ClassMap ClassMap::load(const std::string& given) {
+  const std::string path = class_map_file(given);
   const std::vector<std::byte> content = read_file(path, k_max_file_bytes);
   std::string_view text = as_text(content);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   ClassMap map(path);
+  if (path.ends_with(".yaml") || path.ends_with(".yml")) {
+    std::int64_t next = 0;
+    for (const std::string& name : parse_data_yaml(text, path).names) map.add(name, next++, 0);
+    return map;
+  }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
     for (auto& [name, label] : parse_class_json(text, path)) map.add(std::move(name), label, 0);
@@ -91,27 +155,23 @@ ClassMap ClassMap::load(const std::string& path) {
 }
 
 void ClassMap::parse_lines(std::string_view text) {
-  struct Line {
-    std::string_view text;
-    std::size_t number;
-  };
-  std::vector<Line> lines;
+  std::vector<Line> all;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line = trimmed(line); !line.empty()) lines.push_back({line, number});
+    if (line = trimmed(line); !line.empty()) all.push_back({line, number});
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  const bool indexed =
-      std::all_of(lines.begin(), lines.end(), [](const Line& line) { return split_index(line.text).has_value(); });
-  std::int64_t next = 0;
-  for (const Line& line : lines) {
-    if (indexed) {
-      const NameAndIndex entry = *split_index(line.text);
-      add(std::string(entry.name), entry.index, line.number);
+  const std::span<const Line> lines = std::span<const Line>(all).subspan(has_header(all) ? 1 : 0);
+  std::vector<NameAndIndex> entries = split_all(lines, name_then_index);
+  if (entries.empty()) entries = split_all(lines, index_then_name);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!entries.empty()) {
+      add(std::string(entries[i].name), entries[i].index, lines[i].number);
     } else {
-      add(std::string(without_description(line.text)), next++, line.number);
+      const std::string_view id = id_of(lines[i].text);
+      add(std::string(id.empty() ? lines[i].text : id), static_cast<std::int64_t>(i), lines[i].number);
     }
   }
 }
@@ -122,6 +182,7 @@ void ClassMap::add(std::string name, std::int64_t label, std::size_t line) {
     throw Error(ErrorCode::invalid_argument, fmt::format("{}class \"{}\" {}", where, printable(name), why),
                 {.path = path_, .hint = "write one \"name index\" per line, or a JSON object"});
   };
+  if (name.empty()) return;  // a number without a class
   if (label < 0 || label > k_max_label) refuse(fmt::format("has the label {}, not one of 0..{}", label, k_max_label));
   if (!labels_.emplace(name, label).second) refuse("occurs twice");
   const auto position = static_cast<std::size_t>(label);
@@ -134,11 +195,15 @@ std::optional<std::int64_t> ClassMap::find(std::string_view name) const {
   return found == labels_.end() ? std::nullopt : std::optional(found->second);
 }
 
+bool ClassMap::has(std::int64_t label) const {
+  return label >= 0 && static_cast<std::uint64_t>(label) < classes_.size() && !classes_[static_cast<std::size_t>(label)].empty();
+}
+
 std::int64_t ClassMap::label(std::string_view name, const std::string& where) const {
   if (const auto label = find(name)) return *label;
   throw Error(ErrorCode::invalid_argument,
               fmt::format("class \"{}\" is not in the class map {}", printable(name), printable(path_)),
-              {.path = where, .hint = "add it to the map, or leave it out with `exclude`"});
+              {.path = where, .hint = "add it to the map, or leave its samples out"});
 }
 
 }  // namespace bale

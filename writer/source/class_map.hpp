@@ -14,14 +14,19 @@ namespace bale {
 
 class ClassMap {
  public:
-  /// Reads "name index" or "name,index" lines; lines with one name each (label = line number from 0), which may start
-  /// with a WordNet id ("n01440764 tench, Tinca tinca"); a JSON array of names; or an object {name: index}, {"index":
-  /// name} or {"index": [name, ...]}. Throws `invalid_argument` with file and line.
+  /// Reads "name index", "name,index" or "index name" lines; lines with one name each (label = line number from 0), which
+  /// may be an id with a description ("n01440764 tench, Tinca tinca", "/m/011k07,Tortoise"); a JSON array of names; an object
+  /// {name: index}, {"index": name} or {"index": [name, ...]}; YOLO's data.yaml; or a packed dataset or its manifest. Lines may follow a header
+  /// "x,y". Throws `invalid_argument` with file and line.
   static ClassMap load(const std::string& path);
 
   std::optional<std::int64_t> find(std::string_view name) const;
   /// Throws `invalid_argument` for a name that is not in the map. `where` is the path in the error.
   std::int64_t label(std::string_view name, const std::string& where) const;
+  /// Whether a class has this label.
+  bool has(std::int64_t label) const;
+  const std::unordered_map<std::string, std::int64_t>& labels() const { return labels_; }
+  const std::string& path() const { return path_; }
   /// Class names of labels 0, 1, ...; "" for a label without a name.
   const std::vector<std::string>& classes() const { return classes_; }
 

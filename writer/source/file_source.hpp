@@ -22,6 +22,7 @@ struct FileListing {
   std::vector<std::string> companion_fields;  // of the companion files, in order
   std::vector<bool> companion_is_distant;     // its place comes from a pattern (PairPath)
   std::vector<std::string> classes;
+  LabelOrigin label_origin{.reading = LabelReading::names};  // if any sample has a label
   NoticeLog notices;
   std::vector<std::string> places;  // Source::places()
   std::vector<SourceLoss> losses;
@@ -54,6 +55,7 @@ class FileSource : public Source {
   std::uint64_t size() const override { return listing_.rows.samples().size(); }
   const std::vector<std::string>& fields() const override { return fields_; }
   const std::vector<std::string>& classes() const override { return listing_.classes; }
+  LabelOrigin label_origin() const override { return has_labels_ ? listing_.label_origin : LabelOrigin(); }
   std::vector<std::string> places() const override { return listing_.places; }
   std::int64_t label(std::uint64_t i) const override { return row(i).label; }
   void describe(std::uint64_t i, SourceSample& out) const override;

@@ -10,10 +10,10 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/reader/directory_content.hpp"
 #include "bale/writer/source/class_folder_warnings.hpp"
-#include "bale/writer/source/class_map.hpp"
 #include "bale/writer/source/file_source.hpp"
 #include "bale/writer/source/folder_walk.hpp"
 #include "bale/writer/source/imagefolder_names.hpp"
+#include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/name_filter.hpp"
 #include "bale/writer/source/pair_rules.hpp"
 
@@ -25,7 +25,7 @@ constexpr std::size_t k_max_named_classes = 20;
 class FolderLister {
  public:
   FolderLister(const std::string& path, const SourceOptions& options)
-      : root_(path), options_(options), filter_(options.include, options.exclude), pair_(options) {
+      : root_(path), options_(options), labels_(options), filter_(options.include, options.exclude), pair_(options) {
     while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
     distant_ = DistantFiles(root_);
     listing_.name_companions(pair_);
@@ -77,19 +77,17 @@ class FolderLister {
              "put the images of each class into a folder of its own");
     }
     for (const std::string& name : top.files) listing_.notices.add(below(root_, name), "not in a class folder");
-    std::optional<ClassMap> map;
-    if (!options_.class_map.empty()) map = ClassMap::load(options_.class_map);
-    if (!map) warn_of_odd_class_folders(root_, top.directories, listing_.notices);
-    listing_.classes = map ? map->classes() : top.directories;
+    labels_.take_names(top.directories);
+    if (!labels_.has_map()) warn_of_odd_class_folders(root_, top.directories, listing_.notices);
+    listing_.classes = labels_.classes();
     for (auto name = top.directories.rbegin(); name != top.directories.rend(); ++name) {
       if (!filter_.excludes_all_in(*name)) walk().announce(below(root_, *name));
     }
     std::vector<std::string> empty;
-    for (std::size_t i = 0; i < top.directories.size(); ++i) {
-      const std::string& name = top.directories[i];
+    for (const std::string& name : top.directories) {
       const std::string path = below(root_, name);
       found_any_ = false;
-      const std::int64_t label = map ? map->label(name, path) : static_cast<std::int64_t>(i);
+      const std::int64_t label = labels_.number_of(name, path);
       if (filter_.excludes_all_in(name)) continue;
       add_tree(path, label);
       if (!found_any_) empty.push_back(name);
@@ -202,6 +200,7 @@ class FolderLister {
 
   std::string root_;
   const SourceOptions& options_;
+  Labels labels_;
   NameFilter filter_;
   PairRules pair_;
   DistantFiles distant_{""};

@@ -100,11 +100,26 @@ std::unique_ptr<Source> open_arrays(const std::string& spec, const SourceOptions
   if (!options.kind.empty() || remote_storage_of(spec) != nullptr || stat_long_path(spec, info) != 0) return nullptr;
   if (S_ISDIR(info.st_mode)) {
     if (long_path_exists(join_path(spec, k_manifest_name)) || !has_arrays(spec, options)) return nullptr;
-    return make_array_source(spec, read_idx_directory(spec, options), options);
+    return make_array_source(spec, read_idx_directory(spec), options);
   }
-  if (spec.ends_with(".mat")) return make_array_source(spec, read_svhn(spec, options), options);
+  if (spec.ends_with(".mat")) return make_array_source(spec, read_svhn(spec), options);
   if (!is_cifar_archive(spec)) return nullptr;
-  return make_array_source(spec, read_cifar(spec, options), options);
+  return make_array_source(spec, read_cifar(spec), options);
+}
+
+/// Throws for options of files that packed samples or arrays have no use for: without them the labels would be others.
+void refuse_file_options(const std::string& spec, std::string_view what, const SourceOptions& options) {
+  const std::pair<std::string_view, bool> given[] = {{"flat", options.flat},
+                                                     {"pair", !options.pair.empty()},
+                                                     {"root", !options.root.empty()},
+                                                     {"path_column", !options.path_column.empty()},
+                                                     {"label_column", !options.label_column.empty()},
+                                                     {"allow_unlabeled", options.allow_unlabeled}};
+  for (const auto& [name, is_given] : given) {
+    if (!is_given || options.are_shared) continue;
+    throw Error(ErrorCode::invalid_argument, fmt::format("`{}` is for folders, lists and tables of files, this is {}", name, what),
+                {.path = spec, .hint = fmt::format("leave `{}` out", name)});
+  }
 }
 
 /// The kind of a directory without a manifest: images to pack, or shards of some tool.
@@ -178,7 +193,10 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
 std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options) {
   use_url_storage();
   require_local_name(spec, NameUse::dataset);
-  if (std::unique_ptr<Source> arrays = open_arrays(spec, options)) return arrays;
+  if (std::unique_ptr<Source> arrays = open_arrays(spec, options)) {
+    refuse_file_options(spec, "a dataset of arrays", options);
+    return arrays;
+  }
   const std::string kind = options.kind.empty() ? detect_source(spec, options).kind : options.kind;
   if (kind == k_folder || kind == k_list || kind == k_table) {
     require_local_name(spec);
@@ -208,6 +226,7 @@ std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions
     throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is no kind of source", printable(kind)),
                 {.hint = fmt::format("choose one of: {}", fmt::join(kinds, ", "))});
   }
+  refuse_file_options(spec, "a packed source", options);
   return open_packed_source(spec, options);
 }
 

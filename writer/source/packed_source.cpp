@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -18,7 +19,9 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/names_apart.hpp"
 #include "bale/reader/where.hpp"
+#include "bale/writer/source/class_folder_warnings.hpp"
 #include "bale/writer/source/class_folders.hpp"
+#include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/name_filter.hpp"
 #include "bale/writer/source/row_bytes.hpp"
@@ -58,11 +61,17 @@ const Format* wanted_format(const SourceOptions& options) {
   return found == all.end() ? nullptr : *found;
 }
 
+/// Labels of the samples that are not the dataset's own.
+struct OwnLabels {
+  std::vector<std::string> classes;
+  std::vector<std::int64_t> labels{};  // of each sample
+};
+
 /// How the samples of a packed dataset are delivered.
 struct Delivery {
-  bool prefixed = false;       // keys are told apart by their shards
-  bool encoded = false;        // keys are encoded for the destination
-  bool class_folders = false;  // classes come from the keys
+  bool prefixed = false;    // keys are told apart by their shards
+  bool encoded = false;     // keys are encoded for the destination
+  bool has_labels = false;  // OwnLabels
   std::vector<std::string> fields{};
 };
 
@@ -77,7 +86,7 @@ class PackedSource : public Source {
       throw Error(ErrorCode::invalid_argument, "`include` and `exclude` leave no sample",
                   {.path = spec, .hint = "loosen the patterns"});
     }
-    if (options.class_folders) take_classes(spec);
+    take_labels();
     fields_ = dataset_.fields();
     std::stable_partition(fields_.begin(), fields_.end(), is_image_field);
     const auto has_label = [&](std::uint64_t i) { return label(i) != k_no_label; };
@@ -91,15 +100,15 @@ class PackedSource : public Source {
   }
 
   /// Samples of a saved source: `chosen` are their numbers in the dataset, and `identities` the hashes of their
-  /// fingerprints. `classes` are those of the samples if they come from the keys.
+  /// fingerprints.
   PackedSource(std::shared_ptr<const Dataset> dataset, const Delivery& delivery, std::vector<std::uint64_t> chosen,
-               std::vector<std::uint64_t> identities, std::optional<FolderClasses> classes)
+               std::vector<std::uint64_t> identities, std::optional<OwnLabels> labels)
       : opened_(std::move(dataset)),
         all_(false),
         chosen_(std::move(chosen)),
         keys_(dataset_, delivery.prefixed),
         encoded_(delivery.encoded),
-        folders_(std::move(classes)),
+        own_(std::move(labels)),
         fields_(delivery.fields),
         saved_identities_(std::move(identities)) {
     label_field_ = field_id(k_label_field);
@@ -116,8 +125,9 @@ class PackedSource : public Source {
   std::uint64_t size() const override { return all_ ? dataset_.size() : chosen_.size(); }
   const std::vector<std::string>& fields() const override { return fields_; }
   const std::vector<std::string>& classes() const override {
-    return folders_ ? folders_->names : dataset_.classes();
+    return own_ ? own_->classes : dataset_.classes();
   }
+  LabelOrigin label_origin() const override { return {.reading = reading_}; }
   std::map<std::string, std::string> edits() const override { return dataset_.edits(); }
   std::vector<std::string> places() const override {
     std::vector<std::string> places;
@@ -129,14 +139,14 @@ class PackedSource : public Source {
     return places;
   }
   bool encodes_keys() const override { return encoded_; }
-  std::int64_t label(std::uint64_t i) const override { return folders_ ? folders_->classes[i] : dataset_.label(at(i)); }
+  std::int64_t label(std::uint64_t i) const override { return own_ ? own_->labels[i] : dataset_.label(at(i)); }
 
   void describe(std::uint64_t i, SourceSample& out) const override {
     const auto [number, sample] = dataset_.position(at(i));
     const IndexInUse held = dataset_.use_index(number);
     const ShardIndex& index = *held;
     out.key = changed_key(number, index.key(sample));
-    out.label = folders_ ? label(i) : dataset_.label_in_shard(number, sample);
+    out.label = own_ ? label(i) : dataset_.label_in_shard(number, sample);
     out.fields.clear();
     bool has_label_field = false;
     for (const auto& [f, extent] : index.row(sample)) {
@@ -160,16 +170,23 @@ class PackedSource : public Source {
       refuse_changed(dataset_.shard_path(dataset_.position(at(i)).first), dataset_.key(at(i)));
     }
     SampleView sample = dataset_.read(at(i), scratch);
-    if (folders_) sample.label = label(i);
-    const bool lacks_label = sample.label != k_no_label && sample.find(k_label_field) == nullptr;
+    if (own_) sample.label = label(i);
+    require_class_of(sample);
+    // Shards of another tool may keep the label elsewhere. Every layout of bale has it in a field.
+    const FieldView* const stored = sample.find(k_label_field);
+    const bool writes_label = sample.label != k_no_label && (stored == nullptr || own_);
     const std::string key = changed_key(dataset_.position(at(i)).first, sample.key);
-    if (!lacks_label && key == sample.key) return sample;
-    scratch.text() = lacks_label ? key + fmt::format_int(sample.label).str() : key;
+    if (!writes_label && key == sample.key) return sample;
+    scratch.text() = writes_label ? key + fmt::format_int(sample.label).str() : key;
     const std::string_view text = scratch.text();
     sample.key = text.substr(0, key.size());
-    if (lacks_label) {
-      // Shards of another tool may keep the label elsewhere. Every layout of bale has it in a field.
-      scratch.fields().push_back({k_label_field, as_bytes(text.substr(key.size()))});
+    if (writes_label) {
+      const Bytes digits = as_bytes(text.substr(key.size()));
+      if (stored == nullptr) {
+        scratch.fields().push_back({k_label_field, digits});
+      } else {
+        scratch.fields()[static_cast<std::size_t>(stored - sample.fields.data())].bytes = digits;
+      }
       sample.fields = scratch.fields();
     }
     return sample;
@@ -199,7 +216,7 @@ class PackedSource : public Source {
     const IndexInUse held = dataset_.use_index(number);
     const ShardIndex& index = *held;
     out += index.key(sample);
-    fmt::format_to(std::back_inserter(out), "\t{}", folders_ ? label(i) : dataset_.label_in_shard(number, sample));
+    fmt::format_to(std::back_inserter(out), "\t{}", own_ ? label(i) : dataset_.label_in_shard(number, sample));
     for (const auto& [f, extent] : index.row(sample)) {
       fmt::format_to(std::back_inserter(out), "\t{}\t{}", index.fields()[f].stored_name(), extent.length);
       if (index.has_checksums()) fmt::format_to(std::back_inserter(out), "\t{:08x}", extent.crc32c);
@@ -216,7 +233,7 @@ class PackedSource : public Source {
               {"skip_damaged", options_.skip_damaged},
               {"prefixed", keys_.are_told_apart()},
               {"encoded", encoded_},
-              {"class_folders", folders_.has_value()},
+              {"class_folders", own_.has_value()},
               {"classes", bytes_list_to_json(classes())},
               {"fields", bytes_list_to_json(fields_)},
               {"samples", dataset_.size()}};
@@ -227,14 +244,14 @@ class PackedSource : public Source {
     RowWriter writer(out);
     writer.number(at(i));
     writer.number(identity(i));
-    if (folders_) writer.number(folders_->classes[i]);
+    if (own_) writer.number(static_cast<std::uint64_t>(own_->labels[i]));
   }
 
   bool facts(std::uint64_t i, SampleFacts& out) const override {
     const auto [number, sample] = dataset_.position(at(i));
     facts_of(dataset_, number, sample, at(i), out);
-    if (folders_) {
-      out.label = label(i);
+    if (own_ && label(i) != k_no_label) out.label = label(i);
+    if (own_ && label(i) >= 0) {
       out.class_name = classes()[static_cast<std::size_t>(*out.label)];
     }
     return true;
@@ -294,14 +311,74 @@ class PackedSource : public Source {
     return encoded_ ? encode_key(own) : own;
   }
 
-  void take_classes(const std::string& spec) {
+  void take_labels() {
+    Labels labels(options_);
+    std::map<std::int64_t, LabelWord> used;
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      const std::int64_t number = dataset_.label(at(i));
+      if (number == k_no_label) continue;
+      reading_ = LabelReading::numbers;
+      if (!labels.has_map()) break;
+      if (number < 0) continue;  // no class, and stays what it is (LabelMap)
+      const auto [word, is_new] = used.try_emplace(number);
+      if (is_new) word->second = {.text = std::to_string(number), .key = dataset_.key(at(i))};
+    }
+    if (options_.class_folders) {
+      take_folders(labels);
+    } else if (labels.has_map()) {
+      renumber(labels, used);
+    }
+    if (own_) reading_ = labels.reading();
+  }
+
+  /// The classes are the folders in the keys.
+  void take_folders(Labels& labels) {
     for (std::uint64_t i = 0; i < size(); ++i) {
       if (dataset_.label(at(i)) == k_no_label) continue;
       throw Error(ErrorCode::invalid_argument, "`class_folders` of samples that have labels",
-                  {.path = spec, .key = dataset_.key(at(i)), .hint = "leave `class_folders` out"});
+                  {.path = spec_, .key = dataset_.key(at(i)), .hint = "leave `class_folders` out"});
     }
-    const auto key = [&](std::uint64_t i) { return dataset_.key(at(i)); };
-    folders_ = classes_by_folder(size(), key, spec);
+    const KeyFolders found = class_folders_of(size(), [&](std::uint64_t i) { return dataset_.key(at(i)); }, spec_);
+    labels.take_names(found.names);
+    if (!labels.has_map()) warn_of_odd_class_folders(spec_, labels.classes(), notices_);
+    std::vector<std::int64_t> numbers;
+    for (const std::string& name : found.names) numbers.push_back(labels.number_of(name, spec_));
+    own_ = {.classes = labels.classes()};
+    for (const std::uint32_t folder : found.folders) own_->labels.push_back(numbers[folder]);
+  }
+
+  /// The classes of the dataset get the numbers of the class map.
+  void renumber(Labels& labels, const std::map<std::int64_t, LabelWord>& used) {
+    if (used.empty()) {
+      if (options_.are_shared) return;
+      throw Error(ErrorCode::invalid_argument, "`class_map` of samples without labels",
+                  {.path = spec_, .hint = "give `class_folders` if the folders in the keys are the classes"});
+    }
+    const std::map<std::int64_t, std::int64_t> numbers = labels.take_numbers(dataset_.classes(), used, spec_);
+    const auto moved = std::find_if(numbers.begin(), numbers.end(), [](const auto& pair) { return pair.first != pair.second; });
+    for (const std::string& field : dataset_.fields()) {
+      if (moved == numbers.end() || !has_class_numbers(field)) continue;
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("class {} would get the number {}, and the field {} has the old numbers", moved->first,
+                              moved->second, printable(field)),
+                  {.path = spec_, .hint = "pack it again from its source with `class_map`"});
+    }
+    own_ = {.classes = labels.classes()};
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      const std::int64_t number = dataset_.label(at(i));
+      own_->labels.push_back(number < 0 ? number : numbers.at(number));
+    }
+  }
+
+  /// A label without a class is a bad sample. One below 0 stands for no class.
+  void require_class_of(const SampleView& sample) const {
+    if (sample.label < 0) return;
+    try {
+      require_class(sample.label, classes());
+    } catch (const Error& error) {
+      throw Error(error.code(), error.message(),
+                  {.path = spec_, .key = std::string(sample.key), .hint = error.context().hint});
+    }
   }
 
   std::optional<std::uint32_t> field_id(std::string_view name) const {
@@ -326,7 +403,8 @@ class PackedSource : public Source {
   SampleKeys keys_{dataset_};
   NoticeLog notices_ = dataset_.notices();
   bool encoded_ = false;               // keys are encoded for the destination
-  std::optional<FolderClasses> folders_;
+  LabelReading reading_ = LabelReading::none;
+  std::optional<OwnLabels> own_;
   std::vector<std::string> fields_;
   std::optional<std::uint32_t> label_field_;
   std::unordered_map<std::size_t, std::string> identities_;  // of the shard files; empty if there are checksums
@@ -338,24 +416,24 @@ class SavedPackedRows : public SavedRows {
   SavedPackedRows(std::shared_ptr<const Dataset> dataset, const Delivery& delivery,
                   const std::vector<std::string>& classes)
       : dataset_(std::move(dataset)), delivery_(delivery) {
-    if (delivery_.class_folders) folders_.emplace().names = classes;
+    if (delivery_.has_labels) own_ = {.classes = classes};
   }
 
   void add(std::string_view row) override {
     RowReader in(row);
     chosen_.push_back(in.number());
     identities_.push_back(in.number());
-    if (folders_) {
-      const std::uint64_t number = in.number();
-      if (number >= folders_->names.size()) RowReader::refuse();
-      folders_->classes.push_back(static_cast<std::uint32_t>(number));
+    if (own_) {
+      const auto label = static_cast<std::int64_t>(in.number());
+      if (label >= static_cast<std::int64_t>(own_->classes.size())) RowReader::refuse();
+      own_->labels.push_back(label);
     }
     if (!in.at_end()) RowReader::refuse();
   }
 
   std::unique_ptr<Source> finish() override {
     return std::make_unique<PackedSource>(dataset_, delivery_, std::move(chosen_), std::move(identities_),
-                                          std::move(folders_));
+                                          std::move(own_));
   }
 
  private:
@@ -363,7 +441,7 @@ class SavedPackedRows : public SavedRows {
   const Delivery& delivery_;
   std::vector<std::uint64_t> chosen_;
   std::vector<std::uint64_t> identities_;
-  std::optional<FolderClasses> folders_;
+  std::optional<OwnLabels> own_;
 };
 
 class SavedPacked : public SavedSource {
@@ -371,7 +449,7 @@ class SavedPacked : public SavedSource {
   explicit SavedPacked(const Json& head)
       : delivery_{.prefixed = head.truth("prefixed"),
                   .encoded = head.truth("encoded"),
-                  .class_folders = head.truth("class_folders"),
+                  .has_labels = head.truth("class_folders"),
                   .fields = head.bytes_list("fields")},
         classes_(head.bytes_list("classes")) {
     const SourceOptions options{.kind = head.text("source"), .skip_damaged = head.truth("skip_damaged")};

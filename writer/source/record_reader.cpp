@@ -144,11 +144,12 @@ void rethrow_at_line(const Error& error, const std::string& path, std::uint64_t 
   throw Error(error.code(), fmt::format("line {}: {}", line, error.message()), std::move(context));
 }
 
-void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells) {
+void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells, bool skip_spaces) {
   cells.clear();
   std::size_t at = 0;
   for (;;) {
     std::string& cell = cells.emplace_back();
+    while (skip_spaces && at < record.size() && record[at] == ' ') ++at;
     if (at < record.size() && record[at] == '"') {
       for (++at; at < record.size(); ++at) {
         if (record[at] == '"') {

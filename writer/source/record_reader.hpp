@@ -55,6 +55,7 @@ class RecordReader {
 [[noreturn]] void rethrow_at_line(const Error& error, const std::string& path, std::uint64_t line);
 
 /// Splits the record into cells and removes their quotes. Overwrites `cells`. A quote inside an unquoted cell is text.
-void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells);
+/// `skip_spaces`: spaces before a cell do not belong to it, as in "a, b".
+void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells, bool skip_spaces = false);
 
 }  // namespace bale

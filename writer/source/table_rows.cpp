@@ -10,7 +10,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json.hpp"
 #include "bale/formats/shard/key.hpp"
-#include "bale/writer/source/record_reader.hpp"
 
 namespace bale {
 namespace {
@@ -41,10 +40,17 @@ std::optional<std::size_t> pick(std::size_t count, NameAt name_at, const std::st
               {.hint = fmt::format("name it with {}", option)});
 }
 
-/// Text, or the digits of a whole number; nullopt for anything else.
+std::string without_spaces(std::string_view text) {
+  constexpr std::string_view k_spaces = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(k_spaces);
+  if (first == std::string_view::npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(k_spaces) - first + 1));
+}
+
+/// Text, or the digits of a number; nullopt for anything else.
 std::optional<std::string> cell_of(const Json& value) {
   if (value.is_text()) return value.as_text("a cell");
-  return value.is_whole() ? std::optional(value.dump()) : std::nullopt;
+  return value.is_number() ? std::optional(value.dump()) : std::nullopt;
 }
 
 /// The members of a JSON row, and which of them are path and label.
@@ -52,7 +58,7 @@ struct JsonRow {
   JsonRow(std::string_view record, const SourceOptions& options) : object(parse_json(record)) {
     const auto name_at = [&](std::size_t i) -> const std::string& { return members()[i].name; };
     path = pick(members().size(), name_at, options.path_column, k_path_names);
-    label = pick(members().size(), name_at, options.label_column, k_label_names);
+    if (!options.flat) label = pick(members().size(), name_at, options.label_column, k_label_names);
   }
 
   const std::vector<Json::Member>& members() const { return object.as_members("the row"); }
@@ -73,48 +79,64 @@ std::optional<TableColumns::Kind> TableColumns::kind_of(const std::string& path)
 }
 
 void TableColumns::set_header(std::string_view record) {
-  split_cells(record, delimiter(), header_);
+  split(record, header_);
+  for (std::size_t i = 0; i < header_.size(); ++i) {
+    skips_spaces_ = skips_spaces_ || (i > 0 && header_[i].starts_with(' '));
+  }
+  split(record, header_);
+  for (std::string& name : header_) name = without_spaces(name);
   const auto name_at = [&](std::size_t i) -> const std::string& { return header_[i]; };
-  std::string known;
-  for (const std::string& name : header_) known += (known.empty() ? "" : ", ") + printable(name);
   const auto path = pick(header_.size(), name_at, options_.path_column, k_path_names);
-  if (!path) refuse_columns("path", options_.path_column, "`path_column`", known);
+  if (!path) refuse_columns("path", options_.path_column, "`path_column`", column_names());
   path_column_ = *path;
+  if (options_.flat) return;
   label_column_ = pick(header_.size(), name_at, options_.label_column, k_label_names);
   if (!label_column_ && !options_.label_column.empty()) {
-    refuse_columns("label", options_.label_column, "`label_column`", known);
+    refuse_columns("label", options_.label_column, "`label_column`", column_names());
   }
+  if (label_column_) label_name_ = header_[*label_column_];
 }
 
-TableRow TableColumns::parse(std::string_view record) const {
+std::string TableColumns::column_names() const {
+  std::string known;
+  for (const std::string& name : header_) known += (known.empty() ? "" : ", ") + printable(name);
+  return known;
+}
+
+TableRow TableColumns::parse(std::string_view record) {
   TableRow row;
   if (kind_ != Kind::jsonl) {
     std::vector<std::string> cells;
-    split_cells(record, delimiter(), cells);
+    split(record, cells);
     if (cells.size() != header_.size()) {
       throw Error(ErrorCode::damaged, fmt::format("{} cells, but the header has {}", cells.size(), header_.size()));
     }
     row.path = std::move(cells[path_column_]);
-    if (label_column_ && !cells[*label_column_].empty()) row.label = std::move(cells[*label_column_]);
+    if (label_column_) row.label = without_spaces(cells[*label_column_]);
     row.has_extra = header_.size() > (label_column_ ? 2U : 1U);
     return row;
   }
   const JsonRow json(record, options_);
   std::optional<std::string> path = json.path ? cell_of(json.members()[*json.path].value) : std::nullopt;
+  if (path && json.members()[*json.path].value.kind() == Json::Kind::real) path.reset();
   if (!path) {
     throw Error(ErrorCode::invalid_argument, "no path in the object", {.hint = "name its column with `path_column`"});
   }
   row.path = std::move(*path);
-  if (json.label) {
-    const Json& label = json.members()[*json.label].value;
-    row.label = cell_of(label);
-    if (!row.label && !label.is_null()) {
-      throw Error(ErrorCode::invalid_argument, "the label is neither an integer nor text",
-                  {.hint = "name another column with `label_column`"});
-    }
-    if (row.label == "") row.label.reset();
-  }
   row.has_extra = json.members().size() > (json.label ? 2U : 1U);
+  if (header_.empty()) {
+    for (const Json::Member& member : json.members()) header_.push_back(member.name);
+  }
+  if (!json.label) return row;
+  const Json::Member& member = json.members()[*json.label];
+  label_name_ = options_.label_column = member.name;
+  if (member.value.is_null()) return row;
+  const std::optional<std::string> cell = cell_of(member.value);
+  if (!cell) {
+    throw Error(ErrorCode::invalid_argument, "the label is neither a number nor text",
+                {.hint = "name another column with `label_column`"});
+  }
+  row.label = without_spaces(*cell);
   return row;
 }
 
@@ -128,7 +150,7 @@ std::string TableColumns::extra_json(std::string_view record) const {
     return rest.dump();
   }
   std::vector<std::string> cells;
-  split_cells(record, delimiter(), cells);
+  split(record, cells);
   std::map<std::string_view, std::string_view> members;
   for (std::size_t i = 0; i < std::min(cells.size(), header_.size()); ++i) {
     if (i != path_column_ && i != label_column_) members[header_[i]] = cells[i];

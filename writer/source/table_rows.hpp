@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/writer/source/record_reader.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
@@ -15,7 +16,7 @@ namespace bale {
 /// The parts of a row that packing needs.
 struct TableRow {
   std::string path;
-  std::optional<std::string> label;  // text or a decimal integer; nullopt if the row has none
+  std::string label;  // without spaces around it; empty if the row has none
   bool has_extra = false;
 };
 
@@ -33,19 +34,28 @@ class TableColumns {
   /// missing.
   void set_header(std::string_view record);
 
-  /// Throws `damaged` or `invalid_argument` without file and line, which the caller adds.
-  TableRow parse(std::string_view record) const;
+  /// Lists a row. Of jsonl, the first row with a member for labels says which it is in all rows. Throws `damaged` or
+  /// `invalid_argument` without file and line, which the caller adds.
+  TableRow parse(std::string_view record);
+  /// Name of the column of labels; empty if none was found or they are not wanted.
+  const std::string& label_column() const { return label_name_; }
+  /// Names of the columns of the header, or of jsonl's first row, for messages.
+  std::string column_names() const;
   /// The record's other columns as one JSON object on one line.
   std::string extra_json(std::string_view record) const;
 
  private:
-  char delimiter() const { return kind_ == Kind::tsv ? '\t' : ','; }
+  void split(std::string_view record, std::vector<std::string>& cells) const {
+    split_cells(record, kind_ == Kind::tsv ? '\t' : ',', cells, skips_spaces_);
+  }
 
   Kind kind_;
   SourceOptions options_;
   std::vector<std::string> header_;
+  bool skips_spaces_ = false;  // the header is "path, label"
   std::size_t path_column_ = 0;
   std::optional<std::size_t> label_column_;
+  std::string label_name_;
 };
 
 }  // namespace bale

@@ -1,17 +1,14 @@
 // CSV, TSV and JSONL: one path and one label per row. The other columns become the sample's `json` field, which is read
 // from the table again when the sample is read.
-#include <algorithm>
-#include <map>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/writer/source/class_map.hpp"
-#include "bale/writer/source/integer_text.hpp"
+#include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/listed_files.hpp"
 #include "bale/writer/source/listed_text.hpp"
-#include "bale/writer/source/python_order.hpp"
 #include "bale/writer/source/record_reader.hpp"
 #include "bale/writer/source/table_rows.hpp"
 
@@ -61,27 +58,9 @@ class TableSource : public FileSource {
 class TableLister {
  public:
   TableLister(const std::string& path, TableColumns::Kind kind, const SourceOptions& options)
-      : path_(path), kind_(kind), options_(options) {
-    if (!options.class_map.empty()) map_ = ClassMap::load(options.class_map);
-  }
+      : path_(path), kind_(kind), options_(options), labels_(options) {}
 
   Table list() {
-    std::optional<Table> table = pass();
-    if (!table) {
-      labels_are_text_ = true;
-      table = pass();
-    }
-    if (labels_are_text_) {
-      name_classes(table->listing);
-    } else if (map_) {
-      table->listing.classes = map_->classes();
-    }
-    return std::move(*table);
-  }
-
- private:
-  /// Reads the whole table. Returns nullopt if a label is text, so that all labels must be read as text.
-  std::optional<Table> pass() {
     Table table{.columns = TableColumns(kind_, options_)};
     std::string root = options_.root.empty() ? parent_directory(path_) : options_.root;
     ListedFiles files(options_, root == "." ? "" : std::move(root));
@@ -100,7 +79,7 @@ class TableLister {
         if (added == nullptr) continue;
         table.records.push_back({reader.offset(), static_cast<std::uint32_t>(reader.record().size())});
         has_extra = has_extra || row.has_extra;
-        if (row.label && !options_.flat && !set_label(*added, *row.label)) return std::nullopt;
+        added->label = word_of(row.label, line);
       }
     } catch (const Error& error) {
       rethrow_at_line(error, path_, line);
@@ -110,51 +89,68 @@ class TableLister {
       throw Error(ErrorCode::invalid_argument, "the table names no image", {.path = path_});
     }
     if (!has_extra) table.records = {};
+    set_labels(table, has_extra);
     return table;
   }
 
-  /// Returns false if the label is text but this pass expects integers.
-  bool set_label(FileRow& row, const std::string& text) {
-    if (map_) {
-      if (const auto label = map_->find(text)) {
-        row.label = *label;
-        return true;
-      }
+ private:
+  /// The number of the word in `words_`, which stands for the label until all rows are known.
+  std::int64_t word_of(const std::string& cell, std::uint64_t line) {
+    if (labels_.is_missing(cell)) {
+      if (num_missing_++ == 0) first_missing_ = {.text = cell, .line = line};
+      return k_no_label;
     }
-    if (!labels_are_text_) {
-      if (const auto integer = parse_integer(text)) {
-        row.label = *integer;
-        return true;
-      }
-      if (map_) row.label = map_->label(text, {});
-      return false;
-    }
-    row.label = static_cast<std::int64_t>(names_.try_emplace(text, names_.size()).first->second);
-    return true;
+    const auto [at, is_new] = numbers_.try_emplace(cell, words_.size());
+    if (is_new) words_.push_back({.text = cell, .line = line});
+    return static_cast<std::int64_t>(at->second);
   }
 
-  /// Renumbers the labels from order of appearance to the sort order of their names.
-  void name_classes(FileListing& listing) {
-    std::vector<std::string> met(names_.size());
-    for (const auto& [name, number] : names_) met[number] = name;
-    listing.classes = met;
-    std::sort(listing.classes.begin(), listing.classes.end(), python_less);
-    std::vector<std::int64_t> label_of;
-    for (const std::string& name : met) {
-      label_of.push_back(std::lower_bound(listing.classes.begin(), listing.classes.end(), name, python_less) -
-                         listing.classes.begin());
+  void set_labels(Table& table, bool has_extra) {
+    FileListing& listing = table.listing;
+    listing.label_origin = {.column = table.columns.label_column()};
+    if (listing.label_origin.column.empty()) {
+      if (options_.flat) return;
+      if (labels_.has_map() || !options_.label_column.empty()) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("no column for a label; there are: {}", table.columns.column_names()),
+                    {.path = path_, .hint = "name it with `label_column`"});
+      }
+      if (has_extra) warn_of_no_labels(table);
+      return;
     }
+    if (num_missing_ > 0 && !options_.allow_unlabeled) {
+      const std::string cell = first_missing_.text.empty() ? "" : fmt::format(" (\"{}\")", first_missing_.text);
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("line {}: no label in the column \"{}\"{}", first_missing_.line,
+                              printable(listing.label_origin.column), cell),
+                  {.path = path_,
+                   .hint = "give `allow_unlabeled` to pack such rows without a label, or a `class_map` that has it as a name"});
+    }
+    const std::vector<std::int64_t> numbers = labels_.take_words(words_, path_);
+    listing.classes = labels_.classes();
+    listing.label_origin.reading = labels_.reading();
+    listing.label_origin.num_missing = num_missing_;
     for (FileRow& row : listing.rows.samples()) {
-      if (row.label != k_no_label) row.label = label_of[static_cast<std::size_t>(row.label)];
+      if (row.label != k_no_label) row.label = numbers[static_cast<std::size_t>(row.label)];
     }
+  }
+
+  void warn_of_no_labels(Table& table) const {
+    NoticeLog log;
+    log.warn(fmt::format("packed without labels, because none of the columns is called so ({}): name the column with "
+                         "`label_column`, or give `flat`",
+                         table.columns.column_names()));
+    table.listing.notices.merge(log, path_);
   }
 
   std::string path_;
   TableColumns::Kind kind_;
   const SourceOptions& options_;
-  std::optional<ClassMap> map_;
-  bool labels_are_text_ = false;
-  std::map<std::string, std::size_t> names_;  // in text mode: number in order of appearance
+  Labels labels_;
+  std::unordered_map<std::string, std::size_t> numbers_;  // of the words
+  std::vector<LabelWord> words_;                          // that are labels, each once
+  std::uint64_t num_missing_ = 0;
+  LabelWord first_missing_;
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "bale/loader/transform/targets/read_targets.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 
 #include <fmt/format.h>
@@ -44,6 +46,9 @@ const std::vector<Json>& list_of(const Json& object, const char* name) {
   return list.as_list(name);
 }
 
+// As COCO, the Hugging Face Hub and torchvision call what a box shows.
+constexpr const char* k_label_names[] = {"category_id", "category", "categories", "labels", "label"};
+
 /// Gives each target its label, if there are labels.
 template <typename Targets>
 void add_labels(const Json& object, const char* name, Targets& targets) {
@@ -54,6 +59,18 @@ void add_labels(const Json& object, const char* name, Targets& targets) {
 }
 
 // --- boxes
+
+/// The member with the numbers of what boxes show; the first name if there is none.
+const char* label_name_in(const Json& given) {
+  const auto has_numbers = [&](const char* name) {
+    const Json* const value = given.find(name);
+    if (value == nullptr || !value->is_array()) return value != nullptr && value->is_number();
+    const std::vector<Json>& items = value->as_list(name);
+    return std::all_of(items.begin(), items.end(), [](const Json& item) { return item.is_number(); });
+  };
+  const auto found = std::find_if(std::begin(k_label_names), std::end(k_label_names), has_numbers);
+  return found == std::end(k_label_names) ? k_label_names[0] : *found;
+}
 
 Box box_of(const Json& given, BoxFormat format) {
   if (!given.is_array() || given.size() != 4) refuse("a box is not a list of four numbers");
@@ -68,13 +85,14 @@ void add_boxes(const Json& given, BoxFormat stored, Boxes& boxes) {
   }
   if (!given.contains("bbox")) refuse("boxes are in a list \"boxes\" or, as COCO's, \"bbox\", and neither is there");
   for (const Json& box : list_of(given, "bbox")) boxes.push_back(box_of(box, BoxFormat::xywh));
-  add_labels(given, "category_id", boxes);
+  add_labels(given, label_name_in(given), boxes);
 }
 
 void add_annotation(const Json& annotation, Boxes& boxes) {
   if (!annotation.is_object() || !annotation.contains("bbox")) refuse("an annotation has no \"bbox\"");
   boxes.push_back(box_of(annotation.at("bbox"), BoxFormat::xywh));
-  if (annotation.contains("category_id")) boxes.back().label = label_of(annotation.at("category_id"));
+  const char* const name = label_name_in(annotation);
+  if (annotation.contains(name)) boxes.back().label = label_of(annotation.at(name));
 }
 
 // --- keypoints

@@ -8,7 +8,7 @@ from bale.errors import make_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Literal
 
     import pyarrow as pa
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Kind = Literal["image", "images", "file", "text", "json", "array", "bytes", "number"]
 
 IMAGE_NAMES = ("image", "img", "picture", "jpg", "jpeg", "png", "webp", "x", "data")
+CLASSES_NOTE = b"bale_classes"  # of a schema: names of classes that no ClassLabel can have
 LABEL_NAMES = ("label", "class", "target", "y", "cls")
 
 
@@ -26,13 +27,14 @@ class Column(NamedTuple):
     kind: Kind
     stem: str  # of its fields: lower case, "_" for "/"
     shape: tuple[int, ...] | None = None  # of a row of Array2D ... Array5D, -1 for a side that varies
+    classes: tuple[str, ...] = ()  # of a ClassLabel
 
 
 class Columns:
     """The columns of one table.
 
     image, label   the columns that are the image and the label; None if there is none
-    classes        names of class 0, 1, ...; None if the label's column does not say them
+    classes        names of class 0, 1, ... of the label, or without one of what is labeled inside of a sample (objects.category)
     fields         all other columns that are kept; notes such as `__url__` only if `keep` names them
 
     `image`, `label` and `keep` are as of bale.parquet.samples(). Raises ValueError if a column is not there or cannot be kept."""
@@ -52,14 +54,11 @@ class Columns:
         self.image_kind: Kind | None = None
         if self.image:
             self.image_kind = self._kind_of_image(self.image)
-        self.classes: list[str] | None = None
-        if self.label:
-            names = self._feature(self.label).get("names") if self._type_name(self.label) == "ClassLabel" else None
-            self.classes = [str(name) for name in names] if names is not None else None
         roles = {self.image, self.label, key}
         others = [name for name in schema.names if not name.startswith("__")] if keep is None else keep
         names = [name for name in others if name not in roles]
         self.fields = [self._column(name) for name in names]
+        self.classes: list[str] | None = self._find_classes(schema)
         _require_different(self.fields)
 
     @property
@@ -109,6 +108,15 @@ class Columns:
                 return lower[name]
         return None
 
+    def _find_classes(self, schema: pa.Schema) -> list[str] | None:
+        own = classes_in(schema)
+        if own:
+            return own
+        if self.label:
+            return next(_class_labels(self._feature(self.label)), None)
+        inside = [names for column in self.fields if column.kind == "json" for names in _class_labels(self._features.get(column.name))]
+        return inside[0] if inside and all(names == inside[0] for names in inside) else None
+
     def _kind_of_image(self, name: str) -> Kind:
         kind = _storage(self._schema.field(name).type)
         if _is_file(kind) or _is_bytes(kind) or is_text(kind):
@@ -140,7 +148,31 @@ class Columns:
             if _holds_bytes(kind):
                 raise ValueError(f"column {name!r} holds bytes inside of {kind}: leave it out, with the columns to keep in `columns`")
             return Column(name, "json", stem)
-        return Column(name, "number", stem)
+        return Column(name, "number", stem, classes=tuple(next(_class_labels(self._feature(name)), ())))
+
+
+def _class_labels(feature: Any) -> Iterator[list[str]]:
+    """The names of the classes of each ClassLabel in a feature."""
+    if isinstance(feature, dict):
+        if feature.get("_type") == "ClassLabel" and isinstance(feature.get("names"), list):
+            yield [str(name) for name in feature["names"]]
+            return
+        for inner in feature.values():
+            yield from _class_labels(inner)
+    elif isinstance(feature, list):
+        for inner in feature:
+            yield from _class_labels(inner)
+
+
+def classes_in(schema: pa.Schema) -> list[str]:
+    """The names of classes that to_parquet() noted beside the columns; empty if it did not."""
+    import json
+
+    text = (schema.metadata or {}).get(CLASSES_NOTE)
+    if text is None:
+        return []
+    names = json.loads(text)
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def features_of(schema: pa.Schema) -> dict[str, Any]:
@@ -168,6 +200,8 @@ def fields_of_batch(batch: pa.RecordBatch, columns: Iterable[Column], bytes_of: 
         for row, (fields, value) in enumerate(zip(rows, found, strict=True)):
             if column.kind == "number":
                 numbers[row][column.name] = value
+                if isinstance(value, int) and 0 <= value < len(column.classes):
+                    numbers[row][f"{column.name}.name"] = column.classes[value]
             elif value is not None:
                 _add(fields, column, value, bytes_of)
     is_taken = any(column.kind in ("text", "json") and column.stem == "json" for column in columns)

@@ -7,6 +7,7 @@ import re
 from bale import _bale
 from bale.dataset import Dataset, shown
 from bale.errors import make_error
+from bale.parquet.columns import CLASSES_NOTE
 from bale.parquet.tables import require_pyarrow
 from bale.sample_fields import field_sets, fields_to_write, main_image, read_ahead
 from bale.staged import staged_directory
@@ -118,7 +119,7 @@ class _Columns:
             self._add(image, self._picture, {"_type": "Image"})
         self._has_labels = any(has_label for has_label, _ in sets)
         if self._has_labels:
-            named = {"names": dataset.classes, "_type": "ClassLabel"}
+            named = {"names": _different_names(dataset.classes), "_type": "ClassLabel"}
             self._add(label, pa.int64(), named if dataset.classes else {"dtype": "int64", "_type": "Value"})
         if key:
             self._add(key, pa.string(), {"dtype": "string", "_type": "Value"})
@@ -126,7 +127,10 @@ class _Columns:
         self._columns = _column_names(others)
         for name, column in self._columns.items():
             self._add_field(name, column)
-        self.schema: Any = pa.schema(self._types, metadata={"huggingface": json.dumps({"info": {"features": self._features}})})
+        metadata: dict[str | bytes, str] = {"huggingface": json.dumps({"info": {"features": self._features}})}
+        if dataset.classes and (not self._has_labels or _different_names(dataset.classes) != dataset.classes):
+            metadata[CLASSES_NOTE] = json.dumps(dataset.classes)
+        self.schema: Any = pa.schema(self._types, metadata=metadata)
 
     def _add(self, name: str, kind: Any, feature: dict[str, Any]) -> None:
         if name in self._features:
@@ -228,6 +232,12 @@ def _value(dataset: Dataset, key: str, name: str, content: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise make_error("damaged", f"{shown(dataset.spec)}: field {name!r} of {key} is not UTF-8: {error}", dataset.spec, key,
                          hint="leave the field out, with those to write in `fields`") from error
+
+
+def _different_names(classes: list[str]) -> list[str]:
+    """Names of a ClassLabel, which has no number without a name and no name twice."""
+    texts = [name or f"(no class {number})" for number, name in enumerate(classes)]
+    return [f"{text} ({number})" if texts.count(text) > 1 else text for number, text in enumerate(texts)]
 
 
 def _kind_of(name: str) -> str:

@@ -63,14 +63,9 @@ std::unique_ptr<AnnotationSet> open_annotations(const std::string& path, const S
   require_local_name(path);
   const std::string guessed = kind_of(path);  // also checks that it exists
   const std::string kind = options.annotations_format.empty() ? guessed : options.annotations_format;
-  if (!options.class_map.empty() && (kind == k_coco || kind == k_yolo)) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("`class_map` is for class names; annotations of {} have numbers", kind),
-                {.path = path, .hint = "leave `class_map` out"});
-  }
-  if (kind == k_coco) return open_coco(path, log);
+  if (kind == k_coco) return open_coco(path, options, log);
   if (kind == k_voc) return open_voc(path, options, log);
-  if (kind == k_yolo) return open_yolo(path, log);
+  if (kind == k_yolo) return open_yolo(path, options, log);
   if (kind == k_open_images) return open_open_images(path, options, log);
   const std::string choices = fmt::format("{}", fmt::join(annotation_formats(), ", "));
   if (!kind.empty()) {

@@ -80,11 +80,11 @@ class AnnotationSet {
 
 /// COCO's JSON: instances (boxes.json), keypoints (keypoints.json), captions (captions.json), and panoptic segmentation
 /// (panoptic.png, segments.json), whose PNGs are in the directory of the JSON's name without its suffix.
-std::unique_ptr<AnnotationSet> open_coco(const std::string& path, AnnotationLog& log);
+std::unique_ptr<AnnotationSet> open_coco(const std::string& path, const SourceOptions& options, AnnotationLog& log);
 /// Pascal VOC: the directory Annotations, or a list of ImageSets.
 std::unique_ptr<AnnotationSet> open_voc(const std::string& path, const SourceOptions& options, AnnotationLog& log);
 /// YOLO: a directory labels, or data.yaml, or a file of class names.
-std::unique_ptr<AnnotationSet> open_yolo(const std::string& path, AnnotationLog& log);
+std::unique_ptr<AnnotationSet> open_yolo(const std::string& path, const SourceOptions& options, AnnotationLog& log);
 /// Open Images: a table of boxes.
 std::unique_ptr<AnnotationSet> open_open_images(const std::string& path, const SourceOptions& options,
                                                 AnnotationLog& log);

@@ -34,12 +34,13 @@ bool is_id_before(const Json& a, const Json& b) {
 
 class Coco : public AnnotationSet {
  public:
-  Coco(const std::string& path, AnnotationLog& log) : file_(path, "annotations"), masks_(path) {
+  Coco(const std::string& path, const SourceOptions& options, AnnotationLog& log)
+      : file_(path, "annotations"), labels_(options), masks_(path) {
     read(log);
     settle_kind();
     order_images();
     order_pieces(log);
-    if (kind_ == Kind::captions) classes_.clear();
+    if (labels_.has_map()) labels_.take_names({});
     if (kind_ == Kind::panoptic) masks_.find(row_of_number_, images_, log);
     ids_ = {};
     numbers_ = {};
@@ -48,7 +49,11 @@ class Coco : public AnnotationSet {
 
   const std::string& path() const override { return file_.path(); }
   const std::vector<std::string>& fields() const override { return fields_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<std::string>& classes() const override {
+    static const std::vector<std::string> k_none;
+    if (kind_ == Kind::captions) return k_none;
+    return labels_.has_map() ? labels_.classes() : categories_;
+  }
   bool names_images() const override { return true; }
   std::vector<std::string> images() const override {
     if (kind_ != Kind::panoptic) return images_;
@@ -109,7 +114,8 @@ class Coco : public AnnotationSet {
       try {
         add_annotation(text, out);
       } catch (const Error& error) {
-        throw Error(error.code(), error.message(), {.path = path(), .offset = pieces_[i].offset});
+        throw Error(error.code(), error.message(),
+                    {.path = path(), .offset = pieces_[i].offset, .hint = error.context().hint});
       }
     }
     if (kind_ == Kind::panoptic) return;  // its one annotation is a list
@@ -141,18 +147,25 @@ class Coco : public AnnotationSet {
 
   /// An annotation as it is in the file; a caption as its text.
   void add_annotation(const std::string& text, std::string& out) const {
-    const Json annotation = parse_element(text, /*whole=*/true);
+    Json annotation = parse_element(text, /*whole=*/true);
     if (kind_ == Kind::captions) {
       out += Json(annotation.text("caption")).dump();
       return;
     }
     if (kind_ == Kind::panoptic) {
-      out += segments_of(annotation).dump();
+      const Json listed = segments_of(annotation);
+      Json segments = Json::array();
+      for (Json segment : listed.as_list("segments_info")) {
+        number_category(segment, categories_, labels_);
+        segments.push_back(std::move(segment));
+      }
+      out += segments.dump();
       return;
     }
     check_object(annotation);
     if (kind_ == Kind::keypoints) check_keypoints(annotation);
-    out += text;
+    number_category(annotation, categories_, labels_);
+    out += labels_.has_map() ? annotation.dump() : text;
   }
 
   void read(AnnotationLog& log) {
@@ -244,9 +257,9 @@ class Coco : public AnnotationSet {
                   fmt::format("a category with the id {}, not one of 0..{}", id->dump(), k_max_category));
     }
     const auto at = id->as_whole<std::size_t>("id");
-    if (classes_.size() <= at) classes_.resize(at + 1);
-    if (!classes_[at].empty()) throw Error(ErrorCode::damaged, fmt::format("two categories have the id {}", at));
-    classes_[at] = name->as_text("name");
+    if (categories_.size() <= at) categories_.resize(at + 1);
+    if (!categories_[at].empty()) throw Error(ErrorCode::damaged, fmt::format("two categories have the id {}", at));
+    categories_[at] = name->as_text("name");
   }
 
   /// Gives each image of "images" its row, in the order of the ids.
@@ -298,8 +311,9 @@ class Coco : public AnnotationSet {
   ListedText file_;
   Kind kind_ = Kind::boxes;
   std::vector<std::string> fields_ = {"boxes.json"};
-  std::vector<std::string> classes_;
-  std::vector<std::string> images_;  // by row
+  Labels labels_;
+  std::vector<std::string> categories_;  // by id
+  std::vector<std::string> images_;      // by row
   std::unordered_map<std::string, std::uint32_t> rows_;
   std::vector<Piece> pieces_;  // in the order of their images
   std::vector<std::uint64_t> starts_;
@@ -315,8 +329,8 @@ class Coco : public AnnotationSet {
 
 }  // namespace
 
-std::unique_ptr<AnnotationSet> open_coco(const std::string& path, AnnotationLog& log) {
-  return std::make_unique<Coco>(path, log);
+std::unique_ptr<AnnotationSet> open_coco(const std::string& path, const SourceOptions& options, AnnotationLog& log) {
+  return std::make_unique<Coco>(path, options, log);
 }
 
 }  // namespace bale

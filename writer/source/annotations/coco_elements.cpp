@@ -52,6 +52,12 @@ void check_object(const Json& annotation) {
   }
 }
 
+void number_category(Json& object, const std::vector<std::string>& categories, const Labels& labels) {
+  const auto number = object.whole<std::int64_t>("category_id");
+  const std::int64_t renumbered = labels.renumbered(number, categories);
+  if (renumbered != number) object["category_id"] = renumbered;
+}
+
 void check_keypoints(const Json& annotation) {
   const Json& points = annotation.at("keypoints");
   const bool fits = points.size() % 3 == 0 && is_list_of(points, [](const Json& number) { return number.is_number(); });

@@ -5,8 +5,10 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bale/formats/base/json.hpp"
+#include "bale/writer/source/labels.hpp"
 
 namespace bale {
 
@@ -18,6 +20,8 @@ const Json* id_in(const Json& object, const char* name);
 
 /// Throws unless the annotation has a box and a category, as the loader reads them.
 void check_object(const Json& annotation);
+/// Gives an annotation or segment the number of its category, whose names are `categories`.
+void number_category(Json& object, const std::vector<std::string>& categories, const Labels& labels);
 /// Throws unless it has keypoints.
 void check_keypoints(const Json& annotation);
 

@@ -2,7 +2,6 @@
 // (https://storage.googleapis.com/openimages/web/download_v7.html).
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -12,10 +11,9 @@
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/relative_box.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
-#include "bale/writer/source/class_map.hpp"
 #include "bale/writer/source/file_rows.hpp"
+#include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/listed_text.hpp"
-#include "bale/writer/source/python_order.hpp"
 #include "bale/writer/source/record_reader.hpp"
 
 namespace bale {
@@ -27,13 +25,11 @@ constexpr std::array<std::string_view, 6> k_further{"Confidence", "IsOccluded", 
 
 class OpenImages : public AnnotationSet {
  public:
-  OpenImages(const std::string& path, const SourceOptions& options) : file_(path, "annotations") {
-    if (!options.class_map.empty()) map_ = ClassMap::load(options.class_map);
-  }
+  OpenImages(const std::string& path, const SourceOptions& options) : file_(path, "annotations"), labels_(options) {}
 
   const std::string& path() const override { return file_.path(); }
   const std::vector<std::string>& fields() const override { return fields_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<std::string>& classes() const override { return labels_.classes(); }
   bool names_images() const override { return false; }
 
   void match(const FolderImages& folder, AnnotationLog& log) override {
@@ -60,7 +56,8 @@ class OpenImages : public AnnotationSet {
     }
     if (columns_.empty()) throw Error(ErrorCode::damaged, "an empty table", {.path = path()});
     sort_pieces(folder.paths.size());
-    name_classes();
+    labels_.take_names({names_.begin(), names_.end()});
+    names_ = {};
     if (num_lost > 0) {
       log.lose(path(),
                fmt::format("boxes of {} images that are not in {}, such as {}", num_lost, printable(folder.root),
@@ -151,7 +148,7 @@ class OpenImages : public AnnotationSet {
   void add_row(const RecordReader& reader, std::string& before, std::uint64_t& num_lost, std::string& first_lost) {
     split(reader.record(), cells_);
     const std::string& id = cells_[columns_[0]];
-    if (!map_) names_.insert(cells_[columns_[1]]);
+    if (!labels_.has_map()) names_.insert(cells_[columns_[1]]);
     const auto found = rows_.find(id);
     if (found == rows_.end()) {
       if (id != before && num_lost++ == 0) first_lost = id;
@@ -176,21 +173,6 @@ class OpenImages : public AnnotationSet {
     for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
   }
 
-  void name_classes() {
-    if (map_) {
-      classes_ = map_->classes();
-      return;
-    }
-    classes_.assign(names_.begin(), names_.end());
-    std::sort(classes_.begin(), classes_.end(), python_less);
-    names_ = {};
-  }
-
-  std::int64_t label_of(const std::string& name) const {
-    if (map_) return map_->label(name, {});
-    return std::lower_bound(classes_.begin(), classes_.end(), name, python_less) - classes_.begin();
-  }
-
   void add_box(std::string_view record, const SampleView& image, TargetText& targets) const {
     std::vector<std::string> cells;
     split(record, cells);
@@ -199,7 +181,7 @@ class OpenImages : public AnnotationSet {
     check_relative(box);
     const RelativeTo size(image);
     targets.add({box[0] * size.width, box[1] * size.height, box[2] * size.width, box[3] * size.height},
-                label_of(cells[columns_[1]]));
+                labels_.number_of(cells[columns_[1]], {}));
     targets.add_to(0, json_of_text(cells[columns_[1]]));
     for (std::size_t i = 0; i < further_.size(); ++i) {
       const std::string& cell = cells[further_[i].second];
@@ -211,8 +193,7 @@ class OpenImages : public AnnotationSet {
 
   ListedText file_;
   std::vector<std::string> fields_{"boxes.json"};
-  std::vector<std::string> classes_;
-  std::optional<ClassMap> map_;
+  Labels labels_;
   std::size_t num_cells_ = 0;
   std::vector<std::size_t> columns_;  // of k_needed
   std::vector<std::pair<std::string, std::size_t>> further_;

@@ -1,7 +1,6 @@
 // Pascal VOC: one XML file per image in Annotations, and lists of images in ImageSets
 // (http://host.robots.ox.ac.uk/pascal/VOC/voc2012/htmldoc/index.html).
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -13,11 +12,10 @@
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
 #include "bale/writer/source/annotations/text_files.hpp"
-#include "bale/writer/source/class_map.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/folder_walk.hpp"
+#include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/long_path.hpp"
-#include "bale/writer/source/python_order.hpp"
 
 namespace bale {
 namespace {
@@ -72,7 +70,7 @@ class Objects {
 
 class Voc : public AnnotationSet {
  public:
-  Voc(const std::string& path, const SourceOptions& options) : path_(path) {
+  Voc(const std::string& path, const SourceOptions& options) : path_(path), labels_(options) {
     struct stat info {};
     if (stat_long_path(path, info) != 0) throw_errno("examine", path);
     directory_ = path;
@@ -89,18 +87,13 @@ class Voc : public AnnotationSet {
     if (files_.size() == 0) {
       throw Error(ErrorCode::invalid_argument, "no XML file with annotations", {.path = directory_});
     }
-    if (!options.class_map.empty()) {
-      map_ = ClassMap::load(options.class_map);
-      classes_ = map_->classes();
-    } else {
-      name_classes();
-    }
+    labels_.take_names(labels_.has_map() ? std::vector<std::string>() : names_in_files());
   }
 
   const std::string& path() const override { return path_; }
   std::vector<std::string> places() const override { return {path_, directory_}; }
   const std::vector<std::string>& fields() const override { return fields_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<std::string>& classes() const override { return labels_.classes(); }
   bool names_images() const override { return !listed_.empty(); }
   std::vector<std::string> images() const override { return images_; }
 
@@ -160,7 +153,7 @@ class Voc : public AnnotationSet {
       const pugi::xml_node box = object.child("bndbox");
       targets.add({objects.number(box, "xmin"), objects.number(box, "ymin"), objects.number(box, "xmax"),
                    objects.number(box, "ymax")},
-                  label_of(name, path));
+                  labels_.number_of(name, path));
       targets.add_to(0, json_of_text(name));
       std::size_t list = 1;
       for (const char* const attribute : k_attributes) {
@@ -172,17 +165,8 @@ class Voc : public AnnotationSet {
     });
   }
 
-  std::int64_t label_of(const std::string& name, const std::string& path) const {
-    if (map_) return map_->label(name, path);
-    const auto at = std::lower_bound(classes_.begin(), classes_.end(), name, python_less);
-    if (at == classes_.end() || *at != name) {
-      throw Error(ErrorCode::changed, "the annotations changed since they were listed", {.path = path});
-    }
-    return at - classes_.begin();
-  }
-
   /// The classes are those of all files, not of the listed ones, so that every list of a dataset has the same.
-  void name_classes() {
+  std::vector<std::string> names_in_files() const {
     std::set<std::string, std::less<>> names;
     for (std::uint32_t row = 0; row < files_.size(); ++row) {
       try {
@@ -192,8 +176,7 @@ class Voc : public AnnotationSet {
         if (is_lack_of_resources(error)) throw;  // else reading the sample will report it
       }
     }
-    classes_.assign(names.begin(), names.end());
-    std::sort(classes_.begin(), classes_.end(), python_less);
+    return {names.begin(), names.end()};
   }
 
   void read_list() {
@@ -211,8 +194,7 @@ class Voc : public AnnotationSet {
   std::string path_;
   std::string directory_;
   std::vector<std::string> fields_{"boxes.json"};
-  std::vector<std::string> classes_;
-  std::optional<ClassMap> map_;
+  Labels labels_;
   TextFiles files_;
   std::unordered_map<std::string, std::uint32_t> rows_;  // by stem
   std::vector<std::string> listed_;                      // names of ImageSets; empty: all

@@ -16,7 +16,7 @@
 #include "bale/writer/source/annotations/text_files.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/folder_walk.hpp"
-#include "bale/writer/source/integer_text.hpp"
+#include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/long_path.hpp"
 
 namespace bale {
@@ -83,7 +83,7 @@ std::array<double, 4> corners_of(const std::vector<double>& numbers) {
 
 class Yolo : public AnnotationSet {
  public:
-  explicit Yolo(const std::string& path) : path_(path) {
+  Yolo(const std::string& path, const SourceOptions& options) : path_(path), class_numbers_(options) {
     struct stat info {};
     if (stat_long_path(path, info) != 0) throw_errno("examine", path);
     if (S_ISDIR(info.st_mode)) {
@@ -98,12 +98,15 @@ class Yolo : public AnnotationSet {
       classes_ = parse_class_lines(text_of(path));
       if (classes_.empty()) throw Error(ErrorCode::invalid_argument, "names no class", {.path = path});
     }
+    if (class_numbers_.has_map()) class_numbers_.take_names({});
   }
 
   const std::string& path() const override { return path_; }
   std::vector<std::string> places() const override { return {path_, labels_}; }
   const std::vector<std::string>& fields() const override { return fields_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<std::string>& classes() const override {
+    return class_numbers_.has_map() ? class_numbers_.classes() : classes_;
+  }
   bool names_images() const override { return false; }
 
   void match(const FolderImages& folder, AnnotationLog& log) override {
@@ -177,13 +180,10 @@ class Yolo : public AnnotationSet {
       throw Error(ErrorCode::unsupported, "keypoints of YOLO (kpt_shape), which bale does not pack",
                   {.hint = "pack them as COCO's annotations"});
     }
-    if (!classes_.empty() && static_cast<std::size_t>(line.label) >= classes_.size()) {
-      throw Error(ErrorCode::damaged,
-                  fmt::format("class {}, but there are {} class names", line.label, classes_.size()));
-    }
+    const std::int64_t label = class_numbers_.renumbered(line.label, classes_);
     const std::array<double, 4> box = corners_of(line.numbers);
     const RelativeTo size(image);
-    targets.add({box[0] * size.width, box[1] * size.height, box[2] * size.width, box[3] * size.height}, line.label);
+    targets.add({box[0] * size.width, box[1] * size.height, box[2] * size.width, box[3] * size.height}, label);
     std::string numbers;
     for (const double number : line.numbers) numbers += (numbers.empty() ? "[" : ",") + number_text(number);
     targets.add_to(0, numbers + "]");
@@ -226,7 +226,8 @@ class Yolo : public AnnotationSet {
   std::string path_;
   std::string labels_;
   std::vector<std::string> fields_{"boxes.json"};
-  std::vector<std::string> classes_;
+  std::vector<std::string> classes_;  // as the files number them
+  Labels class_numbers_;
   bool has_keypoints_ = false;
   TextFiles files_;
   std::unordered_map<std::string, std::uint32_t> rows_;  // by image
@@ -234,8 +235,8 @@ class Yolo : public AnnotationSet {
 
 }  // namespace
 
-std::unique_ptr<AnnotationSet> open_yolo(const std::string& path, AnnotationLog&) {
-  return std::make_unique<Yolo>(path);
+std::unique_ptr<AnnotationSet> open_yolo(const std::string& path, const SourceOptions& options, AnnotationLog&) {
+  return std::make_unique<Yolo>(path, options);
 }
 
 }  // namespace bale

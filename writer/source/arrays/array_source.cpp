@@ -1,6 +1,9 @@
 #include "bale/writer/source/arrays/array_source.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -9,6 +12,7 @@
 #include "bale/formats/image/gray_png.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/key.hpp"
+#include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/name_filter.hpp"
 
 namespace bale {
@@ -27,6 +31,7 @@ class ArraySource : public Source {
       }
       has_coarse_ = has_coarse_ || !files_.parts[part].coarse_labels.empty();
     }
+    take_labels(options);
     if (has_coarse_) fields_.emplace_back(k_coarse_field);
     if (samples_.empty()) throw Error(ErrorCode::invalid_argument, "no image to pack", {.path = path_});
   }
@@ -35,7 +40,8 @@ class ArraySource : public Source {
   const std::vector<std::string>& fields() const override { return fields_; }
   const std::vector<std::string>& classes() const override { return files_.classes; }
   std::vector<std::string> places() const override { return {path_}; }
-  std::int64_t label(std::uint64_t i) const override { return part(i).labels[samples_[i].number]; }
+  LabelOrigin label_origin() const override { return {.reading = reading_}; }
+  std::int64_t label(std::uint64_t i) const override { return label_of_[stored_label(samples_[i])]; }
   std::string origin(std::uint64_t i) const override {
     return fmt::format("{}: image {}", part(i).path, samples_[i].number);
   }
@@ -80,6 +86,30 @@ class ArraySource : public Source {
     std::uint32_t number;
   };
 
+  std::uint8_t stored_label(const Place& place) const { return files_.parts[place.part].labels[place.number]; }
+
+  void take_labels(const SourceOptions& options) {
+    Labels labels(options);
+    std::map<std::int64_t, LabelWord> used;
+    for (const Place& place : samples_) {
+      const auto [word, is_new] = used.try_emplace(stored_label(place));
+      if (!is_new) continue;
+      word->second = {.text = std::to_string(word->first), .key = key_of(place)};
+      try {
+        require_class(word->first, files_.classes);
+      } catch (const Error& error) {
+        throw Error(error.code(), error.message(),
+                    {.path = files_.parts[place.part].path, .key = key_of(place), .hint = "download it again"});
+      }
+    }
+    std::iota(label_of_.begin(), label_of_.end(), 0);
+    for (const auto& [from, to] : labels.take_numbers(files_.classes, used, path_)) {
+      label_of_[static_cast<std::size_t>(from)] = to;
+    }
+    files_.classes = labels.classes();
+    reading_ = labels.reading();
+  }
+
   const ArrayPart& part(std::uint64_t i) const { return files_.parts[samples_[i].part]; }
   std::string key_of(const Place& place) const {
     const ArrayPart& from = files_.parts[place.part];
@@ -114,6 +144,8 @@ class ArraySource : public Source {
   ArrayFiles files_;
   std::vector<std::string> fields_{"png", std::string(k_label_field)};
   std::vector<Place> samples_;
+  std::array<std::int64_t, 256> label_of_{};  // of each label in the files
+  LabelReading reading_ = LabelReading::none;
   bool has_coarse_ = false;
 };
 

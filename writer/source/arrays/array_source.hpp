@@ -44,18 +44,19 @@ struct ArrayFiles {
 bool is_idx_directory(const std::string& path);
 /// MNIST, FashionMNIST, EMNIST, KMNIST: `*-images-idx3-ubyte` with `*-labels-idx1-ubyte`, each also with .gz. Throws
 /// `damaged` with file and offset, `not_found` if the labels are missing.
-ArrayFiles read_idx_directory(const std::string& path, const SourceOptions& options);
+ArrayFiles read_idx_directory(const std::string& path);
 
 /// Whether `path` is, by its name, a CIFAR archive.
 bool is_cifar_archive(const std::string& path);
 /// The binary archives of CIFAR-10 and CIFAR-100. Throws `unsupported` for the archives of pickles, and `damaged`.
-ArrayFiles read_cifar(const std::string& path, const SourceOptions& options);
+ArrayFiles read_cifar(const std::string& path);
 
 /// SVHN's cropped digits: train_32x32.mat, test_32x32.mat, extra_32x32.mat. Digits are classes "0" to "9", as torchvision has
 /// them. Throws `unsupported` for other MATLAB files, and `damaged` with file and offset.
-ArrayFiles read_svhn(const std::string& path, const SourceOptions& options);
+ArrayFiles read_svhn(const std::string& path);
 
-/// The images as samples "PREFIX/00000". `path` is Source::places().
+/// The images as samples "PREFIX/00000". `path` is Source::places(). Throws `damaged` for a label that is none of the classes,
+/// and what a class map throws.
 std::unique_ptr<Source> make_array_source(const std::string& path, ArrayFiles files, const SourceOptions& options);
 
 }  // namespace bale

@@ -11,7 +11,6 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
 #include "bale/writer/source/arrays/inflate.hpp"
-#include "bale/writer/source/class_map.hpp"
 #include "bale/writer/source/folder_walk.hpp"
 
 namespace bale {
@@ -78,7 +77,7 @@ bool is_idx_directory(const std::string& path) {
                      [](const std::string& name) { return prefix_of(name).has_value(); });
 }
 
-ArrayFiles read_idx_directory(const std::string& path, const SourceOptions& options) {
+ArrayFiles read_idx_directory(const std::string& path) {
   std::map<std::string, std::string> names;  // by prefix; torchvision leaves X.gz beside X
   for (const std::string& name : list_top_level(path).files) {
     const auto prefix = prefix_of(name);
@@ -87,7 +86,6 @@ ArrayFiles read_idx_directory(const std::string& path, const SourceOptions& opti
     if (known.empty() || known.ends_with(".gz")) known = name;
   }
   ArrayFiles files;
-  if (!options.class_map.empty()) files.classes = ClassMap::load(options.class_map).classes();
   for (const bool is_test : {false, true}) {  // t10k comes after train
     for (const auto& [prefix, name] : names) {
       if ((prefix == "t10k") != is_test) continue;

@@ -176,7 +176,7 @@ std::string prefix_of(const std::string& path) {
 
 }  // namespace
 
-ArrayFiles read_svhn(const std::string& path, const SourceOptions&) {
+ArrayFiles read_svhn(const std::string& path) {
   std::vector<std::byte> file = read_file(path, k_max_array_bytes - 1);
   check_header(file, path);
   std::optional<ArrayPart> images;

@@ -37,6 +37,19 @@ struct SourceSample {
   }
 };
 
+/// What the labels of a source are read as: numbers of classes, or names that get numbers.
+enum class LabelReading : std::uint8_t { none, numbers, names };
+constexpr std::string_view label_reading_name(LabelReading reading) {
+  return reading == LabelReading::none ? "none" : reading == LabelReading::numbers ? "numbers" : "names";
+}
+
+/// Where the labels of a source come from.
+struct LabelOrigin {
+  LabelReading reading = LabelReading::none;  // none: no sample has a label
+  std::string column{};                       // of a table; else empty
+  std::uint64_t num_missing = 0;              // rows of a table without a label
+};
+
 /// A file that belongs to a sample.
 struct SourceFile {
   std::string path;        // path to open
@@ -64,6 +77,7 @@ class Source {
   virtual const std::vector<std::string>& fields() const = 0;
   /// Class name of label 0, 1, ...; empty if the classes have no names.
   virtual const std::vector<std::string>& classes() const = 0;
+  virtual LabelOrigin label_origin() const { return {}; }
   /// Earlier changes to the images, by name of the edit (Manifest::edits).
   virtual std::map<std::string, std::string> edits() const { return {}; }
   /// The directories and files that it reads from. A destination must not overlap with them.
@@ -110,12 +124,13 @@ struct SourceOptions {
   std::string kind{};                     // one of source_kinds(); empty: detect_source()
   std::vector<std::string> include{};     // globs on the path below the root; empty: everything
   std::vector<std::string> exclude{};     // globs, likewise; empty: nothing
-  std::string class_map{};                // path of a file: lines of "name index" or "name", or a JSON object or array
+  std::string class_map{};                // path of a file that ClassMap reads, or of a packed dataset: its classes
   std::vector<std::string> pair{};        // extensions of the files that make up a sample, the image's first
   std::vector<std::string> pair_path{};  // FIELD=PATTERN: path of a paired file not beside the image (PairPath)
   std::vector<std::string> annotations{};  // files or directories: the source is a folder of images with boxes or captions
   std::string annotations_format{};        // one of annotation_formats(); empty: by their content
   bool allow_empty = false;       // torchvision's allow_empty
+  bool allow_unlabeled = false;           // rows of a table without a label are samples without one
   std::string path_column{};              // of a table; empty: path, file_name, filename, file or image
   std::string label_column{};             // of a table; empty: label, class, target or y
   std::string root{};                     // directory of relative paths in lists and tables
@@ -125,6 +140,7 @@ struct SourceOptions {
   bool flat = false;                      // a folder without class folders: no labels
   unsigned list_jobs = 0;                 // threads that list directories and examine files; 0: 8
   bool skip_damaged = false;              // leave out directories and shards that cannot be read: Source::losses()
+  bool are_shared = false;                // with other sources: those without a meaning for this one are fine
 };
 
 /// Opens a folder as torchvision's ImageFolder does: classes are the sorted first-level directories, samples the image
