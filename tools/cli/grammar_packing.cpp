@@ -267,7 +267,8 @@ void declare_merge(MergeCommand& command, CommandModel& app) {
 
 void declare_index(IndexCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
-  add_flag(app, "--force", command.force, "Make again what is there already");
+  add_flag(app, "--force", command.force,
+           "Make again what is there already: the indexes, or with --seek-points or --sidecars only those");
   add_flag(app, "--check-images", command.check_images,
            "Decode every image, and name those that cannot be; the index says so");
   add_max_pixels(app, command.max_pixels);

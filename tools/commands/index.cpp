@@ -33,7 +33,7 @@ AddedIndexes make_indexes(const IndexCommand& command, Terminal& terminal) {
       terminal, "indexed", [&] { return counts_of(progress); }, progress_style(command.quiet));
   const IndexingOptions options{.check = command.check_images ? ImageCheck::decode : ImageCheck::quick,
                                 .max_pixels = command.max_pixels,
-                                .replace = command.force,
+                                .replace = command.force && !command.seek_points && command.sidecars.empty(),
                                 .jobs = command.jobs,
                                 .on_removed_temporaries = [&](const std::string& directory, std::uint64_t count) {
                                   if (command.quiet) return;
