@@ -41,7 +41,7 @@ int run_plan(const PackCommand& asked, Terminal& terminal) {
   }
   const PlanReport report = plan_pack(*listed.source, command.options, command.plan);
   if (command.json) {
-    terminal.print(plan_json(report, {listed.source->notices(), listed.left_out, warnings.lines()}));
+    terminal.print(plan_json(report, {listed.ledger, listed.left_out, warnings.lines()}));
   } else if (!command.quiet) {
     terminal.print(fmt::format("{}: {} in {}, {} of payload\n", shown_name(command.plan),
                                plural(report.num_samples, "sample"), plural(report.num_shards, "shard"),

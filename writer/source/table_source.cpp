@@ -11,6 +11,7 @@
 #include "bale/writer/source/integer_text.hpp"
 #include "bale/writer/source/listed_files.hpp"
 #include "bale/writer/source/listed_text.hpp"
+#include "bale/writer/source/option_use.hpp"
 #include "bale/writer/source/python_order.hpp"
 #include "bale/writer/source/record_reader.hpp"
 #include "bale/writer/source/table_rows.hpp"
@@ -76,6 +77,13 @@ class TableLister {
     } else if (map_) {
       table->listing.classes = map_->classes();
     }
+    const auto& rows = table->listing.rows.samples();
+    const bool is_labeled = std::any_of(rows.begin(), rows.end(), [](const FileRow& row) { return row.label != k_no_label; });
+    tell_unused_options(options_,
+                        {"pair", "pair_path", "root", "path_column", "flat", "list_jobs",
+                         options_.flat ? "" : "label_column", is_labeled ? "class_map" : ""},
+                        is_labeled ? "this is a table" : "the images of the table get no labels", path_,
+                        table->listing.notices);
     return std::move(*table);
   }
 
@@ -96,7 +104,7 @@ class TableLister {
         line = reader.line();
         if (reader.record().empty()) continue;
         const TableRow row = table.columns.parse(reader.record());
-        FileRow* added = files.add(row.path);
+        FileRow* const added = add(files, row.path, line);
         if (added == nullptr) continue;
         table.records.push_back({reader.offset(), static_cast<std::uint32_t>(reader.record().size())});
         has_extra = has_extra || row.has_extra;
@@ -105,12 +113,19 @@ class TableLister {
     } catch (const Error& error) {
       rethrow_at_line(error, path_, line);
     }
-    table.listing = std::move(files.listing());
-    if (table.listing.rows.samples().empty()) {
-      throw Error(ErrorCode::invalid_argument, "the table names no image", {.path = path_});
-    }
+    files.require_samples(path_, "the table names no image", {});
+    table.listing = files.finish(path_);
     if (!has_extra) table.records = {};
     return table;
+  }
+
+  FileRow* add(ListedFiles& files, const std::string& path, std::uint64_t line) const {
+    try {
+      return files.add(path);
+    } catch (const Error& error) {
+      files.lose(error, path_, line);
+      return nullptr;
+    }
   }
 
   /// Returns false if the label is text but this pass expects integers.

@@ -37,6 +37,7 @@ struct ArrayPart {
 struct ArrayFiles {
   std::vector<ArrayPart> parts;
   std::vector<std::string> classes;
+  bool takes_class_map = false;  // classes are those of the class map
   NoticeLog notices{};
 };
 

@@ -87,7 +87,8 @@ ArrayFiles read_idx_directory(const std::string& path, const SourceOptions& opti
     if (known.empty() || known.ends_with(".gz")) known = name;
   }
   ArrayFiles files;
-  if (!options.class_map.empty()) files.classes = ClassMap::load(options.class_map).classes();
+  files.takes_class_map = !options.class_map.empty();
+  if (files.takes_class_map) files.classes = ClassMap::load(options.class_map).classes();
   for (const bool is_test : {false, true}) {  // t10k comes after train
     for (const auto& [prefix, name] : names) {
       if ((prefix == "t10k") != is_test) continue;
