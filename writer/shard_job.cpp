@@ -251,12 +251,14 @@ class ShardRun {
     }
   }
 
-  /// Images that the loader cannot decode are packed anyway, and counted.
-  void note_kind(const SampleView& sample) {
+  /// Images that the loader cannot decode are packed anyway, and counted: those of other kinds, and those that the decoder
+  /// refused.
+  void note_kind(const SampleView& sample, ImageCondition condition) {
     const FieldView* const image = sample.find_image();
-    if (image == nullptr || as_text(image->bytes).starts_with("\xFF\xD8")) return;
+    const bool is_refused = condition == ImageCondition::undecodable;
+    if (image == nullptr || (!is_refused && as_text(image->bytes).starts_with("\xFF\xD8"))) return;
     const ImageKind kind = probe_image(image->bytes).kind;
-    if (!can_decode(kind)) ++undecodable_[std::string(image_kind_name(kind))];
+    if (is_refused || !can_decode(kind)) ++undecodable_[std::string(image_kind_name(kind))];
   }
 
   void add(const SampleView& sample) {
@@ -272,7 +274,7 @@ class ShardRun {
     if (keeps_bytes_) {
       for (const FieldView& field : sample.fields) index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
     }
-    note_kind(sample);
+    note_kind(sample, entry.condition);
     if (job_.options.seek_points) seek_points_.add(make_seek_points(image_of(sample)));
   }
 

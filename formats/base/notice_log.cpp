@@ -4,12 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/excerpt.hpp"
+
 namespace bale {
 namespace {
 
 /// Reasons are bale's own texts. A name inside one (a field, a type) must not let the list grow without limit.
 constexpr std::size_t k_max_reasons = 64;
 constexpr std::string_view k_other_reasons = "other reasons";
+constexpr std::size_t k_shown_pattern = 256;
 
 std::string cut(std::string_view name) {
   if (name.size() <= NoticeLog::k_max_name_bytes) return std::string(name);
@@ -24,7 +27,7 @@ std::string below(std::string_view place, std::string_view name) {
 
 }  // namespace
 
-void NoticeLog::tally(std::string_view why, std::uint64_t number, std::string_view example) {
+NoticeLog::Reason& NoticeLog::tally(std::string_view why, std::uint64_t number, std::string_view example) {
   count_ += number;
   auto found = reasons_.find(why);
   if (found == reasons_.end()) {
@@ -33,6 +36,7 @@ void NoticeLog::tally(std::string_view why, std::uint64_t number, std::string_vi
   }
   if (found->second.count == 0) found->second.example = example;
   found->second.count += number;
+  return found->second;
 }
 
 void NoticeLog::add(std::string_view name, std::string_view why) {
@@ -44,6 +48,8 @@ void NoticeLog::add(std::string_view name, std::string_view why) {
     tally(why, 1, found == reasons_.end() ? cut(name) : std::string());
   }
 }
+
+void NoticeLog::leave_out(std::string_view name, std::string_view why) { tally(why, 1, cut(name)).is_asked = true; }
 
 void NoticeLog::add_rest(std::uint64_t offset, std::uint64_t bytes) {
   add(fmt::format("{} bytes at offset {}", bytes, offset), "data after the end of the archive");
@@ -58,11 +64,55 @@ void NoticeLog::keep(Warning warning) {
 void NoticeLog::warn(std::string_view what) { keep({.what = cut(what)}); }
 
 void NoticeLog::flaw(std::string_view what, std::uint64_t offset) {
-  keep({.what = cut(what), .is_flaw = true, .offset = offset});
+  keep({.what = cut(what), .kind = WarningKind::flaw, .offset = offset});
+}
+
+void NoticeLog::no_match(std::string_view option, std::string_view text, std::string_view place) {
+  keep({.place = std::string(place),
+        .what = fmt::format("`{}`: nothing matches \"{}\"", option, excerpt(text, k_shown_pattern)),
+        .kind = WarningKind::no_match,
+        .subject = fmt::format("{} {}", option, text)});
+}
+
+void NoticeLog::no_matches(std::uint64_t count, std::string_view what, std::string_view place) {
+  keep({.place = std::string(place), .what = cut(what), .kind = WarningKind::no_match, .count = count});
+}
+
+void NoticeLog::no_effect(std::string_view option, std::string_view why, std::string_view place) {
+  keep({.place = std::string(place),
+        .what = cut(fmt::format("`{}` has no effect: {}", option, why)),
+        .kind = WarningKind::no_effect,
+        .subject = std::string(option)});
+}
+
+NoticeLog NoticeLog::of_all(const std::vector<const NoticeLog*>& logs) {
+  NoticeLog all;
+  for (const NoticeLog* const log : logs) all.merge(*log, {});
+  std::vector<std::string> told;
+  std::erase_if(all.warnings_, [&](const Warning& warning) {
+    if (warning.subject.empty()) return false;
+    const auto is_same = [&](const Warning& other) { return other.kind == warning.kind && other.subject == warning.subject; };
+    const auto has_it = [&](const NoticeLog* log) { return std::any_of(log->warnings_.begin(), log->warnings_.end(), is_same); };
+    if (std::find(told.begin(), told.end(), warning.subject) != told.end()) return true;
+    told.push_back(warning.subject);
+    return !std::all_of(logs.begin(), logs.end(), has_it);
+  });
+  return all;
 }
 
 void NoticeLog::drop_flaws() {
-  std::erase_if(warnings_, [](const Warning& warning) { return warning.is_flaw; });
+  std::erase_if(warnings_, [](const Warning& warning) { return warning.kind == WarningKind::flaw; });
+}
+
+std::uint64_t NoticeLog::count_of(WarningKind kind) const {
+  std::uint64_t count = 0;
+  for (const Warning& warning : warnings_) count += warning.kind == kind ? warning.count : 0;
+  return count;
+}
+
+bool NoticeLog::has_unasked() const {
+  return !warnings_.empty() ||
+         std::any_of(reasons_.begin(), reasons_.end(), [](const auto& reason) { return !reason.second.is_asked; });
 }
 
 void NoticeLog::merge(const NoticeLog& other, std::string_view place) {
@@ -70,7 +120,9 @@ void NoticeLog::merge(const NoticeLog& other, std::string_view place) {
     if (kept_.size() >= max_kept_) break;
     kept_.push_back({below(place, notice.name), notice.why});
   }
-  for (const auto& [why, reason] : other.reasons_) tally(why, reason.count, below(place, reason.example));
+  for (const auto& [why, reason] : other.reasons_) {
+    tally(why, reason.count, below(place, reason.example)).is_asked = reason.is_asked;
+  }
   for (Warning warning : other.warnings_) {
     warning.place = below(place, warning.place);
     keep(std::move(warning));

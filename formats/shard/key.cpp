@@ -111,12 +111,24 @@ std::string ForeignKeys::take(std::string wanted, std::uint64_t number) {
   return key;
 }
 
+namespace {
+
+// torchvision.datasets.folder.IMG_EXTENSIONS, with `jpeg` already written as `jpg`, and then what ImageFolder ignores.
+constexpr std::array<std::string_view, 13> k_image_fields{"jpg",  "png", "ppm", "bmp", "pgm",  "tif", "tiff",
+                                                          "webp", "gif", "pbm", "pnm", "avif", "jxl"};
+
+}  // namespace
+
 bool is_image_field(std::string_view field) {
-  // torchvision.datasets.folder.IMG_EXTENSIONS, with `jpeg` already written as `jpg`, and then what ImageFolder
-  // ignores.
-  static constexpr std::array<std::string_view, 13> k_image_fields{"jpg",  "png", "ppm", "bmp", "pgm",  "tif", "tiff",
-                                                                   "webp", "gif", "pbm", "pnm", "avif", "jxl"};
   return std::find(k_image_fields.begin(), k_image_fields.end(), field) != k_image_fields.end();
+}
+
+std::string image_extensions() {
+  std::string text = ".jpg, .jpeg";
+  for (const std::string_view field : k_image_fields) {
+    if (field != "jpg") text.append(", .").append(field);
+  }
+  return text;
 }
 
 }  // namespace bale

@@ -4,6 +4,8 @@ from __future__ import annotations
 import numbers
 import sys
 
+from bale.errors import make_error
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -112,6 +114,10 @@ class FieldValues:
         kind, how = _PILLOW[extension]
         if kind == "JPEG":
             how = {"quality": self._jpeg_quality, "subsampling": 0}
+        try:
+            image.load()
+        except (OSError, SyntaxError, ValueError) as error:
+            raise make_error("damaged", f"field {name!r}: Pillow cannot read the image: {error}") from None
         try:
             image.save(out, kind, **how)
         except (OSError, KeyError) as error:

@@ -49,6 +49,7 @@ class ShardOptions(TypedDict, total=False):
     max_pixels: int
     jobs: Union[int, Literal["auto"]]
     dry_run: bool
+    strict: bool
     quiet: bool
 
 

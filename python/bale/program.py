@@ -6,6 +6,7 @@ import sys
 
 from bale.child_process import call_program
 from bale.errors import Error, code_of_exit, make_error
+from bale.left_out import warn_of_left_out
 from bale.program_messages import ProgramMessages
 from bale.progress_bar import bar_class, is_watched
 
@@ -78,7 +79,9 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
     Warns
     -----
     UserWarning
-        If something about the source is odd, such as classes named train and val, and no progress is shown.
+        If something was not taken or used: files that were ignored, samples that on_error="skip" left out, patterns that match
+        nothing, options without effect; or if something about the source is odd, such as classes named train and val. Not if
+        progress is shown, which has the same lines.
 
     Examples
     --------
@@ -320,8 +323,8 @@ def _run(command: str, positional: list[Path], options: dict[str, Any], progress
     # Names of files may be of any bytes.
     report: Report = json.loads(printed.decode("utf-8", "surrogateescape")) if code in fine and printed else {"error": {}}
     if "error" not in report:
-        if not progress and not options.get("quiet"):  # else the messages were shown
-            _warn_of(report)
+        if not own and not bar:  # else the messages were shown
+            warn_of_left_out(report, lambda line: _with_keywords(command, line))
         return report
     if code < 0:
         text = f"bale {command} was ended by signal {-code}"
@@ -344,16 +347,6 @@ def _error_of(printed: bytes, exit_code: int, text: str) -> Error:
 
     return make_error(said["code"], text, name(said.get("path")), name(said.get("key")), said.get("offset"), said.get("hint", ""),
                       said.get("errno", 0))
-
-
-def _warn_of(report: Report) -> None:
-    """One UserWarning at the caller of pack() or convert() with the remarks of a report about its source and its plan."""
-    remarks = [f"{remark['path']}: {remark['what']}" for remark in report.get("notices", {}).get("warnings", [])]
-    remarks += report.get("warnings", [])
-    if remarks:
-        import warnings
-
-        warnings.warn(_with_keywords("pack", "; ".join(remarks)), stacklevel=4)
 
 
 def _with_keywords(command: str, text: str) -> str:

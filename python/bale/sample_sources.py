@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from bale.program import Path, Report
 
-    Sample = tuple[str, dict[str, Any], Any]
+    Sample = tuple[str, dict[str, Any] | Exception, Any]  # fields, or why there are none
 
 _BATCH_ROWS = 64  # of a Hugging Face dataset that are in memory
 # Of bale.pack() for paths: they need all samples beforehand, or files.
 _NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "include", "exclude", "exclude_from", "where",
-                    "sample", "sample_per_class", "sample_seed", "max_samples", "dry_run",
+                    "sample", "sample_per_class", "sample_seed", "max_samples", "dry_run", "strict",
                     "class_folders", "pair", "pair_path", "annotations", "annotations_format", "files_from", "null", "flat", "allow_empty", "root",
                     "path_column", "label_column", "allow_unlabeled")
 
@@ -39,7 +39,8 @@ def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | 
         if options.pop(option, None) not in (None, False):
             raise ValueError(f"{option}: only for a source that is a path; pack the samples, and run bale.convert() on the result")
     options.pop("quiet", None)
-    samples = source if isinstance(source, TableSamples) else _Samples(source, options.pop("image_field", "png"))
+    skips = options.get("on_error") == "skip"
+    samples = source if isinstance(source, TableSamples) else _Samples(source, options.pop("image_field", "png"), skips)
     labels = Labels(samples.classes, options.pop("classes", None), options.pop("class_map", None))
     options["classes"] = labels.classes
     if options.get("jobs") == "auto":
@@ -48,7 +49,10 @@ def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | 
         bar = make_bar and make_bar(desc="pack", unit="img", total=samples.size, initial=writer.count)
         try:
             for key, fields, label in samples.after(writer.count):
-                writer.add(key, *labels.take(fields, label))
+                if isinstance(fields, Exception):
+                    writer._skip(key, fields)
+                else:
+                    writer.add(key, *labels.take(fields, label))
                 if bar:
                     bar.update()
         finally:
@@ -131,8 +135,9 @@ def pack_splits(tables: dict[str, TableSamples], destination: Path, make_bar: Ca
 class _Samples:
     """The samples of any source, in its order. `size` is None if the source does not know it."""
 
-    def __init__(self, source: Any, image_field: str) -> None:
+    def __init__(self, source: Any, image_field: str, skips: bool) -> None:
         self._image_field = image_field
+        self._skips = skips
         self.classes: list[str] | None = None
         self.size: int | None = None
         self._at: Callable[[int], Sample] | None = None
@@ -166,10 +171,19 @@ class _Samples:
             yield from self._after(count)
             return
         if self._at is not None and self.size is not None:
-            yield from map(self._at, range(count, self.size))
+            yield from map(self._at_or_why_not, range(count, self.size))
             return
         for i, item in itertools.islice(enumerate(self._items), count, None):
             yield self._sample(i, item)
+
+    def _at_or_why_not(self, i: int) -> Sample:
+        assert self._at is not None
+        try:
+            return self._at(i)
+        except (OSError, SyntaxError) as error:  # as Pillow reports a bad file
+            if not self._skips:
+                raise
+            return _key(i), error, None
 
     def _sample(self, i: int, item: Any) -> Sample:
         if isinstance(item, Mapping):
@@ -187,7 +201,7 @@ class _Samples:
     def _pair(self, i: int, image: Any, label: Any) -> Sample:
         fields: dict[str, Any] = {}
         if isinstance(image, (bytes, bytearray, memoryview)):
-            fields[_field_of_image(i, bytes(image))] = image
+            fields[self._field_of_image(i, bytes(image))] = image
         else:
             fields[self._image_field] = _rows_first(image)
         if hasattr(label, "tolist"):  # of numpy or torch
@@ -196,12 +210,17 @@ class _Samples:
             return _key(i), fields, label
         return _key(i), {**fields, "json": label}, None  # boxes, several labels, a regression target
 
-    @staticmethod
-    def _file(root: str, path: str, label: int) -> Sample:
+    def _file(self, root: str, path: str, label: int) -> Sample:
         with open(path, "rb") as file:
             content = file.read()
         key = os.path.splitext(os.path.relpath(os.path.abspath(path), root))[0]
-        return key, {_field_of_image(path, content): content}, label
+        return key, {self._field_of_image(path, content): content}, label
+
+    def _field_of_image(self, place: int | str, content: bytes) -> str:
+        field: str = _bale.image_field_of(content)
+        if not field and not self._skips:
+            raise make_error("damaged", f"sample {place}: not an image that bale packs, by its first bytes")
+        return field or self._image_field  # which the Writer skips
 
     def _take_table(self, table: Any) -> None:
         """A Dataset or IterableDataset of Hugging Face, as the batches of Arrow that it stores: nothing is decoded."""
@@ -264,10 +283,3 @@ def _rows_first(image: Any) -> Any:
     if torch is not None and isinstance(image, torch.Tensor) and image.ndim == 3 and image.shape[0] in (1, 3, 4):
         return image.permute(1, 2, 0)
     return image
-
-
-def _field_of_image(place: int | str, content: bytes) -> str:
-    field: str = _bale.image_field_of(content)
-    if not field:
-        raise make_error("damaged", f"sample {place}: not an image that bale packs, by its first bytes")
-    return field

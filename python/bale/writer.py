@@ -6,9 +6,10 @@ import os
 import weakref
 
 from bale import _bale
-from bale.errors import make_error
+from bale.errors import DamagedError, make_error
 from bale.field_values import FieldValues, label_of, labels_of
 from bale.labels import class_names
+from bale.left_out import warn_of_left_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -165,6 +166,8 @@ class Writer:
             raise ValueError("classes: a name is there twice")
         self.report: Report | None = None
         self._values = FieldValues(jpeg_quality)
+        self._skips = on_error == "skip"
+        self._reasons: dict[str, str] = {}  # of skipped samples, by their names in the report
         self._numbers = {name: number for number, name in enumerate(self.classes) if name}
         given = {"destination": self.destination, "classes": self.classes, "format": format, "layout": layout, "name": name,
                  "shard_size": size_of("shard_size", shard_size), "shard_samples": shard_samples,
@@ -218,7 +221,12 @@ class Writer:
         If it raises, the sample was not added.
         """
         bytes_of = self._values.bytes_of
-        values = {name: value if type(value) is bytes else bytes_of(name, value) for name, value in fields.items()}
+        try:
+            values = {name: value if type(value) is bytes else bytes_of(name, value) for name, value in fields.items()}
+        except DamagedError as error:
+            if not self._skips:
+                raise
+            return self._skip(key, error)
         number = label if type(label) is int else label_of(label, self._numbers)
         return self._writer.add(key, values, number)
 
@@ -260,6 +268,12 @@ class Writer:
         values = {name: self._values.column_of(name, column) for name, column in columns.items()}
         numbers = None if labels is None else labels_of(labels, self._numbers)
         return self._writer.add_many(list(keys), values, numbers)
+
+    def _skip(self, key: str, why: Exception) -> int:
+        """Adds a sample that on_error="skip" leaves out, so that it counts."""
+        number = self._writer.add(key, {"jpg": b""}, None)
+        self._reasons[f'sample {number} "{key}"'] = f"{type(why).__name__}: {why}"
+        return number
 
     @property
     def count(self) -> int:
@@ -305,10 +319,18 @@ class Writer:
             If there is no sample.
         bale.Error
             If they cannot be written.
+
+        Warns
+        -----
+        UserWarning
+            If samples were skipped.
         """
         if self.report is None:
             self.report = self._writer.close()
+            for sample in self.report["skipped"]:
+                sample["why"] = self._reasons.get(sample["origin"], sample["why"])
             _live.discard(self)
+            warn_of_left_out(self.report)
         return self.report
 
     def abandon(self) -> int:

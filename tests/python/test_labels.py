@@ -266,8 +266,9 @@ def test_a_class_map_without_labels_is_refused(bale, images, tmp_path):
     (tmp_path / "map").write_text("cat\ndog\n")
     result = bale("pack", tmp_path / "in/photos.zip", tmp_path / "out", "--class-map", tmp_path / "map")
     assert result.code == USAGE and "--class-map" in result.error_line() and "--class-folders" in result.error_line()
-    result = bale("pack", tmp_path / "in/folder", tmp_path / "out", "--class-map", tmp_path / "map", "--flat")
-    assert result.code == USAGE and "--class-map" in result.error_line()
+    for name, *options in (("in/folder",), ("in/list.txt", "--source", "list"), ("in/table.csv",)):
+        result = bale("pack", tmp_path / name, tmp_path / "out", "--class-map", tmp_path / "map", "--flat", "--strict", *options, cwd=tmp_path / "in")
+        assert result.code == FAILURE and "--class-map has no effect" in result.err, result
     result = bale("pack", table_of(tmp_path / "t.csv", ["a"], "path,breed"), tmp_path / "out", "--class-map", tmp_path / "map")
     assert result.code == USAGE and "--label-column" in result.error_line()
 

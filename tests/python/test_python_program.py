@@ -48,7 +48,7 @@ def test_what_was_left_out_is_in_the_report(photos, fresh_copy, tmp_path):
     assert report["samples"] == 39 and len(report["skipped"]) == 1
 
 
-@pytest.mark.parametrize("options, count", [({}, 1), ({"quiet": True}, 0)])
+@pytest.mark.parametrize("options, count", [({}, 1), ({"quiet": True}, 1)])
 def test_an_odd_source_is_a_warning(photos, tmp_path, options, count):
     for name in ("train", "val"):
         (tmp_path / "folder" / name).mkdir(parents=True)

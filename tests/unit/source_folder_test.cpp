@@ -70,12 +70,15 @@ TEST_CASE_METHOD(InTempDir, "what is ignored is told, and nothing blocks") {
   fs::create_directory_symlink("elsewhere/d", dir / "linked-class");
   const auto source = open_folder_source(dir.path(), {});
   CHECK(source->classes() == Names{"c", "elsewhere", "linked-class"});
-  CHECK(keys(*source) == Names{"c/1", "c/linked", "elsewhere/d/2", "linked-class/2"});
+  CHECK(keys(*source) == Names{"c/1", "c/broken", "c/linked", "elsewhere/d/2", "linked-class/2"});
   CHECK(notice_of(*source, dir / "c/notes.txt") == "not an image by its name");
   CHECK(notice_of(*source, dir / "c/jpg") == "not an image by its name");
   CHECK(notice_of(*source, dir / "readme.jpg") == "not in a class folder");
   CHECK(notice_of(*source, dir / "c/pipe.jpg") == "not a regular file");
-  CHECK(notice_of(*source, dir / "c/broken.jpg") == "broken link");
+  Scratch scratch;
+  const Error broken = error_of([&] { source->read(1, scratch); });
+  CHECK(broken.code() == ErrorCode::not_found);
+  CHECK_THAT(broken.what(), ContainsSubstring("c/broken.jpg: a broken link: there is no nowhere"));
   CHECK(notice_of(*source, dir / "c/loop") == "link loop");
   CHECK(notice_of(*source, dir / "c/up") == "link loop");
 }
@@ -163,6 +166,70 @@ TEST_CASE_METHOD(InTempDir, "include and exclude choose by the path below the fo
   CHECK(folder_keys(dir, {.exclude = {"*.jpg"}}) == Names{"b/1"});
   CHECK(folder_keys(dir, {.include = {"*1*"}, .exclude = {"b/*"}}) == Names{"a/1"});
   CHECK(error_of([&] { folder_keys(dir, {.include = {"z*"}}); }).code() == ErrorCode::invalid_argument);
+}
+
+TEST_CASE_METHOD(InTempDir, "patterns are written as for rsync and git") {
+  add_images(dir, {"a/1.jpg", "a/x/2.jpg", "b/1.jpg", "b/x/2.jpg", "b/x/y/3.jpg"});
+  const Names only_b{"b/1", "b/x/2", "b/x/y/3"};
+  for (const std::string pattern : {"a", "a/", "./a", "./a/", "/a", "/a/", "a//", "**/a", "a/**", "a/*", "[a]", "./a/*"}) {
+    CAPTURE(pattern);
+    const auto source = open_folder_source(dir.path(), {.exclude = {pattern}});
+    CHECK(keys(*source) == only_b);
+    CHECK(source->notices().count_of(WarningKind::no_match) == 0);
+    CHECK_FALSE(source->notices().has_unasked());
+  }
+  CHECK(folder_keys(dir, {.exclude = {dir / "a"}}) == only_b);
+  CHECK(folder_keys(dir, {.exclude = {dir / "a/"}}) == only_b);
+  CHECK(folder_keys(dir, {.include = {"b/"}}) == only_b);
+  CHECK(folder_keys(dir, {.include = {"b"}}) == only_b);
+  CHECK(folder_keys(dir, {.exclude = {"x"}}) == Names{"a/1", "b/1"});  // a word alone, at any depth
+  CHECK(folder_keys(dir, {.exclude = {"x/"}}) == Names{"a/1", "b/1"});
+  CHECK(folder_keys(dir, {.exclude = {"2.jpg"}}) == Names{"a/1", "b/1", "b/x/y/3"});
+  CHECK(folder_keys(dir, {.exclude = {"/x"}}) == Names{"a/1", "a/x/2", "b/1", "b/x/2", "b/x/y/3"});
+  CHECK(folder_keys(dir, {.exclude = {"b/**/3.jpg"}}) == Names{"a/1", "a/x/2", "b/1", "b/x/2"});
+  CHECK(folder_keys(dir, {.exclude = {"b/**/1.jpg"}}) == Names{"a/1", "a/x/2", "b/x/2", "b/x/y/3"});
+  CHECK(folder_keys(dir, {.exclude = {"1.jpg/"}}).size() == 5);  // no directory
+}
+
+TEST_CASE_METHOD(InTempDir, "patterns that match nothing are told, others are not") {
+  add_images(dir, {"a/1.jpg", "b/1.jpg"});
+  write_file(dir / "b/notes.txt", "x");
+  const auto source = open_folder_source(
+      dir.path(), {.include = {"*.jpg", "*.png"}, .exclude = {"a", "a/1.jpg", "a/*", "c", "1.jpg/", "notes.txt"}});
+  CHECK(keys(*source) == Names{"b/1"});
+  Names told;
+  for (const Warning& warning : source->notices().warnings()) {
+    CHECK(warning.kind == WarningKind::no_match);
+    CHECK(warning.place == dir.path());
+    told.push_back(warning.what);
+  }
+  CHECK(told == Names{"`include`: nothing matches \"*.png\"", "`exclude`: nothing matches \"c\"",
+                      "`exclude`: nothing matches \"1.jpg/\""});
+}
+
+TEST_CASE_METHOD(InTempDir, "broken links that may be folders are missing samples") {
+  add_images(dir, {"a/1.jpg"});
+  for (const std::string place : {"class", "a/more"}) {
+    fs::create_symlink("nowhere", dir / place);
+    const Error error = error_of([&] { open_folder_source(dir.path(), {}); });
+    CHECK(error.code() == ErrorCode::not_found);
+    CHECK(error.context().path == dir / place);
+    CHECK(open_folder_source(dir.path(), {.skip_damaged = true})->losses().size() == 1);
+    CHECK(open_folder_source(dir.path(), {.exclude = {place}})->size() == 1);
+    fs::remove(dir / place);
+  }
+  fs::create_symlink("nowhere", dir / "a/notes.txt");
+  CHECK(notice_of(*open_folder_source(dir.path(), {}), dir / "a/notes.txt") ==
+        "broken link, not an image by its name");
+}
+
+TEST_CASE_METHOD(InTempDir, "options that the source does not use are told") {
+  add_images(dir, {"a/1.jpg"});
+  const auto source = open_folder_source(dir.path(), {.path_column = "x", .root = "y", .flat = true, .list_jobs = 2});
+  REQUIRE(source->notices().warnings().size() == 2);
+  CHECK(source->notices().count_of(WarningKind::no_effect) == 2);
+  CHECK(source->notices().warnings()[0].what ==
+        "`path_column` has no effect: the folder is packed without class folders");
 }
 
 TEST_CASE_METHOD(InTempDir, "a class map decides labels and must know every folder") {

@@ -25,13 +25,12 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE_METHOD(Fixture, "a list keeps its order and takes classes from directories") {
-  const auto source = open_list_source(write("list", "./b//2.png\r\n\na/1.jpg\nnotes.txt\n"), rooted());
+  const auto source = open_list_source(write("list", "./b//2.png\r\n\na/1.jpg\n"), rooted());
   CHECK(keys(*source) == Names{"b/2", "a/1"});
   CHECK(labels(*source) == Labels{1, 0});
   CHECK(source->classes() == Names{"a", "b"});
   CHECK(source->fields() == Names{"png", "jpg", "cls"});
   CHECK(field_text(*source, 1, "jpg") == pixmap('1'));
-  CHECK(source->notices().count() == 1);
   const auto flat = open_list_source(write("list", "a/1.jpg\n"), {.root = dir / "data", .flat = true});
   CHECK(labels(*flat) == Labels{k_no_label});
 }
@@ -61,6 +60,31 @@ TEST_CASE_METHOD(Fixture, "a listed file that is not there is a bad sample") {
   CHECK(error.code() == ErrorCode::not_found);
   CHECK(error.context().path == dir / "data/a/gone.jpg");
   CHECK(source->read(0, scratch).key == "a/1");
+}
+
+TEST_CASE_METHOD(Fixture, "what a list names is packed by its content, or is an error with its line") {
+  write_file(dir / "data/a/photo", pixmap('p'));
+  write_file(dir / "data/a/3.jpg ", pixmap('s'));
+  write_file(dir / "data/a/notes.txt", "no image");
+  const auto source = open_list_source(write("list", "a/photo\na/1.jpg  \n\tb/2.png\r\na/3.jpg \n"), rooted());
+  CHECK(keys(*source) == Names{"a/photo", "a/1", "b/2", "a/3"});
+  CHECK(source->fields() == Names{"ppm", "jpg", "png", "cls"});
+  CHECK(field_text(*source, 3, "ppm") == pixmap('s'));
+  CHECK(source->notices().empty());
+  for (const char* const bad : {"a/notes.txt", "a/gone", "a"}) {
+    const std::string list = write("list", std::string("a/1.jpg\n") + bad + "\n");
+    const Error error = error_of([&] { open_list_source(list, rooted()); });
+    CHECK(error.code() != ErrorCode::invalid_argument);
+    CHECK_THAT(error.what(), ContainsSubstring(list + ": line 2: \"" + bad + "\""));
+    SourceOptions options = rooted();
+    options.skip_damaged = true;
+    const auto rest = open_list_source(list, options);
+    CHECK(rest->size() == 1);
+    REQUIRE(rest->losses().size() == 1);
+    CHECK_THAT(rest->losses()[0].why, ContainsSubstring("line 2"));
+  }
+  write("table.csv", "path,label\na/photo,1\na/notes.txt,2\n");
+  CHECK_THAT(error_of([&] { open_table_source(dir / "data/table.csv", {}); }).what(), ContainsSubstring("line 3: "));
 }
 
 TEST_CASE_METHOD(Fixture, "lists that make no sense are refused, naming the line") {

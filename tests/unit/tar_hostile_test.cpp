@@ -78,7 +78,7 @@ std::string scan_error(const TempDir& dir, const std::string& bytes) {
 bool has_flaw(const std::string& path) {
   const ShardIndex index = scan_shard(path, k_tar_format);
   const auto& warnings = index.notices().warnings();
-  return std::any_of(warnings.begin(), warnings.end(), [](const Warning& warning) { return warning.is_flaw; });
+  return std::any_of(warnings.begin(), warnings.end(), [](const Warning& warning) { return warning.kind == WarningKind::flaw; });
 }
 
 std::string base256(std::initializer_list<int> tail, int first = 0x80) {
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(
       const ShardIndex index = scan_shard(path, k_tar_format);
       const auto& warnings = index.notices().warnings();
       CHECK(warnings.size() == (has_marker ? 0 : 1));
-      for (const Warning& warning : warnings) CHECK(warning.is_flaw);
+      for (const Warning& warning : warnings) CHECK(warning.kind == WarningKind::flaw);
       if (cut.size() >= data_end) CHECK(read_samples(path) == samples);
     }
   }

@@ -119,6 +119,12 @@ void add_json(CommandModel& app, bool& json, const std::string& text) { add_flag
 
 void add_quiet(CommandModel& app, bool& quiet, const std::string& text) { add_flag(app, "-q,--quiet", quiet, text); }
 
+void add_strict(CommandModel& app, bool& strict) {
+  add_flag(app, "--strict", strict,
+           "Fail, before anything is written, if something is ignored, a pattern matches nothing, or an option has no "
+           "effect");
+}
+
 void add_cache_options(CommandModel& app) {
   constexpr const char* k_group = "Cache of remote files";
   add_parsed(

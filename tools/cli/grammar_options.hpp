@@ -66,6 +66,8 @@ void add_where_globs(CommandModel& app, WhereOption& where);
 void add_json(CommandModel& app, bool& json, const std::string& text = "Print JSON instead of text");
 void add_quiet(CommandModel& app, bool& quiet,
                const std::string& text = "No progress and no summary; warnings and errors only");
+/// --strict, of commands that show what they did not take or use.
+void add_strict(CommandModel& app, bool& strict);
 /// Of a command with --quiet, which --json-progress excludes.
 void add_json_progress(CommandModel& app, bool& json_progress);
 

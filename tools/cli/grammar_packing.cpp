@@ -74,8 +74,8 @@ void declare_samples(PackCommand& command, CommandModel& app) {
                      command.source_is_packed ? SourceUse::packed : SourceUse::any);
   if (!command.source_is_packed) declare_list(command, app);
   add_text(app, "--exclude-from", "FILE", command.exclude_from,
-           "Leave out the samples that FILE names, one per line or ended by NUL: paths below SRC, or keys as `bale ls` "
-           "prints them");
+           "Leave out the samples that FILE names, one per line or ended by NUL: paths below SRC, keys as `bale ls` "
+           "prints them, or directories");
   add_where(app, command.where);
   OptionModel& sample = add_parsed(
       app, "--sample", "N|P%", [&](const std::string& text) { parse_sample("--sample", text, command.draw); },
@@ -123,6 +123,7 @@ void declare_plan_run(PackCommand& command, CommandModel& app) {
   add_output(app, "-o,--output", "PLAN", command.plan, "File to write the plan to").required = true;
   add_jobs(app, command.options.jobs, "Threads that examine images for --where (default: one per core)");
   add_flag(app, "-n,--dry-run", command.dry_run, "Print the shards that would be planned, and write nothing");
+  add_strict(app, command.strict);
   add_json(app, command.json, "Print the result as JSON");
   add_quiet(app, command.quiet);
 }
@@ -164,6 +165,7 @@ void declare_run(PackCommand& command, CommandModel& app) {
   add_flag(app, "-n,--dry-run", command.dry_run,
            "Print the shards that would be written, with the bytes of their fields, and write nothing; refuses what the run "
            "would refuse");
+  add_strict(app, command.strict);
   add_json(app, command.json, "Print the result as JSON");
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);

@@ -38,6 +38,7 @@ void declare_extract(ExtractCommand& command, CommandModel& app) {
   add_repeated(app, "--include", "GLOB", command.include, "Write only samples whose key matches; may be repeated");
   add_where(app, command.where);
   add_flag(app, "--force", command.force, "Replace files that are there already with other content");
+  add_strict(app, command.strict);
   add_json(app, command.json);
   add_quiet(app, command.quiet);
   app.footer =
@@ -66,6 +67,7 @@ void declare_diff(DiffCommand& command, CommandModel& app) {
   add_parsed(app, "--limit", "N", command.limit, parse_whole,
              "Differences to print, all are counted; 0: all (default: 100)");
   add_jobs(app, command.options.jobs, "Samples compared at a time (default: one per core)");
+  add_strict(app, command.strict);
   add_json(app, command.json);
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);

@@ -57,7 +57,8 @@ void add_source_options(CommandModel& app, SourceOptions& source, SourceUse use)
                   : "What the source is (default: what it looks like); a format stands for shards of it");
   }
   add_repeated(app, "--include", "GLOB", source.include,
-               "Take only what matches (path below the source, or key); may be repeated");
+               "Take only what matches: a path below the source, a key, or a directory with all in it; * also matches "
+               "slashes, **/ any number of directories; may be repeated");
   add_repeated(app, "--exclude", "GLOB", source.exclude,
                "Leave out what matches, and directories that match with all in them; may be repeated");
   add_text(app, "--class-map", "FILE", source.class_map,

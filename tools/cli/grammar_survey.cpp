@@ -27,6 +27,7 @@ void declare_near(SurveyCommand& command, CommandModel& app) {
 void declare_rest(SurveyCommand& command, CommandModel& app) {
   add_max_pixels(app, command.options.max_pixels);
   add_jobs(app, command.options.jobs, "Images examined at a time (default: one per core)");
+  add_strict(app, command.strict);
 }
 
 void declare_output(SurveyCommand& command, CommandModel& app, const std::string& json_text) {

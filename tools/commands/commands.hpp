@@ -43,6 +43,7 @@ struct PackCommand {
   std::string plan;   // of `plan`: file to write; of `pack`: file whose shards are packed, if not empty
   PartChoice choice;  // of that plan
   bool dry_run = false;
+  bool strict = false;  // what is not taken or used is an error
   bool json = false;
   bool json_progress = false;
   bool quiet = false;
@@ -109,6 +110,7 @@ struct ExtractCommand {
   std::vector<std::string> include;
   WhereOption where;
   bool force = false;
+  bool strict = false;  // what is not taken or used is an error
   bool json = false;
   bool quiet = false;
 };
@@ -131,6 +133,7 @@ struct DiffCommand {
   SourceOptions source_options;  // of both
   DiffOptions options;
   std::uint64_t limit = 100;  // differences that are printed; 0: all
+  bool strict = false;  // what is not taken or used is an error
   bool json = false;
   bool json_progress = false;
   bool quiet = false;

@@ -9,6 +9,7 @@
 #include "bale/reader/directory_content.hpp"
 #include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/commands/survey_commands.hpp"
+#include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
@@ -36,7 +37,8 @@ std::string list_text(const Survey& survey, const std::vector<SpareImage>& spare
   return text;
 }
 
-std::string spare_json(const Survey& survey, const Duplicates& duplicates, const std::vector<SpareImage>& spare) {
+std::string spare_json(const Survey& survey, const Duplicates& duplicates, const std::vector<SpareImage>& spare,
+                       const NoticeLog& ledger) {
   Json listed = Json::array();
   for (const SpareImage& image : spare) {
     Json one{{"name", bytes_to_json(listed_name(survey, image.image))}};
@@ -54,6 +56,7 @@ std::string spare_json(const Survey& survey, const Duplicates& duplicates, const
                  {"groups", duplicates.groups.size()},
                  {"conflicting_groups", duplicates.num_conflicting},
                  {"not_all_compared", duplicates.num_cut},
+                 {"notices", notices_json(ledger)},
                  {"duplicates", std::move(listed)}};
   return out.dump({.indent = 2}) + '\n';
 }
@@ -79,6 +82,7 @@ int run_dedup(const DedupCommand& command, Terminal& terminal) {
   std::vector<std::string> specs{command.source};
   specs.insert(specs.end(), command.against.begin(), command.against.end());
   const SurveyedSources sources = open_surveyed(specs, command.survey, terminal);
+  const NoticeLog ledger = tell_ledger(sources, command.survey, terminal);
   const Survey survey = run_survey(sources, command.survey, terminal);
   const Duplicates duplicates = run_search(survey, command.survey, terminal);
   SpareOptions rules = command.rules;
@@ -87,7 +91,7 @@ int run_dedup(const DedupCommand& command, Terminal& terminal) {
   const std::string list = list_text(survey, spare, command.null_ended);
   if (!command.output.empty()) publish_file(command.output, as_bytes(list));
   if (command.survey.json) {
-    terminal.print(spare_json(survey, duplicates, spare));
+    terminal.print(spare_json(survey, duplicates, spare, ledger));
   } else if (command.output.empty()) {
     terminal.print(list);
   }

@@ -7,6 +7,7 @@
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
@@ -63,6 +64,9 @@ int run_diff(const DiffCommand& asked, Terminal& terminal) {
   const std::vector<SourceOptions> options = options_of_each({command.a, command.b}, command.source_options);
   const std::unique_ptr<Source> a = open_told(command.a, options[0], terminal, command.quiet);
   const std::unique_ptr<Source> b = open_told(command.b, options[1], terminal, command.quiet);
+  const NoticeLog ledger = NoticeLog::of_all({&a->notices(), &b->notices()});
+  show_notices(ledger, "path", terminal);
+  if (command.strict) require_all_taken(ledger, "path");
   Progress progress;
   const StopOnSignal stop(progress.stop);
   ProgressDisplay display(
@@ -79,7 +83,7 @@ int run_diff(const DiffCommand& asked, Terminal& terminal) {
   });
   display.finish();
   if (command.json) {
-    terminal.print(diff_json(report, num_found, kept));
+    terminal.print(diff_json(report, num_found, kept, ledger));
   } else {
     if (command.limit != 0 && num_found > command.limit) {
       terminal.print(fmt::format("... and {} more; `bale diff --limit 0` prints all\n",

@@ -9,6 +9,7 @@
 #include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/json.hpp"
 #include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/notice_log.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset_spec.hpp"
 #include "bale/reader/names_apart.hpp"
@@ -19,11 +20,13 @@
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/commands/safe_directory.hpp"
 #include "bale/tools/report/json_document.hpp"
+#include "bale/tools/report/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/writer/apart.hpp"
+#include "bale/writer/source/name_filter.hpp"
 
 namespace bale::tools {
 namespace {
@@ -35,16 +38,23 @@ bool wanted_field(const ExtractCommand& command, std::string_view field) {
 
 /// A pattern is compared with the key, as `bale ls` prints it, and with the key that is told apart.
 std::vector<std::uint64_t> wanted_samples(const ExtractCommand& command, const Dataset& dataset, const SampleKeys& keys,
-                                          const Where& where, WhereCounts& counts) {
+                                          const Where& where, WhereCounts& counts, NoticeLog& ledger) {
   std::vector<std::uint64_t> wanted = select_samples(dataset, where, counts);
   if (command.include.empty()) return wanted;
-  const std::vector<KeyPattern> patterns(command.include.begin(), command.include.end());
+  NameFilter filter(command.include, {});
+  const auto own_key = [&](std::uint64_t i, const std::string& key) {
+    return keys.are_told_apart() ? keys.name(dataset.position(i).first, key) : key;
+  };
+  for (const std::uint64_t i : wanted) {
+    const std::string key = dataset.key(i);
+    filter.see_key(key);
+    filter.see_key(own_key(i, key));
+  }
   std::erase_if(wanted, [&](std::uint64_t i) {
     const std::string key = dataset.key(i);
-    const std::string own = keys.are_told_apart() ? keys.name(dataset.position(i).first, key) : key;
-    return std::none_of(patterns.begin(), patterns.end(),
-                        [&](const KeyPattern& pattern) { return pattern.matches(key) || pattern.matches(own); });
+    return !filter.takes(key) && !filter.takes(own_key(i, key));
   });
+  filter.tell_unmatched(ledger, command.spec);
   return wanted;
 }
 
@@ -82,10 +92,13 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
   require_outside_datasets(command);
   const Dataset dataset = open_dataset(command.spec, terminal, command.quiet);
   check_fields(command, dataset);
-  if (!command.quiet) show_notices(dataset.notices(), "entry", terminal);
   WhereCounts counts;
   const SampleKeys keys(dataset);
-  const std::vector<std::uint64_t> wanted = wanted_samples(command, dataset, keys, where, counts);
+  NoticeLog ledger = dataset.notices();
+  const std::vector<std::uint64_t> wanted = wanted_samples(command, dataset, keys, where, counts, ledger);
+  show_notices(ledger, "entry", terminal);
+  tell_left_out(counts, terminal);
+  if (command.strict) require_all_taken(ledger, "entry");
   const auto takes = [&](std::string_view field) { return wanted_field(command, field); };
   SafeDirectory directory(command.directory);
   const ExtractedNames names(dataset, keys, wanted, takes, directory);
@@ -124,12 +137,12 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
                                   {"files", files},
                                   {"kept", kept},
                                   {"bytes", bytes.load()},
-                                  {"left_out", counts.num_left_out}}));
+                                  {"left_out", counts.num_left_out},
+                                  {"notices", notices_json(ledger)}}));
   } else if (!command.quiet) {
     const std::string found = kept == 0 ? "" : fmt::format("; {} were there already", human_count(kept));
     terminal.print(fmt::format("{}: {} of {}, {}{}\n", shown_name(command.directory), plural(files, "file"),
                                plural(samples, "sample"), human_bytes(bytes), found));
-    tell_left_out(counts, terminal);
   }
   return k_exit_ok;
 }

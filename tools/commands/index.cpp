@@ -36,7 +36,6 @@ AddedIndexes make_indexes(const IndexCommand& command, Terminal& terminal) {
                                 .replace = command.force && !command.seek_points && command.sidecars.empty(),
                                 .jobs = command.jobs,
                                 .on_removed_temporaries = [&](const std::string& directory, std::uint64_t count) {
-                                  if (command.quiet) return;
                                   terminal.note(fmt::format("{}: removed {} of killed runs", shown_name(directory),
                                                             plural(count, "temporary file")));
                                 }};

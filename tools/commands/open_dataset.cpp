@@ -4,7 +4,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/reader/directory_content.hpp"
-#include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/scan_notice.hpp"
 
 namespace bale::tools {
@@ -35,8 +35,7 @@ std::unique_ptr<Source> open_told(const std::string& spec, const SourceOptions& 
   if (!quiet) terminal.set_status("listing " + shown_name(spec));
   std::unique_ptr<Source> source = open_source(spec, options);
   terminal.clear_status();
-  if (!quiet) tell_detected(spec, options, terminal);
-  show_notices(source->notices(), source->size() > 0 && source->files(0).empty() ? "entry" : "path", terminal);
+  tell_detected(spec, options, terminal);
   return source;
 }
 

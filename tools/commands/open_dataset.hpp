@@ -22,7 +22,7 @@ struct NamedDatasets {
 };
 NamedDatasets datasets_at(const std::string& spec, Terminal& terminal);
 
-/// Opens a source, and says what it was taken for, unless `quiet`, and what of it was ignored.
+/// Opens a source, and says what it was taken for. Unless `quiet`, shows that it is being listed.
 std::unique_ptr<Source> open_told(const std::string& spec, const SourceOptions& options, Terminal& terminal, bool quiet);
 /// What it was taken for, if that is not clear.
 void tell_detected(const std::string& spec, const SourceOptions& options, Terminal& terminal);

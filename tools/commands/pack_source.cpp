@@ -9,6 +9,7 @@
 #include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/storage/object_store.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
@@ -56,19 +57,45 @@ std::unique_ptr<Source> open_source_of(const PackCommand& command, Terminal& ter
     return open_list_source(command.files_from, options);
   }
   if (command.source_is_packed) return open_packed_source(command.source, options);
-  if (!command.quiet) tell_detected(command.source, options, terminal);
+  tell_detected(command.source, options, terminal);
   return open_source(command.source, options);
 }
 
-void tell_excluded(const std::string& list, const ExcludeCounts& counts, Terminal& terminal) {
+/// Names of the list that are of no sample are warnings.
+void tell_excluded(const std::string& list, const ExcludeCounts& counts, NoticeLog& ledger, Terminal& terminal) {
   if (list.empty()) return;
-  std::string line = fmt::format("{}: {} excluded", shown_name(list), plural(counts.num_excluded, "sample"));
-  if (counts.num_unmatched > 0) {
-    line += fmt::format(", {} of {} no sample here, the first: {}", human_count(counts.num_unmatched),
-                        plural(counts.num_names, "name") + (counts.num_unmatched == 1 ? " is of" : " are of"),
-                        excerpt(printable(counts.first_unmatched), 256));
+  if (counts.num_unmatched == 0) {
+    terminal.note(fmt::format("{}: {} excluded", shown_name(list), plural(counts.num_excluded, "sample")));
+    return;
   }
-  terminal.note(line);
+  ledger.no_matches(
+      counts.num_unmatched,
+      fmt::format("{} excluded, {} of {} no sample here, the first: {}", plural(counts.num_excluded, "sample"),
+                  human_count(counts.num_unmatched),
+                  plural(counts.num_names, "name") + (counts.num_unmatched == 1 ? " is of" : " are of"),
+                  excerpt(printable(counts.first_unmatched), 256)),
+      list);
+}
+
+/// Options of packing that this source, or what is made of it, does not use; and samples that have no label beside others
+/// that do.
+void tell_unused(const PackCommand& command, const Source& source, NoticeLog& ledger) {
+  std::uint64_t num_unlabeled = 0;
+  for (std::uint64_t i = 0; i < source.size(); ++i) num_unlabeled += source.label(i) == k_no_label ? 1 : 0;
+  const std::string& place = command.source.empty() ? command.files_from : command.source;
+  const auto tell = [&](bool is_unused, std::string_view option, std::string_view why) {
+    if (is_unused) ledger.no_effect(option, why, place);
+  };
+  const PackOptions& options = command.options;
+  const bool is_unlabeled = num_unlabeled == source.size();
+  tell(options.stratify && is_unlabeled, "stratify", "the samples have no labels");
+  tell(command.draw.per_class && is_unlabeled, "sample_per_class", "the samples have no labels");
+  tell(!options.staging_directory.empty() && !is_object_store(options.destination), "staging_dir",
+       "the destination is a local directory");
+  if (num_unlabeled == 0 || is_unlabeled) return;
+  NoticeLog remark;
+  remark.warn(fmt::format("{} of {} samples have no label", num_unlabeled, source.size()));
+  ledger.merge(remark, place);
 }
 
 }  // namespace
@@ -96,14 +123,18 @@ ListedSource list_source(const PackCommand& asked, Terminal& terminal) {
   const std::uint64_t num_listed = source->size();
   source = draw_samples(std::move(source), command.draw);
   terminal.clear_status();
-  if (!command.quiet) show_notices(source->notices(), command.source_is_packed ? "entry" : "path", terminal);
-  if (!command.quiet) tell_excluded(command.exclude_from, left_out.listed, terminal);
-  if (!command.quiet) tell_left_out(left_out.where, terminal);
+  NoticeLog ledger = source->notices();
+  tell_excluded(command.exclude_from, left_out.listed, ledger, terminal);
+  tell_unused(command, *source, ledger);
+  const std::string noun = command.source_is_packed ? "entry" : "path";
+  show_notices(ledger, noun, terminal);
+  tell_left_out(left_out.where, terminal);
+  if (command.strict) require_all_taken(ledger, noun);
   if (!command.quiet && !command.draw.takes_all()) {
     terminal.note(fmt::format("{} of {} drawn with the seed {}", human_count(source->size()),
                               plural(num_listed, "sample"), command.draw.seed));
   }
-  return {std::move(command), std::move(source), std::move(left_out)};
+  return {std::move(command), std::move(source), std::move(left_out), std::move(ledger)};
 }
 
 }  // namespace bale::tools

@@ -148,7 +148,7 @@ void print_preview(const PackPreview& preview, const std::vector<std::string>& w
 
 int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style, Terminal& terminal) {
   const ImageConditions conditions = conditions_of(report, style.max_pixels);
-  if (!style.quiet) tell_replaced(report, terminal);
+  tell_replaced(report, terminal);
   if (style.json) {
     terminal.print(pack_json(report, seconds, remarks, conditions));
   } else if (!style.quiet) {

@@ -41,7 +41,7 @@ int run_plan(const PackCommand& asked, Terminal& terminal) {
   }
   const PlanReport report = plan_pack(*listed.source, command.options, command.plan);
   if (command.json) {
-    terminal.print(plan_json(report, {listed.source->notices(), listed.left_out, warnings.lines(), listed.source->label_origin()}));
+    terminal.print(plan_json(report, {listed.ledger, listed.left_out, warnings.lines(), listed.source->label_origin()}));
   } else if (!command.quiet) {
     terminal.print(labels_text(listed.source->label_origin()) +
                    fmt::format("{}: {} in {}, {} of payload\n", shown_name(command.plan),

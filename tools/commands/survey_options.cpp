@@ -2,6 +2,7 @@
 
 #include "bale/reader/names_apart.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
+#include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
@@ -10,7 +11,7 @@ namespace bale::tools {
 SurveyedSources open_surveyed(const std::vector<std::string>& specs, const SurveyCommand& command, Terminal& terminal) {
   SourceOptions options = command.source_options;
   options.keys_name_files = false;  // keys as they are
-  options.allow_empty = true;
+  options.may_lack_images = true;
   options.allow_unlabeled = true;
   options.are_shared = true;
   options.skip_damaged = true;
@@ -25,6 +26,15 @@ SurveyedSources open_surveyed(const std::vector<std::string>& specs, const Surve
     result.sources.push_back(open_told(opened[i], of_each[i], terminal, command.quiet));
   }
   return result;
+}
+
+NoticeLog tell_ledger(const SurveyedSources& sources, const SurveyCommand& command, Terminal& terminal) {
+  std::vector<const NoticeLog*> logs;
+  for (const std::unique_ptr<Source>& source : sources.sources) logs.push_back(&source->notices());
+  NoticeLog ledger = NoticeLog::of_all(logs);
+  show_notices(ledger, "path", terminal);
+  if (command.strict) require_all_taken(ledger, "path");
+  return ledger;
 }
 
 Survey run_survey(const SurveyedSources& sources, const SurveyCommand& command, Terminal& terminal) {

@@ -17,6 +17,7 @@ struct SurveyCommand {
   SurveyOptions options;
   NearOptions near;
   bool finds_near = true;
+  bool strict = false;  // what is not taken or used is an error
   bool json = false;
   bool json_progress = false;
   bool quiet = false;
@@ -32,6 +33,9 @@ struct SurveyedSources {
 /// cannot be read of them is left out (Source::losses()). Names are the ends of the specs, as long as it takes to
 /// differ.
 SurveyedSources open_surveyed(const std::vector<std::string>& specs, const SurveyCommand& command, Terminal& terminal);
+
+/// Shows what the sources did not take or use, and returns it. Throws `unsupported` if that is not allowed.
+NoticeLog tell_ledger(const SurveyedSources& sources, const SurveyCommand& command, Terminal& terminal);
 
 /// One pass over the images, with progress.
 Survey run_survey(const SurveyedSources& sources, const SurveyCommand& command, Terminal& terminal);

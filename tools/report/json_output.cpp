@@ -22,20 +22,6 @@ double per_second(std::uint64_t count, double seconds) {
 
 Json or_null(const std::optional<double>& figure) { return figure ? Json(*figure) : Json(); }
 
-/// Ignored entries, all of them counted and the first ones named, and warnings.
-Json notices_json(const NoticeLog& notices) {
-  Json reasons = Json::object();
-  for (const auto& [why, reason] : notices.reasons()) reasons[printable(why)] = reason.count;
-  Json entries = Json::array();
-  for (const Notice& notice : notices.kept())
-    entries.push_back({{"name", shown(notice.name)}, {"why", shown(notice.why)}});
-  Json warnings = Json::array();
-  for (const Warning& warning : notices.warnings()) {
-    warnings.push_back({{"path", shown(warning.place)}, {"what", shown(warning.what)}});
-  }
-  return {{"ignored", notices.count()}, {"reasons", reasons}, {"entries", entries}, {"warnings", warnings}};
-}
-
 Json texts_json(const std::vector<std::string>& texts) {
   Json list = Json::array();
   for (const std::string& text : texts) list.push_back(shown(text));
@@ -175,6 +161,29 @@ Json labels_json(const LabelOrigin& labels) {
 }
 
 }  // namespace
+
+Json notices_json(const NoticeLog& notices) {
+  Json reasons = Json::object();
+  Json asked = Json::array();  // those of them that are what an option asks for
+  for (const auto& [why, reason] : notices.reasons()) {
+    reasons[printable(why)] = reason.count;
+    if (reason.is_asked) asked.push_back(printable(why));
+  }
+  Json entries = Json::array();
+  for (const Notice& notice : notices.kept())
+    entries.push_back({{"name", shown(notice.name)}, {"why", shown(notice.why)}});
+  Json warnings = Json::array();
+  for (const Warning& warning : notices.warnings()) {
+    warnings.push_back({{"path", shown(warning.place)}, {"what", shown(warning.what)}});
+  }
+  return {{"ignored", notices.count()},
+          {"reasons", reasons},
+          {"asked", asked},
+          {"entries", entries},
+          {"unmatched", notices.count_of(WarningKind::no_match)},
+          {"without_effect", notices.count_of(WarningKind::no_effect)},
+          {"warnings", warnings}};
+}
 
 std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks, const ImageConditions& conditions) {
   Json outputs = Json::array();
@@ -327,7 +336,8 @@ const char* name_of(Difference::Kind kind) {
 
 }  // namespace
 
-std::string diff_json(const DiffReport& report, std::uint64_t num_differences, std::span<const Difference> listed) {
+std::string diff_json(const DiffReport& report, std::uint64_t num_differences, std::span<const Difference> listed,
+                      const NoticeLog& notices) {
   Json differences = Json::array();
   for (const Difference& difference : listed) {
     Json one{{"kind", name_of(difference.kind)}, {"key", bytes_to_json(difference.key)}};
@@ -346,6 +356,7 @@ std::string diff_json(const DiffReport& report, std::uint64_t num_differences, s
                         {"num_unreadable", report.num_unreadable},
                         {"same_classes", report.same_classes},
                         {"num_differences", num_differences},
+                        {"notices", notices_json(notices)},
                         {"differences", std::move(differences)}});
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/json.hpp"
 #include "bale/reader/dataset_check.hpp"
 #include "bale/reader/dataset_summary.hpp"
 #include "bale/reader/where.hpp"
@@ -39,6 +40,9 @@ struct RunRemarks {
   LabelOrigin labels{};
 };
 
+/// Ignored entries, all of them counted and the first ones named, and warnings.
+Json notices_json(const NoticeLog& notices);
+
 std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks, const ImageConditions& conditions);
 /// `points`: if seek points were made.
 std::string index_json(const std::string& spec, const AddedIndexes& indexes, std::uint64_t num_sidecars,
@@ -54,7 +58,8 @@ std::string summaries_json(const std::string& spec, const std::vector<DatasetSum
 std::string check_json(const CheckReport& report);
 
 /// `listed`: the first of the `num_differences` that were found.
-std::string diff_json(const DiffReport& report, std::uint64_t num_differences, std::span<const Difference> listed);
+std::string diff_json(const DiffReport& report, std::uint64_t num_differences, std::span<const Difference> listed,
+                      const NoticeLog& notices);
 
 struct SampleRow {
   struct Field {

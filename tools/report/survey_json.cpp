@@ -5,6 +5,7 @@
 #include "bale/formats/base/json.hpp"
 #include "bale/formats/base/without_secrets.hpp"
 #include "bale/tools/report/json_document.hpp"
+#include "bale/tools/report/json_output.hpp"
 #include "bale/tools/report/survey_report.hpp"
 
 namespace bale::tools {
@@ -150,6 +151,7 @@ std::string survey_json(const SurveyReport& report) {
   Json out = part_json(summary.all);
   out.update({{"suspicious", summary.num_remarked},
               {"findings", std::move(findings)},
+              {"notices", notices_json(report.ledger)},
               {"splits", splits_json(report)},
               {"classes", classes_json(report)},
               {"width", spread_json(summary.widths)},

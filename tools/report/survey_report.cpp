@@ -76,6 +76,22 @@ std::string class_title(const Survey& survey, std::uint64_t image) {
   return number == k_no_class ? std::string("no label") : survey.classes[number];
 }
 
+namespace {
+
+/// What the sources have and do not deliver, unless that was asked for, and their remarks.
+void add_ledger_findings(const NoticeLog& ledger, std::vector<Finding>& findings) {
+  for (const auto& [why, reason] : ledger.reasons()) {
+    if (reason.is_asked) continue;
+    findings.push_back({"warn", "overview",
+                        fmt::format("{} ignored: {}, such as {}.", plural(reason.count, "path"), why, reason.example)});
+  }
+  for (const Warning& warning : ledger.warnings()) {
+    findings.push_back({"warn", "overview", fmt::format("{}: {}.", warning.place, warning.what)});
+  }
+}
+
+}  // namespace
+
 std::vector<Finding> findings_of(const SurveyReport& report) {
   std::vector<Finding> findings;
   const Duplicates& duplicates = report.duplicates;
@@ -115,6 +131,7 @@ std::vector<Finding> findings_of(const SurveyReport& report) {
                                     duplicates.num_cut == 1 ? "1 image resembles"
                                                             : plural(duplicates.num_cut, "image") + " resemble")});
   }
+  add_ledger_findings(report.ledger, findings);
   add_class_findings(report, findings);
   add_remark_findings(report, findings);
   if (findings.empty()) findings.push_back({"good", "overview", "Nothing to complain about."});

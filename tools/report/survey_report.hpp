@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/notice_log.hpp"
 #include "bale/writer/duplicates/duplicates.hpp"
 #include "bale/writer/survey/survey_summary.hpp"
 
@@ -14,6 +15,7 @@ struct SurveyReport {
   Survey survey;
   SurveySummary summary;
   Duplicates duplicates;
+  NoticeLog ledger{};  // what the sources did not take or use
 };
 
 struct Finding {

@@ -17,17 +17,27 @@ void show_notices(const NoticeLog& notices, const std::string& noun, Terminal& t
   for (const auto& [why, reason] : notices.reasons()) {
     const std::string example =
         reason.example.empty() ? "" : fmt::format(" (such as {})", excerpt(printable(reason.example), k_shown_example));
-    terminal.note(
-        fmt::format("ignored {}: {}{}", plural(reason.count, noun), terminal.with_flags(printable(why)), example));
+    terminal.note(fmt::format("{} {}: {}{}", reason.is_asked ? "left out" : "ignored", plural(reason.count, noun),
+                              terminal.with_flags(printable(why)), example));
   }
   const auto& warnings = notices.warnings();
   for (std::size_t i = 0; i < std::min(warnings.size(), k_max_warnings); ++i) {
-    terminal.note(
-        fmt::format("{}: {}", shown_name(warnings[i].place), terminal.with_flags(printable(warnings[i].what))));
+    const std::string place = warnings[i].place.empty() ? "" : shown_name(warnings[i].place) + ": ";
+    terminal.note(place + terminal.with_flags(printable(warnings[i].what)));
   }
   if (warnings.size() > k_max_warnings) {
     terminal.note(fmt::format("and {} more", plural(warnings.size() - k_max_warnings, "warning")));
   }
+}
+
+void require_all_taken(const NoticeLog& notices, const std::string& noun) {
+  if (!notices.has_unasked()) return;
+  std::uint64_t num_ignored = 0;
+  for (const auto& [why, reason] : notices.reasons()) num_ignored += reason.is_asked ? 0 : reason.count;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("`strict`: {} ignored, and {}, as the lines before say", plural(num_ignored, noun),
+                          plural(notices.warnings().size(), "warning")),
+              {.hint = "correct or exclude what they name, or leave `strict` out"});
 }
 
 namespace {

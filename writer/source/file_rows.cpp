@@ -93,6 +93,8 @@ StemAndExtension split_file_name(std::string_view name) {
   return {dot == 0 ? name : name.substr(0, dot), name.substr(dot + 1)};
 }
 
+bool is_image_name(std::string_view name) { return is_image_field(field_name(split_file_name(name).extension)); }
+
 std::string below(std::string_view directory, std::string_view name) {
   std::string path(directory);
   if (!path.empty() && path.back() != '/') path += '/';

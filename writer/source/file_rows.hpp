@@ -98,6 +98,9 @@ struct StemAndExtension {
 };
 StemAndExtension split_file_name(std::string_view name);
 
+/// Whether a file is an image by its name: by its extension (is_image_field()).
+bool is_image_name(std::string_view name);
+
 /// Like join_path(), but "" is the current directory.
 std::string below(std::string_view directory, std::string_view name);
 

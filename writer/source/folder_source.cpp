@@ -1,5 +1,6 @@
 // ImageFolder as in torchvision.datasets.folder (find_classes, make_dataset). Classes are the first-level directories.
-// Samples are the files below them whose lower-case names end in an image extension.
+// Samples are the files below them whose lower-case names end in the extension of an image that bale decodes. These are more than
+// ImageFolder takes, and the classes are the same: all folders.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -12,10 +13,11 @@
 #include "bale/writer/source/class_folder_warnings.hpp"
 #include "bale/writer/source/file_source.hpp"
 #include "bale/writer/source/folder_walk.hpp"
-#include "bale/writer/source/imagefolder_names.hpp"
 #include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/name_filter.hpp"
+#include "bale/writer/source/option_use.hpp"
 #include "bale/writer/source/pair_rules.hpp"
+#include "bale/writer/source/python_order.hpp"
 
 namespace bale {
 namespace {
@@ -25,7 +27,7 @@ constexpr std::size_t k_max_named_classes = 20;
 class FolderLister {
  public:
   FolderLister(const std::string& path, const SourceOptions& options)
-      : root_(path), options_(options), labels_(options), filter_(options.include, options.exclude), pair_(options) {
+      : root_(path), options_(options), labels_(options), filter_(options.include, options.exclude, path), pair_(options) {
     while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
     distant_ = DistantFiles(root_);
     listing_.name_companions(pair_);
@@ -38,14 +40,22 @@ class FolderLister {
     std::erase_if(top.directories, [&](const std::string& name) { return is_excluded(name) || is_packed(name); });
     if (options_.flat) {
       add_tree(root_, k_no_label);
-      if (!found_any_) refuse("no image in the folder", fmt::format("images end in {}", k_imagefolder_extensions));
+      if (!found_any_) refuse("no image in the folder", fmt::format("images end in {}", image_extensions()));
     } else {
       add_classes(top);
     }
-    if (listing_.rows.samples().empty() && !options_.allow_empty) {
-      refuse("`include` and `exclude` leave no image", "loosen the patterns");
+    if (listing_.rows.samples().empty() && !may_be_empty()) {
+      refuse("`include` and `exclude` leave no image", filter_.advice());
     }
     for (std::string& place : distant_.places(listing_.rows)) listing_.places.push_back(std::move(place));
+    filter_.tell_unmatched(listing_.notices, root_);
+    if (options_.flat) {
+      tell_unused_options(options_, {"pair", "pair_path", "allow_empty", "flat", "list_jobs"},
+                          "the folder is packed without class folders", root_, listing_.notices);
+    } else {
+      tell_unused_options(options_, {"class_map", "pair", "pair_path", "allow_empty", "list_jobs"},
+                          "this is a folder of class folders", root_, listing_.notices);
+    }
     return std::move(listing_);
   }
 
@@ -57,7 +67,7 @@ class FolderLister {
   /// An excluded folder is not a class and is not read.
   bool is_excluded(const std::string& name) {
     if (options_.flat || !filter_.excludes_directory(name)) return false;
-    listing_.notices.add(below(root_, name), "a directory that `exclude` matches");
+    listing_.notices.leave_out(below(root_, name), NameFilter::k_excluded_directory);
     return true;
   }
 
@@ -68,15 +78,37 @@ class FolderLister {
     return true;
   }
 
+  /// Those that are not fetched would shift the numbers of the other classes.
+  void lose_broken_classes(const TopLevel& top) {
+    for (const std::string& name : top.broken_links) {
+      if (filter_.excludes_directory(name)) continue;
+      const Error error = broken_directory_link(below(root_, name));
+      if (!options_.skip_damaged) throw Error(error);
+      listing_.losses.push_back({.path = error.context().path, .why = error.what()});
+    }
+  }
+
+  void pass_over_files(const TopLevel& top) {
+    for (const std::string& name : top.files) {
+      const std::string path = below(root_, name);
+      if (filter_.excludes(name)) {
+        listing_.notices.leave_out(path, NameFilter::k_left_out);
+      } else if (!std::binary_search(top.broken_links.begin(), top.broken_links.end(), name, python_less)) {
+        listing_.notices.add(path, "not in a class folder");
+      }
+    }
+  }
+
   void add_classes(const TopLevel& top) {
+    lose_broken_classes(top);
     if (top.directories.empty()) {
-      if (std::any_of(top.files.begin(), top.files.end(), is_imagefolder_name)) {
+      if (std::any_of(top.files.begin(), top.files.end(), is_image_name)) {
         refuse("the images are not in class folders", "give `flat` to pack them without labels");
       }
       refuse(fmt::format("Couldn't find any class folder in {}.", printable(root_)),
              "put the images of each class into a folder of its own");
     }
-    for (const std::string& name : top.files) listing_.notices.add(below(root_, name), "not in a class folder");
+    pass_over_files(top);
     labels_.take_names(top.directories);
     if (!labels_.has_map()) warn_of_odd_class_folders(root_, top.directories, listing_.notices);
     listing_.classes = labels_.classes();
@@ -88,11 +120,14 @@ class FolderLister {
       const std::string path = below(root_, name);
       found_any_ = false;
       const std::int64_t label = labels_.number_of(name, path);
-      if (filter_.excludes_all_in(name)) continue;
+      if (filter_.excludes_all_in(name)) {
+        listing_.notices.leave_out(path, NameFilter::k_excluded_directory);
+        continue;
+      }
       add_tree(path, label);
       if (!found_any_) empty.push_back(name);
     }
-    if (!empty.empty() && !options_.allow_empty) refuse_empty_classes(empty);
+    if (!empty.empty() && !may_be_empty()) refuse_empty_classes(empty);
   }
 
   [[noreturn]] void refuse_empty_classes(const std::vector<std::string>& empty) const {
@@ -102,7 +137,7 @@ class FolderLister {
     }
     if (empty.size() > k_max_named_classes) names += fmt::format(", ... ({} in all)", empty.size());
     refuse(fmt::format("Found no valid file for the classes {}. Supported extensions are: {}", names,
-                       k_imagefolder_extensions),
+                       image_extensions()),
            "remove the empty folders, or give `allow_empty`");
   }
 
@@ -124,12 +159,14 @@ class FolderLister {
     if (walk_) return *walk_;
     WalkRules rules{.wanted =
                         [this](std::string_view name) {
-                          return pair_.empty() ? is_imagefolder_name(name) : pair_.part_of(name).index >= 0;
+                          return pair_.empty() ? is_image_name(name) : pair_.part_of(name).index >= 0;
                         },
                     .skip_unreadable = options_.skip_damaged};
+    if (!pair_.empty()) rules.why_unwanted = "no extension that `pair` names";
     if (!filter_.takes_all()) {
-      rules.excluded = [this](const std::string& path) {
+      rules.excluded = [this](const std::string& path, bool is_directory) {
         const std::string name = path.substr(std::min(path.size(), key_start()));
+        if (!is_directory) return filter_.excludes(name);
         const bool excluded = filter_.excludes_directory(name) || filter_.excludes_all_in(name);
         found_any_ = found_any_ || excluded;
         return excluded;
@@ -138,6 +175,8 @@ class FolderLister {
     return walk_.emplace(root_, std::move(rules), listing_.notices, listing_.losses, list_jobs(options_));
   }
 
+  bool may_be_empty() const { return options_.allow_empty || options_.may_lack_images; }
+
   /// Offset of the part of a path that filters and keys use.
   std::size_t key_start() const { return root_ == "/" ? 1 : root_.size() + 1; }
 
@@ -145,7 +184,10 @@ class FolderLister {
   bool add_sample(const std::string& directory, std::string_view name, std::int64_t label) {
     found_any_ = true;
     const std::size_t start = std::min(directory.size(), key_start());
-    if (!filter_.takes_all() && !filter_.takes(below(std::string_view(directory).substr(start), name))) return false;
+    if (!filter_.takes_all() && !filter_.takes(below(std::string_view(directory).substr(start), name))) {
+      listing_.notices.leave_out(below(directory, name), NameFilter::k_left_out);
+      return false;
+    }
     if (!directory_added_) directory_ = listing_.rows.add_directory(directory, start);
     directory_added_ = true;
     FileRow& row = listing_.rows.add_sample(directory_, name);

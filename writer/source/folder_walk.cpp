@@ -6,11 +6,14 @@
 #include <cerrno>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/reader/directory_content.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/long_path.hpp"
+#include "bale/writer/source/name_filter.hpp"
 #include "bale/writer/source/python_order.hpp"
 
 namespace bale {
@@ -59,13 +62,18 @@ std::vector<DirectoryFiles> DirectoryWalk::files_below(const std::string& top) {
     try {
       read_directory(next.path, next.node);
     } catch (const Error& error) {
-      if (!rules_.skip_unreadable || error.code() != ErrorCode::io || is_lack_of_resources(error)) throw;
-      losses_.push_back({.path = next.path, .why = error.what()});
+      if (error.code() != ErrorCode::io || is_lack_of_resources(error)) throw;
+      lose(next.path, error);
     }
   }
   std::sort(found_.begin(), found_.end(),
             [](const DirectoryFiles& a, const DirectoryFiles& b) { return python_less(a.path(), b.path()); });
   return std::exchange(found_, {});
+}
+
+void DirectoryWalk::lose(const std::string& path, const Error& error) {
+  if (!rules_.skip_unreadable) throw Error(error);
+  losses_.push_back({.path = path, .why = error.what()});
 }
 
 bool DirectoryWalk::is_own_ancestor(const Node& node) const {
@@ -126,8 +134,8 @@ void DirectoryWalk::add_directories(std::vector<std::pair<std::string, bool>>& n
     std::string child = below(path, name);
     if (child.size() > FileRows::k_max_path_bytes) {
       notices_.add(child, "the path is too long");
-    } else if (rules_.excluded && rules_.excluded(child)) {
-      notices_.add(child, "a directory that `exclude` matches");
+    } else if (rules_.excluded && rules_.excluded(child, true)) {
+      notices_.leave_out(child, NameFilter::k_excluded_directory);
     } else {
       nodes_.push_back({.parent = parent, .below_link = nodes_[parent].below_link || is_link, .is_link = is_link});
       ahead_.announce(child);
@@ -137,11 +145,15 @@ void DirectoryWalk::add_directories(std::vector<std::pair<std::string, bool>>& n
 }
 
 void DirectoryWalk::take_file(const char* name, Kind kind, DirectoryFiles& files) {
-  const auto pass_over = [&](const char* why) { notices_.add(below(files.path(), name), why); };
-  if (kind == Kind::file) return rules_.wanted(name) ? files.add(name) : pass_over("not an image by its name");
-  if (kind == Kind::broken_link) return pass_over("broken link");
-  if (kind == Kind::gone) return pass_over("gone since it was listed");
-  pass_over("not a regular file");
+  // Reading a broken link reports it, as any sample that cannot be read.
+  if ((kind == Kind::file || kind == Kind::broken_link) && rules_.wanted(name)) return files.add(name);
+  const std::string path = below(files.path(), name);
+  if (rules_.excluded && rules_.excluded(path, false)) return notices_.leave_out(path, NameFilter::k_left_out);
+  if (kind == Kind::file) return notices_.add(path, rules_.why_unwanted);
+  if (kind == Kind::gone) return notices_.add(path, "gone since it was listed");
+  if (kind != Kind::broken_link) return notices_.add(path, "not a regular file");
+  if (!may_be_directory(name)) return notices_.add(path, fmt::format("broken link, {}", rules_.why_unwanted));
+  lose(path, broken_directory_link(path));
 }
 
 void DirectoryFiles::add(const char* name) {
@@ -153,6 +165,14 @@ void DirectoryFiles::add(const char* name) {
 void DirectoryFiles::sort() {
   std::sort(starts_.begin(), starts_.end(),
             [&](std::size_t a, std::size_t b) { return python_less(names_.c_str() + a, names_.c_str() + b); });
+}
+
+bool may_be_directory(std::string_view broken_link) { return split_file_name(broken_link).extension.empty(); }
+
+Error broken_directory_link(const std::string& path) {
+  return Error(ErrorCode::not_found, "a broken link, which may be one to a folder of images",
+               {.path = path, .hint = "fetch what it leads to, leave it out with `exclude`, or go on without it with "
+                                      "`on_error` skip"});
 }
 
 TopLevel list_top_level(const std::string& path) {
@@ -168,9 +188,13 @@ TopLevel list_top_level(const std::string& path) {
   for (std::size_t i = 0; i < listing.size(); ++i) {
     const bool is_directory = listing.kind(i) == Kind::directory;
     (is_directory ? top.directories : top.files).emplace_back(listing.name(i));
+    if (listing.kind(i) == Kind::broken_link && may_be_directory(listing.name(i))) {
+      top.broken_links.emplace_back(listing.name(i));
+    }
   }
   std::sort(top.directories.begin(), top.directories.end(), python_less);
   std::sort(top.files.begin(), top.files.end(), python_less);
+  std::sort(top.broken_links.begin(), top.broken_links.end(), python_less);
   return top;
 }
 

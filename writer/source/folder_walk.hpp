@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/notice_log.hpp"
 #include "bale/writer/source/directory_listing.hpp"
 #include "bale/writer/source/source.hpp"
@@ -40,8 +41,13 @@ class DirectoryFiles {
 /// Names in a directory as os.scandir lists them, sorted. `directories` includes links to directories.
 struct TopLevel {
   std::vector<std::string> directories;
-  std::vector<std::string> files;  // everything else
+  std::vector<std::string> files;         // everything else
+  std::vector<std::string> broken_links;  // those of them that may_be_directory()
 };
+/// Whether a broken link, by its name, may lead to a directory: it has no extension. One that has is taken for a file.
+bool may_be_directory(std::string_view broken_link);
+/// The error of such a link, with which samples are missing.
+Error broken_directory_link(const std::string& path);
 /// Throws `not_found` if there is no such directory, `io` if it cannot be read.
 TopLevel list_top_level(const std::string& path);
 
@@ -49,14 +55,17 @@ TopLevel list_top_level(const std::string& path);
 inline constexpr std::string_view k_is_packed_dataset = "a packed dataset, not images";
 
 struct WalkRules {
-  std::function<bool(std::string_view name)> wanted;        // which files are taken
-  std::function<bool(const std::string& path)> excluded{};  // directories that are not opened; may be empty
-  bool skip_unreadable = false;                             // skip directories that cannot be read
+  std::function<bool(std::string_view name)> wanted;  // which files are taken
+  std::string_view why_unwanted = "not an image by its name";
+  /// What is left out: directories that are not opened, and files that are not wanted anyway. May be empty.
+  std::function<bool(const std::string& path, bool is_directory)> excluded{};
+  bool skip_unreadable = false;  // skip directories that cannot be read
 };
 
-/// Finds the wanted files in trees below one root. Links are followed. Ignored entries (other files, devices, broken
-/// links, link loops) go to `notices`. Directories that cannot be read go to `losses` or are an error. However
-/// directories link to each other, the work is bounded: by directories, and by links times what one of them leads to.
+/// Finds the wanted files in trees below one root. Links are followed; a broken link with the name of a wanted file is one.
+/// Ignored entries (other files, devices, link loops) go to `notices`. Directories that cannot be read, and broken links
+/// that may be some, go to `losses` or are an error. However directories link to each other, the work is bounded: by
+/// directories, and by links times what one of them leads to.
 class DirectoryWalk {
  public:
   /// A link that leads back to `root` is a loop. The logs must outlive the walk.
@@ -92,6 +101,7 @@ class DirectoryWalk {
   void read_directory(const std::string& path, std::size_t number);
   void add_directories(std::vector<std::pair<std::string, bool>>& names, std::size_t parent, const std::string& path);
   void take_file(const char* name, EntryKind kind, DirectoryFiles& files);
+  void lose(const std::string& path, const Error& error);
 
   std::string root_;
   WalkRules rules_;

@@ -2,6 +2,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/listed_files.hpp"
+#include "bale/writer/source/option_use.hpp"
 #include "bale/writer/source/record_reader.hpp"
 
 namespace bale {
@@ -50,16 +51,19 @@ std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOp
     try {
       files.add(reader.record());
     } catch (const Error& error) {
-      rethrow_at_line(error, list_name, reader.line());
+      files.lose(error, list_name, reader.line());
     }
   }
-  if (files.listing().rows.samples().empty()) {
-    throw Error(
-        ErrorCode::invalid_argument, "the list names no image",
-        {.path = list_name, .hint = options.nul_separated ? "are its names separated by NUL?" : "one path per line"});
-  }
+  files.require_samples(list_name, "the list names no image",
+                        options.nul_separated ? "are its names separated by NUL?" : "one path per line");
   if (!options.flat) label_by_parent(files, labels);
-  return std::make_unique<FileSource>(std::move(files.listing()));
+  FileListing listing = files.finish(list_name);
+  const bool takes_classes = !listing.classes.empty();
+  tell_unused_options(options,
+                      {"pair", "pair_path", "root", "null", "flat", "list_jobs", takes_classes ? "class_map" : ""},
+                      takes_classes ? "this is a list of files" : "the files of the list get no labels", list_name,
+                      listing.notices);
+  return std::make_unique<FileSource>(std::move(listing));
 }
 
 }  // namespace bale

@@ -1,16 +1,25 @@
 #include "bale/writer/source/listed_files.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
+#include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/long_path.hpp"
+#include "bale/writer/source/record_reader.hpp"
+#include "bale/writer/source/source_root.hpp"
+#include "bale/writer/source/steady_file.hpp"
+#include "bale/writer/source/white_space.hpp"
 
 namespace bale {
 namespace {
+
+constexpr std::size_t k_head_bytes = 4096;  // enough to know the kind of an image
 
 /// The path without ".", repeated and trailing slashes. Throws for ".." and for a path that names no file.
 std::string normalized(std::string_view path) {
@@ -18,18 +27,10 @@ std::string normalized(std::string_view path) {
     throw Error(ErrorCode::invalid_argument, fmt::format("the path \"{}\" {}", printable(path), why),
                 {.hint = "name files below `root`"});
   };
-  std::string clean(path.starts_with('/') ? "/" : "");
-  std::string_view rest = path;
-  while (!rest.empty()) {
-    const std::size_t slash = std::min(rest.find('/'), rest.size());
-    const std::string_view component = rest.substr(0, slash);
-    rest.remove_prefix(std::min(slash + 1, rest.size()));
-    if (component.empty() || component == ".") continue;
-    if (component == "..") refuse("goes up with \"..\"");
-    if (component.find('\0') != std::string_view::npos) refuse("has a NUL byte");
-    if (!clean.empty() && clean.back() != '/') clean += '/';
-    clean += component;
-  }
+  std::string clean = clean_path(path);
+  const std::string parts = fmt::format("/{}/", clean);
+  if (parts.find("/../") != std::string::npos) refuse("goes up with \"..\"");
+  if (clean.find('\0') != std::string::npos) refuse("has a NUL byte");
   if (clean.empty() || clean == "/") refuse("names no file");
   return clean;
 }
@@ -37,7 +38,11 @@ std::string normalized(std::string_view path) {
 }  // namespace
 
 ListedFiles::ListedFiles(const SourceOptions& options, std::string root)
-    : root_(std::move(root)), filter_(options.include, options.exclude), pair_(options), distant_("") {
+    : root_(std::move(root)),
+      filter_(options.include, options.exclude, root_),
+      pair_(options),
+      distant_(""),
+      skip_damaged_(options.skip_damaged) {
   while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
   require_local_name(root_);
   distant_ = DistantFiles(root_);
@@ -45,9 +50,59 @@ ListedFiles::ListedFiles(const SourceOptions& options, std::string root)
   listing_.jobs = list_jobs(options);
 }
 
+/// The path without white space around it, if no file has it.
+std::string_view ListedFiles::trimmed(std::string_view path) const {
+  const std::string_view inner = without_white_space(path);
+  struct stat info {};
+  if (inner.size() == path.size()) return path;
+  return stat_long_path(path.starts_with('/') ? std::string(path) : below(root_, path), info) == 0 ? path : inner;
+}
+
+/// The field of a file whose name does not say that it is an image. `shown` is its path in errors.
+std::string ListedFiles::field_by_content(const std::string& file, std::string_view shown) const {
+  const auto refuse = [&](ErrorCode code, std::string_view why) {
+    throw Error(code, fmt::format("\"{}\" {}", printable(shown), why),
+                {.hint = "correct the line, or leave it out with `exclude`, or all such lines with `on_error` skip"});
+  };
+  std::array<std::byte, k_head_bytes> head{};
+  Bytes bytes;
+  try {
+    const SteadyFile whole(file);
+    bytes = Bytes(head).first(File::open_read(file).read_some(0, head));
+  } catch (const Error& error) {
+    if (is_lack_of_resources(error)) throw;
+    refuse(error.code() == ErrorCode::unsupported ? ErrorCode::not_found : error.code(),
+           fmt::format("is no image by its name, and cannot be looked into: {}", error.message()));
+  }
+  const ImageKind kind = probe_image(bytes).kind;
+  std::string field(kind == ImageKind::unknown ? "" : image_field_name(kind));
+  if (!is_image_field(field)) refuse(ErrorCode::damaged, "is no image, by its name and by its content");
+  return field;
+}
+
+void ListedFiles::lose(const Error& error, const std::string& list, std::uint64_t line) {
+  const ErrorCode code = error.code();
+  const bool is_of_file = code == ErrorCode::not_found || code == ErrorCode::damaged || code == ErrorCode::io;
+  if (!skip_damaged_ || !is_of_file || is_lack_of_resources(error)) rethrow_at_line(error, list, line);
+  listing_.losses.push_back(
+      {.path = list, .why = fmt::format("line {}: {}", line, error.message()), .num_samples = 1});
+}
+
+void ListedFiles::require_samples(const std::string& place, std::string_view why, std::string hint) const {
+  if (!listing_.rows.samples().empty()) return;
+  if (listing_.notices.count() == 0) throw Error(ErrorCode::invalid_argument, why, {.path = place, .hint = std::move(hint)});
+  throw Error(ErrorCode::invalid_argument, "`include` and `exclude` leave no image",
+              {.path = place, .hint = filter_.advice()});
+}
+
+FileListing ListedFiles::finish(const std::string& place) {
+  filter_.tell_unmatched(listing_.notices, place);
+  return std::move(listing_);
+}
+
 FileRow* ListedFiles::add(std::string_view path) {
   require_local_name(path);
-  std::string clean = normalized(path);
+  std::string clean = normalized(trimmed(path));
   bool absolute = clean.starts_with('/');
   // An absolute path below the root gets the same key as its relative path.
   const std::string prefix = root_ == "/" ? root_ : root_ + "/";
@@ -58,13 +113,19 @@ FileRow* ListedFiles::add(std::string_view path) {
   const std::string_view below_root = std::string_view(clean).substr(absolute ? 1 : 0);
   const std::size_t slash = clean.rfind('/');
   const std::string_view name = std::string_view(clean).substr(slash == std::string::npos ? 0 : slash + 1);
-  const std::string field = field_name(split_file_name(name).extension);
-  const PairRules::Part part = pair_.part_of(name);
-  if (pair_.empty() ? !is_image_field(field) : part.index != 0) {
-    if (part.index < 0) listing_.notices.add(clean, pair_.empty() ? "not an image by its name" : "not in `pair`");
+  std::string field = field_name(split_file_name(name).extension);
+  if (!filter_.takes_all() && !filter_.takes(std::string(below_root))) {
+    listing_.notices.leave_out(clean, NameFilter::k_left_out);
     return nullptr;
   }
-  if (!filter_.takes_all() && !filter_.takes(std::string(below_root))) return nullptr;
+  const PairRules::Part part = pair_.part_of(name);
+  if (pair_.empty()) {
+    if (!is_image_field(field)) field = field_by_content(absolute ? clean : below(root_, clean), clean);
+  } else if (part.index != 0) {
+    if (pair_.has_extension_of(name)) return nullptr;  // part of another row's sample
+    throw Error(ErrorCode::damaged, fmt::format("\"{}\" has no extension that `pair` names", printable(clean)),
+                {.hint = "correct the line, or leave it out with `exclude`, or all such lines with `on_error` skip"});
+  }
   const std::string_view directory = std::string_view(clean).substr(0, slash == std::string::npos ? 0 : slash);
   FileRow& row = listing_.rows.add_sample(directory_id(directory, absolute), name);
   row.field = listing_.image_field(field);

@@ -3,12 +3,13 @@
 // For one thread.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/writer/source/file_source.hpp"
 #include "bale/writer/source/name_filter.hpp"
 #include "bale/writer/source/pair_rules.hpp"
@@ -20,17 +21,26 @@ class ListedFiles {
   /// Relative paths start from `root` ("": the current directory).
   ListedFiles(const SourceOptions& options, std::string root);
 
-  /// Adds the file as a sample. Returns its row, or null if the file was ignored (excluded, not an image by its name, a
-  /// companion of another). The key is the path below the root. Throws `invalid_argument` (without a path) for an empty
-  /// path or one with "..".
+  /// Adds the file as a sample. Returns its row, or null if the file is excluded or a companion of another. What is no
+  /// image by its name is looked into. White space around the path is dropped if no file has it. The key is the path below
+  /// the root. Throws (without a path) `invalid_argument` for an empty path or one with "..", and `not_found`, `damaged`
+  /// or `io` for a file that is no image by its name and by its content.
   FileRow* add(std::string_view path);
+  /// Deals with an error of add() for a line of `list`: a loss if such are skipped, else an error that names the line.
+  void lose(const Error& error, const std::string& list, std::uint64_t line);
 
   /// Name of the directory that holds the row's file; "" if its path has none.
   std::string_view parent_name(const FileRow& row) const;
 
   FileListing& listing() { return listing_; }
+  /// Throws `invalid_argument` if there is no sample: `why`, unless patterns have left them out.
+  void require_samples(const std::string& place, std::string_view why, std::string hint) const;
+  /// The listing, with the patterns that matched nothing in `place`. Call it last.
+  FileListing finish(const std::string& place);
 
  private:
+  std::string_view trimmed(std::string_view path) const;
+  std::string field_by_content(const std::string& file, std::string_view shown) const;
   std::uint32_t directory_id(std::string_view text, bool absolute);
   void add_companions(const FileRow& row, std::string_view stem);
 
@@ -40,6 +50,7 @@ class ListedFiles {
   DistantFiles distant_;
   std::unordered_map<std::string, std::uint32_t> directories_;
   FileListing listing_;
+  bool skip_damaged_;
 };
 
 }  // namespace bale

@@ -20,7 +20,6 @@
 #include "bale/writer/source/arrays/array_source.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/folder_walk.hpp"
-#include "bale/writer/source/imagefolder_names.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/source.hpp"
 #include "bale/writer/source/table_rows.hpp"
@@ -127,7 +126,7 @@ DetectedSource detect_directory(const std::string& path, const TopLevel& top, co
   if (long_path_exists(join_path(path, k_partial_name))) return {k_packed};
   if (!top.directories.empty() || top.files.empty()) return {k_folder};
   const auto num_shards = std::count_if(top.files.begin(), top.files.end(), is_called_as_shard);
-  const auto num_images = std::count_if(top.files.begin(), top.files.end(), is_imagefolder_name);
+  const auto num_images = std::count_if(top.files.begin(), top.files.end(), is_image_name);
   // Only folders have these options.
   if (!options.pair.empty() || (options.flat && num_images > 0)) return {k_folder};
   if (num_shards == 0 && num_images > 0) return {k_folder};

@@ -24,6 +24,7 @@
 #include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/name_filter.hpp"
+#include "bale/writer/source/option_use.hpp"
 #include "bale/writer/source/row_bytes.hpp"
 #include "bale/writer/source/saved_kinds.hpp"
 #include "bale/writer/source/source.hpp"
@@ -79,12 +80,14 @@ class PackedSource : public Source {
  public:
   PackedSource(const std::string& spec, const SourceOptions& options)
       : opened_(std::make_shared<Dataset>(open_dataset(spec, options))), spec_(spec), options_(options) {
-    filter(NameFilter(options.include, options.exclude));
+    NameFilter patterns(options.include, options.exclude);
+    filter(patterns);
+    tell_unused_options(options, {"class_folders", "class_map"}, "this is a packed dataset", spec, notices_);
     tell_of_relative_keys();
     encoded_ = options.keys_name_files && has_keys_that_name_no_file();
     if (size() == 0 && dataset_.size() > 0) {
       throw Error(ErrorCode::invalid_argument, "`include` and `exclude` leave no sample",
-                  {.path = spec, .hint = "loosen the patterns"});
+                  {.path = spec, .hint = patterns.advice()});
     }
     take_labels();
     fields_ = dataset_.fields();
@@ -387,11 +390,18 @@ class PackedSource : public Source {
     return static_cast<std::uint32_t>(found - fields_.begin());
   }
 
-  void filter(const NameFilter& filter) {
+  void filter(NameFilter& filter) {
     all_ = filter.takes_all();
+    for (std::uint64_t i = 0; !all_ && i < dataset_.size(); ++i) filter.see_key(dataset_.key(i));
     for (std::uint64_t i = 0; !all_ && i < dataset_.size(); ++i) {
-      if (filter.takes(dataset_.key(i))) chosen_.push_back(i);
+      const std::string key = dataset_.key(i);
+      if (filter.takes(key)) {
+        chosen_.push_back(i);
+      } else {
+        notices_.leave_out(key, NameFilter::k_left_out);
+      }
     }
+    filter.tell_unmatched(notices_, spec_);
   }
 
   std::shared_ptr<const Dataset> opened_;

@@ -7,6 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/file_rows.hpp"
+#include "bale/writer/source/source_root.hpp"
 
 namespace bale {
 namespace {
@@ -14,20 +15,6 @@ namespace {
 [[noreturn]] void refuse_pair_path(std::string_view text, std::string_view why) {
   throw Error(ErrorCode::invalid_argument, fmt::format("`pair_path`: \"{}\" {}", printable(text), why),
               {.hint = "for example `pair_path` 'mask.png=../masks/{stem}_mask.png'"});
-}
-
-/// The path without ".", repeated and trailing slashes.
-std::string cleaned(std::string_view path) {
-  std::string clean(path.starts_with('/') ? "/" : "");
-  while (!path.empty()) {
-    const std::size_t slash = std::min(path.find('/'), path.size());
-    const std::string_view component = path.substr(0, slash);
-    path.remove_prefix(std::min(slash + 1, path.size()));
-    if (component.empty() || component == ".") continue;
-    if (!clean.empty() && clean.back() != '/') clean += '/';
-    clean += component;
-  }
-  return clean;
 }
 
 std::string_view without_suffix(std::string_view text, std::string_view suffix) {
@@ -49,7 +36,7 @@ PairPath::PairPath(std::string_view text) {
   field_ = field_name(text.substr(text.starts_with('.') ? 1 : 0, equals - (text.starts_with('.') ? 1 : 0)));
   const std::string_view pattern = text.substr(equals + 1);
   parse(pattern);
-  const std::string clean = cleaned(pattern);
+  const std::string clean = clean_path(pattern);
   if (clean.empty() || clean == "/" || pattern.ends_with('/')) refuse_pair_path(text, "names no file");
   const std::string_view rest = without_leading_parents(clean);
   if (rest.empty() || rest.find("/../") != std::string_view::npos || rest.ends_with("/..")) {
@@ -110,7 +97,7 @@ PairPath::Place PairPath::place(std::string_view image_directory, std::string_vi
   // {dir} of an image at the root is empty. The slash after it in the pattern must not make the path absolute.
   const bool is_absolute = parts_.front().what == What::text && parts_.front().text.starts_with('/');
   const std::size_t first = is_absolute ? 0 : std::min(path.find_first_not_of('/'), path.size());
-  const std::string clean = cleaned(std::string_view(path).substr(first));
+  const std::string clean = clean_path(std::string_view(path).substr(first));
   const std::size_t slash = clean.rfind('/');
   if (slash == std::string::npos) return {"", clean};
   return {clean.substr(0, std::max<std::size_t>(slash, clean.starts_with('/') ? 1 : 0)), clean.substr(slash + 1)};

@@ -71,6 +71,13 @@ PairRules::Part PairRules::part_of(std::string_view name) const {
   return {split.stem, split.extension.empty() ? -1 : index_of(split.extension)};
 }
 
+bool PairRules::has_extension_of(std::string_view name) const {
+  for (std::size_t dot = name.find('.'); dot < name.size(); dot = name.find('.', dot + 1)) {
+    if (std::find(fields_.begin(), fields_.end(), field_name(name.substr(dot + 1))) != fields_.end()) return true;
+  }
+  return false;
+}
+
 void DistantFiles::add(FileRows& rows, const FileRow& image, const PairPath& path) {
   const std::string stem(split_file_name(rows.name(image)).stem);
   const PairPath::Place place = path.place(rows.key_directory(image.directory), stem);

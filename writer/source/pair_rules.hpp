@@ -38,6 +38,8 @@ class PairRules {
   };
   /// The part that a file is by its name. The longest matching extension decides.
   Part part_of(std::string_view name) const;
+  /// Whether the file ends in one of the extensions, also in one of files elsewhere.
+  bool has_extension_of(std::string_view name) const;
 
  private:
   std::vector<std::string> fields_;

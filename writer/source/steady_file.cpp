@@ -1,16 +1,35 @@
 #include "bale/writer/source/steady_file.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 
 namespace bale {
 
+namespace {
+
+/// Links of DVC, git-annex and the Hub's cache lead nowhere until their files are fetched.
+[[noreturn]] void refuse_missing(const std::string& path) {
+  std::string target(4096, '\0');
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  if (length < 0) throw Error(ErrorCode::not_found, "no such file", {.path = path});
+  target.resize(static_cast<std::size_t>(length));
+  throw Error(ErrorCode::not_found, fmt::format("a broken link: there is no {}", printable(target)),
+              {.path = path,
+               .hint = "fetch what it leads to, leave it out with `exclude`, or all such files with `on_error` skip"});
+}
+
+}  // namespace
+
 SteadyFile::SteadyFile(const std::string& path) : file_(open_long_path(path, O_RDONLY)) {
   if (!file_.valid()) {
-    if (errno == ENOENT || errno == ENOTDIR) throw Error(ErrorCode::not_found, "no such file", {.path = path});
+    if (errno == ENOENT || errno == ENOTDIR) refuse_missing(path);
     if (errno == ENXIO) throw Error(ErrorCode::unsupported, "not a regular file", {.path = path});
     throw_errno("open", path);
   }

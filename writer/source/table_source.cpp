@@ -9,6 +9,7 @@
 #include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/listed_files.hpp"
 #include "bale/writer/source/listed_text.hpp"
+#include "bale/writer/source/option_use.hpp"
 #include "bale/writer/source/record_reader.hpp"
 #include "bale/writer/source/table_rows.hpp"
 
@@ -75,7 +76,7 @@ class TableLister {
         line = reader.line();
         if (reader.record().empty()) continue;
         const TableRow row = table.columns.parse(reader.record());
-        FileRow* added = files.add(row.path);
+        FileRow* const added = add(files, row.path, line);
         if (added == nullptr) continue;
         table.records.push_back({reader.offset(), static_cast<std::uint32_t>(reader.record().size())});
         has_extra = has_extra || row.has_extra;
@@ -84,16 +85,29 @@ class TableLister {
     } catch (const Error& error) {
       rethrow_at_line(error, path_, line);
     }
-    table.listing = std::move(files.listing());
-    if (table.listing.rows.samples().empty()) {
-      throw Error(ErrorCode::invalid_argument, "the table names no image", {.path = path_});
-    }
+    files.require_samples(path_, "the table names no image", {});
+    table.listing = files.finish(path_);
     if (!has_extra) table.records = {};
     set_labels(table, has_extra);
+    const bool is_labeled = !words_.empty();
+    tell_unused_options(options_,
+                        {"pair", "pair_path", "root", "path_column", "flat", "list_jobs", options_.flat ? "" : "class_map",
+                         is_labeled ? "allow_unlabeled" : "", options_.flat ? "" : "label_column"},
+                        is_labeled ? "this is a table" : "the images of the table get no labels", path_,
+                        table.listing.notices);
     return table;
   }
 
  private:
+  FileRow* add(ListedFiles& files, const std::string& path, std::uint64_t line) const {
+    try {
+      return files.add(path);
+    } catch (const Error& error) {
+      files.lose(error, path_, line);
+      return nullptr;
+    }
+  }
+
   /// The number of the word in `words_`, which stands for the label until all rows are known.
   std::int64_t word_of(const std::string& cell, std::uint64_t line) {
     if (labels_.is_missing(cell)) {

@@ -64,19 +64,6 @@ std::string split_table(const SurveyReport& report) {
   return table + "</table></div>\n";
 }
 
-/// What the source does not deliver: files that are no images by their names, broken links.
-std::string ignored_note(const SurveyReport& report) {
-  std::string note;
-  for (const SurveyPart& part : report.survey.parts) {
-    for (const auto& [why, reason] : part.source->notices().reasons()) {
-      note += fmt::format("{}{} ignored in {}: {}, such as {}", note.empty() ? "" : "; ", human_count(reason.count),
-                          part.name, why, reason.example);
-    }
-  }
-  return note.empty() ? std::string()
-                      : fmt::format("<p class=\"note\" style=\"margin-top:10px\">{}</p>\n", html_text(note));
-}
-
 std::string chart_card(std::string_view heading, const std::string& chart, const std::string& note = {}) {
   return fmt::format("<div class=\"card\"><h3>{}</h3>{}{}</div>\n", html_text(heading), chart,
                      note.empty() ? std::string() : fmt::format("<p class=\"note\">{}</p>", html_text(note)));
@@ -94,7 +81,7 @@ std::string overview_section(const SurveyReport& report) {
   std::string body = fmt::format("<h1>Report on <bdi>{}</bdi></h1>\n", html_text(report.title));
   body += "<section id=\"overview\">\n" + tiles(report) + findings_list(report);
   if (report.survey.parts.size() > 1) body += split_table(report);
-  return body + ignored_note(report) + "</section>\n";
+  return body + "</section>\n";
 }
 
 std::string classes_section(const SurveyReport& report) {

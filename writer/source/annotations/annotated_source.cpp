@@ -1,14 +1,19 @@
 // The images of a folder with their annotations as further fields.
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/folder_walk.hpp"
 #include "bale/writer/source/listed_files.hpp"
+#include "bale/writer/source/option_use.hpp"
 
 namespace bale {
 
@@ -30,6 +35,13 @@ void AnnotationLog::warn(const std::string& path, std::string_view what) {
 namespace {
 
 using Sets = std::vector<std::unique_ptr<AnnotationSet>>;
+
+/// Whether a file that lies among images probably has annotations.
+bool is_annotation_name(std::string_view name) {
+  static constexpr std::array<std::string_view, 7> k_extensions{"cache", "csv", "json", "txt", "xml", "yaml", "yml"};
+  const std::string extension = lower_case(split_file_name(base_name(std::string(name))).extension);
+  return std::find(k_extensions.begin(), k_extensions.end(), extension) != k_extensions.end();
+}
 
 struct Annotations {
   Sets sets;
@@ -120,15 +132,18 @@ class AnnotatedLister {
     for (const auto& set : annotations.sets) {
       for (std::string& place : set->places()) listing.places.push_back(std::move(place));
     }
-    return std::make_unique<AnnotatedSource>(std::move(listing), std::move(annotations));
+    FileListing listed = files.finish(path_);
+    tell_unused_options(options_, {"pair", "pair_path", "annotations", "annotations_format", "class_map", "list_jobs"},
+                        "this is a folder of images with annotations", path_, listed.notices);
+    return std::make_unique<AnnotatedSource>(std::move(listed), std::move(annotations));
   }
 
  private:
   FolderImages walk(FileListing& listing) {
     WalkRules rules{
-        .wanted = [](std::string_view name) { return is_image_field(field_name(split_file_name(name).extension)); },
+        .wanted = is_image_name,
         .skip_unreadable = options_.skip_damaged};
-    NoticeLog others;  // annotations lie beside images
+    NoticeLog others(std::numeric_limits<std::size_t>::max());
     DirectoryWalk walk(path_, std::move(rules), others, listing.losses, list_jobs(options_));
     FolderImages folder{.root = path_, .paths = {}};
     for (const DirectoryFiles& files : walk.files_below(path_)) {
@@ -137,6 +152,9 @@ class AnnotatedLister {
       for (std::size_t i = 0; i < files.size(); ++i) {
         folder.paths.push_back(below(std::string_view(files.path()).substr(skip), files[i]));
       }
+    }
+    for (const Notice& notice : others.kept()) {
+      if (!is_annotation_name(notice.name)) listing.notices.add(notice.name, notice.why);
     }
     return folder;
   }

@@ -14,6 +14,7 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/labels.hpp"
 #include "bale/writer/source/name_filter.hpp"
+#include "bale/writer/source/option_use.hpp"
 
 namespace bale {
 namespace {
@@ -24,13 +25,20 @@ class ArraySource : public Source {
  public:
   ArraySource(std::string path, ArrayFiles files, const SourceOptions& options)
       : path_(std::move(path)), files_(std::move(files)) {
-    const NameFilter filter(options.include, options.exclude);
+    NameFilter filter(options.include, options.exclude);
     for (std::uint32_t part = 0; part < files_.parts.size(); ++part) {
       for (std::uint32_t number = 0; number < files_.parts[part].count; ++number) {
-        if (filter.takes_all() || filter.takes(key_of({part, number}))) samples_.push_back({part, number});
+        if (filter.takes_all() || filter.takes(key_of({part, number}))) {
+          samples_.push_back({part, number});
+        } else {
+          files_.notices.leave_out(key_of({part, number}), NameFilter::k_left_out);
+        }
       }
       has_coarse_ = has_coarse_ || !files_.parts[part].coarse_labels.empty();
     }
+    filter.tell_unmatched(files_.notices, path_);
+    tell_unused_options(options, {"class_map"}, "these are files of arrays", path_,
+                        files_.notices);
     take_labels(options);
     if (has_coarse_) fields_.emplace_back(k_coarse_field);
     if (samples_.empty()) throw Error(ErrorCode::invalid_argument, "no image to pack", {.path = path_});

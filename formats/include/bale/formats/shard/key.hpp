@@ -55,7 +55,11 @@ class ForeignKeys {
   std::unordered_set<std::string> used_;
 };
 
-/// Whether the field's name is that of an image: of torchvision's IMG_EXTENSIONS, or gif, pbm, pnm, avif, jxl.
+/// Whether the field's name is that of an image: of torchvision's IMG_EXTENSIONS, or of another kind that formats/image
+/// decodes. The one list of such names.
 bool is_image_field(std::string_view field);
+
+/// The extensions of files that are images by their names, for messages: ".jpg, .jpeg, ...".
+std::string image_extensions();
 
 }  // namespace bale

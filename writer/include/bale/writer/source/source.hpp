@@ -113,7 +113,8 @@ class Source {
   /// dataset.
   virtual bool facts(std::uint64_t, SampleFacts&) const { return false; }
 
-  /// What was skipped while listing: other files, broken links, archive members that are no fields.
+  /// What was skipped while listing: other files, archive members that are no fields, patterns that match nothing, options
+  /// without effect.
   virtual const NoticeLog& notices() const = 0;
 
   /// With SourceOptions::skip_damaged: directories and shards that could not be listed or opened.
@@ -122,8 +123,8 @@ class Source {
 
 struct SourceOptions {
   std::string kind{};                     // one of source_kinds(); empty: detect_source()
-  std::vector<std::string> include{};     // globs on the path below the root; empty: everything
-  std::vector<std::string> exclude{};     // globs, likewise; empty: nothing
+  std::vector<std::string> include{};     // patterns on the path below the root (NameFilter); empty: everything
+  std::vector<std::string> exclude{};     // likewise; empty: nothing
   std::string class_map{};                // path of a file that ClassMap reads, or of a packed dataset: its classes
   std::vector<std::string> pair{};        // extensions of the files that make up a sample, the image's first
   std::vector<std::string> pair_path{};  // FIELD=PATTERN: path of a paired file not beside the image (PairPath)
@@ -131,6 +132,7 @@ struct SourceOptions {
   std::string annotations_format{};        // one of annotation_formats(); empty: by their content
   bool allow_empty = false;       // torchvision's allow_empty
   bool allow_unlabeled = false;           // rows of a table without a label are samples without one
+  bool may_lack_images = false;   // the same, for a command that looks at what is there, whatever kind the source is
   std::string path_column{};              // of a table; empty: path, file_name, filename, file or image
   std::string label_column{};             // of a table; empty: label, class, target or y
   std::string root{};                     // directory of relative paths in lists and tables
@@ -144,7 +146,7 @@ struct SourceOptions {
 };
 
 /// Opens a folder as torchvision's ImageFolder does: classes are the sorted first-level directories, samples the image
-/// files below them, in torchvision's order. Throws `not_found` if the folder does not exist, `invalid_argument` if it
+/// files below them, in torchvision's order: also those of kinds that only bale decodes. Throws `not_found` if the folder does not exist, `invalid_argument` if it
 /// has no images or a class has none, and `io`.
 std::unique_ptr<Source> open_folder_source(const std::string& path, const SourceOptions& options);
 /// Opens a list of files: one path per line, from a file or "-" (standard input). Classes are the names of the files'
@@ -178,9 +180,10 @@ struct ExcludeCounts {
   std::string first_unmatched{};    // raw bytes
 };
 /// The samples of `source` that the file `list` does not name, in the source's order, with all classes. The list has one name
-/// per line, or ended by NUL if it contains NUL: the path of a sample's image, below the source's root or as it is opened, or
-/// the key, as `bale ls` prints it and not encoded. A name that is a path is not taken as a key. Adds to `counts`. Throws
-/// `invalid_argument` if no sample is left, and what opening the list throws.
+/// per line, or ended by NUL if it contains NUL: the path of a sample's image, below the source's root, as it is opened or
+/// absolute, or the key, as `bale ls` prints it and not encoded. A name that is a path is not taken as a key. One that is
+/// neither may be a directory, with all in it. A byte order mark, Windows' line ends, and lines that begin with # and name
+/// nothing are ignored. Adds to `counts`. Throws `invalid_argument` if no sample is left, and what opening the list throws.
 std::unique_ptr<Source> exclude_listed(std::unique_ptr<Source> source, const std::string& list, ExcludeCounts& counts);
 /// "folder", "list", "table", "packed", and the name of each format that is stored on disk.
 std::vector<std::string> source_kinds();

@@ -1,0 +1,288 @@
+"""What a command does not take or use is told, counted, and refused with --strict."""
+import io
+import json
+import os
+import shutil
+import warnings
+
+import pytest
+from conftest import class_names, key_names, ledger
+
+FAILURE, SKIPS = 1, 4
+GIF = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+
+
+@pytest.fixture
+def own(photos, tmp_path):
+    """c0, c1 and c2, two images each."""
+    images = [path.read_bytes() for path in sorted(photos.rglob("*.JPEG"))[:6]]
+    for number, image in enumerate(images):
+        path = tmp_path / "own" / f"c{number // 2}" / f"{number}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(image)
+    return tmp_path / "own"
+
+
+def keys_of(bale, place):
+    return sorted(key_names(bale, place))
+
+
+# --- patterns
+
+@pytest.mark.parametrize("pattern", ["c0", "c0/", "./c0", "/c0", "{own}/c0", "{own}/c0/", "own/c0/", "**/c0", "c0/**", "c0\r"])
+@pytest.mark.parametrize("how", ["folder", "packed", "tar"])
+def test_a_class_is_held_out_however_it_is_written(bale, own, tmp_path, pattern, how):
+    source, command = own, "pack"
+    if how != "folder":
+        if "own" in pattern:
+            pytest.skip("keys have no such root")
+        bale.pack(own, tmp_path / "packed", "--format", "tar" if how == "tar" else "lmdb")
+        source, command = (next((tmp_path / "packed").glob("*.tar")), "pack") if how == "tar" else (tmp_path / "packed", "convert")
+    done = bale.ok(command, source, tmp_path / "out", "--exclude", pattern.format(own=own), "--strict", "--json", cwd=tmp_path)
+    assert keys_of(bale, tmp_path / "out") == ["c1/2", "c1/3", "c2/4", "c2/5"]
+    notices = json.loads(done.out)["notices"]
+    assert notices["unmatched"] == 0 and notices["warnings"] == [] and sum(notices["reasons"].values()) in (1, 2)
+    only = bale.ok(command, source, tmp_path / "only", "--include", pattern.format(own=own), "--strict", cwd=tmp_path)
+    assert keys_of(bale, tmp_path / "only") == ["c0/0", "c0/1"] and "nothing matches" not in only.err
+
+
+@pytest.mark.parametrize("command", ["pack", "plan", "convert", "extract", "diff", "report", "dedup"])
+def test_a_pattern_without_a_match_is_told_by_every_command(bale, own, tmp_path, command):
+    bale.pack(own, tmp_path / "packed")
+    option = "--include" if command == "extract" else "--exclude"
+    arguments = {"pack": [own, tmp_path / "out"], "plan": [own, tmp_path / "out", "-o", tmp_path / "p.plan"],
+                 "convert": [tmp_path / "packed", tmp_path / "out"], "extract": [tmp_path / "packed", tmp_path / "out"],
+                 "diff": [own, tmp_path / "packed"], "report": [own], "dedup": [own]}[command]
+    for more in (["--json"], ["--quiet"]):
+        done = bale(command, *arguments, option, "holdout/", option, "c1*", *more)
+        assert f'{option}: nothing matches "holdout/"' in done.err and 'matches "c1' not in done.err, done
+        assert done.err.count("nothing matches") == 1
+        if more == ["--json"]:
+            assert json.loads(done.out)["notices"]["unmatched"] == 1
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        (tmp_path / "p.plan").unlink(missing_ok=True)
+    strict = bale(command, *arguments, option, "holdout/", option, "c1*", "--strict")
+    assert strict.code == FAILURE and "--strict" in strict.error_line()
+    assert not (tmp_path / "out").exists() and not (tmp_path / "p.plan").exists()
+
+
+@pytest.mark.parametrize("how", ["folder", "packed"])
+def test_an_error_names_the_pattern_that_leaves_nothing(bale, own, tmp_path, how):
+    source = own if how == "folder" else tmp_path / "packed"
+    if how == "packed":
+        bale.pack(own, source)
+    assert bale("pack", source, tmp_path / "out", "--include", "C0").error_line().endswith('--include: nothing matches "C0"')
+
+
+def test_what_one_of_several_sources_takes_is_used(bale, own, tmp_path):
+    bale.pack(own, tmp_path / "packed", "--flat")
+    shutil.copytree(own, tmp_path / "other")
+    shutil.rmtree(tmp_path / "other" / "c2")
+    bale.ok("diff", own, tmp_path / "packed", "--flat", "--exclude", "c1/*", "--strict")
+    for command in (["report", own, tmp_path / "other"], ["dedup", own, "--against", tmp_path / "other"]):
+        assert "nothing matches" not in bale.ok(*command, "--exclude", "c2", "--strict").err
+    assert bale("diff", own, tmp_path / "packed", "--flat", "--exclude", "nothing").err.count("nothing matches") == 1
+
+
+def test_a_key_is_one_sample_and_no_folder(bale, own, tmp_path):
+    """Keys may be what is a folder of other keys."""
+    shutil.copytree(own / "c1", own / "c0" / "0")
+    bale.pack(own, tmp_path / "packed")
+    for option, left in (("--include", ["c0/0"]), ("--exclude", ["c0/0/2", "c0/0/3", "c0/1", "c1/2", "c1/3", "c2/4", "c2/5"])):
+        bale.ok("convert", tmp_path / "packed", tmp_path / option, option, "c0/0")
+        assert keys_of(bale, tmp_path / option) == left
+    bale.ok("convert", tmp_path / "packed", tmp_path / "folder", "--include", "c0/0/")
+    assert keys_of(bale, tmp_path / "folder") == ["c0/0/2", "c0/0/3"]
+    bale.ok("extract", tmp_path / "packed", tmp_path / "files", "--include", "./c1/")
+    assert sorted(path.stem for path in (tmp_path / "files").rglob("*.jpg")) == ["2", "3"]
+
+
+@pytest.mark.parametrize("name", ["./c0/0.jpg", "{own}/c0/0.jpg", "own/c0/0.jpg", "c0//0.jpg", "c0/0.jpg  ", "./c0/0", "/c0/0"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("start", ["", "\ufeff", "# held out\n"])
+def test_lists_are_written_in_any_way(bale, own, tmp_path, name, end, start):
+    (tmp_path / "names").write_bytes((start + name.format(own=own) + end + "c1/2" + end).encode())
+    done = bale.ok("pack", own, tmp_path / "out", "--exclude-from", "../names", "--json", "--strict", cwd=own) \
+        if not name.startswith("own") else bale.ok("pack", "own", tmp_path / "out", "--exclude-from", "names", "--json", cwd=tmp_path)
+    assert keys_of(bale, tmp_path / "out") == ["c0/1", "c1/3", "c2/4", "c2/5"], done
+    assert json.loads(done.out)["excluded"] == {"samples": 2, "unmatched_names": 0}
+
+
+def test_lists_name_directories_and_nothing_more(bale, own, tmp_path):
+    shutil.copy(own / "c1" / "2.jpg", own / "c1" / "2.jpg .jpg")
+    (tmp_path / "names").write_text("c0/\nc2\nc1/2.jpg .jpg\nc9\n")
+    for command, source in (("pack", own), ("convert", tmp_path / "packed")):
+        if command == "convert":
+            bale.pack(own, source)
+            (tmp_path / "names").write_text("c0/\nc2\nc1/2%2Ejpg \nc9\n")
+        done = bale.ok(command, source, tmp_path / command, "--exclude-from", tmp_path / "names", "--quiet")
+        assert keys_of(bale, tmp_path / command) == ["c1/2", "c1/3"]
+        assert "5 samples excluded, 1 of 4 names is of no sample here, the first: c9" in done.err
+    strict = bale("pack", own, tmp_path / "strict", "--exclude-from", tmp_path / "names", "--strict")
+    assert strict.code == FAILURE and not (tmp_path / "strict").exists()
+
+
+# --- links and names
+
+@pytest.mark.parametrize("flags", [[], ["--flat"], ["--pair", "jpg,json"]])
+def test_a_broken_link_is_a_bad_sample(bale, own, tmp_path, flags):
+    if "--pair" in flags:
+        for path in own.rglob("*.jpg"):
+            path.with_suffix(".json").write_text("{}")
+    (own / "c0" / "0.jpg").unlink()
+    (own / "c0" / "0.jpg").symlink_to("../../.git/annex/objects/x")
+    failed = bale("pack", own, tmp_path / "out", *flags)
+    assert failed.code == FAILURE and "c0/0.jpg" in failed.error_line() and "broken link" in failed.error_line()
+    skipped = bale("pack", own, tmp_path / "skipped", "--on-error", "skip", *flags)
+    assert skipped.code == SKIPS and len(keys_of(bale, tmp_path / "skipped")) == 5
+    assert [os.path.basename(line["origin"]) for line in ledger(tmp_path / "skipped")] == ["0.jpg"]
+
+
+def test_a_class_that_was_not_fetched_is_missed(bale, own, tmp_path):
+    shutil.rmtree(own / "c1")
+    (own / "c1").symlink_to("../.dvc/cache/c1")
+    failed = bale("pack", own, tmp_path / "out")
+    assert failed.code == FAILURE and str(own / "c1") in failed.error_line()
+    assert bale("pack", own, tmp_path / "out", "--on-error", "skip").code == SKIPS
+    assert [os.path.basename(line["origin"]) for line in ledger(tmp_path / "out")] == ["c1"]
+    bale.pack(own, tmp_path / "without", "--exclude", "c1")
+    assert [name.decode() for name in class_names(tmp_path / "without")] == ["c0", "c2"]
+
+
+@pytest.mark.parametrize("suffix", ["gif", "GIF", "pbm", "pnm", "avif", "jxl"])
+def test_every_kind_that_is_decoded_is_an_image_by_its_name(bale, own, tmp_path, suffix):
+    content = {"gif": GIF, "pbm": b"P4\n8 1\n\xaa", "pnm": b"P5\n1 1\n255\n\x07"}.get(suffix.lower(), GIF)
+    for place in ("c0", "gifs"):
+        (own / place).mkdir(exist_ok=True)
+        (own / place / f"x.{suffix}").write_bytes(content)
+    bale.pack(own, tmp_path / "out", "--strict")
+    assert {"c0/x", "gifs/x"} <= set(keys_of(bale, tmp_path / "out"))
+    assert [name.decode() for name in class_names(tmp_path / "out")] == ["c0", "c1", "c2", "gifs"]
+    bale.ok("dedup", own, "-o", tmp_path / "list")
+    assert f"gifs/x.{suffix}" in (tmp_path / "list").read_text()
+
+
+def test_what_is_ignored_is_told_by_pack_and_report(bale, own, tmp_path):
+    (own / "c0" / "x.heic").write_bytes(b"\0\0\0\x18ftypheic")
+    (own / "c0" / "y.heic").write_bytes(b"\0\0\0\x18ftypheic")
+    for command in (["pack", own, tmp_path / "out"], ["report", own], ["dedup", own], ["diff", own, tmp_path / "out"]):
+        done = bale.ok(*command, "--quiet")
+        assert "ignored 2 paths: not an image by its name (such as " in done.err, done
+    found = json.loads(bale.ok("report", own, "--json").out)
+    assert any("not an image by its name, such as" in finding["text"] for finding in found["findings"])
+    assert "has no effect" not in bale.ok("report", tmp_path / "out", "--strict").err
+    strict = bale("pack", own, tmp_path / "strict", "--strict")
+    assert strict.code == FAILURE and "2 paths ignored" in strict.error_line() and not (tmp_path / "strict").exists()
+    bale.ok("pack", own, tmp_path / "strict", "--strict", "--exclude", "*.heic")  # what is asked for is fine
+
+
+# --- lists
+
+@pytest.mark.parametrize("suffix", ["list", "csv", "tsv", "jsonl"])
+def test_what_a_list_names_is_packed_or_an_error(bale, own, tmp_path, suffix):
+    shutil.copy(own / "c0" / "0.jpg", own / "c0" / "bare")
+    rows = ["c0/1.jpg  ", "c0/bare", " c1/2.jpg"]
+    text = {"list": "\n".join(rows), "csv": "\n".join(["path", *rows]), "tsv": "\n".join(["path", *rows]),
+            "jsonl": "\n".join(json.dumps({"path": row}) for row in rows)}[suffix]
+    table = own / f"table.{suffix}"
+    table.write_text(text + "\n")
+    arguments = [table, tmp_path / "out", "--source", "list" if suffix == "list" else "table", "--root", own]
+    bale.ok("pack", *arguments, "--strict")
+    assert keys_of(bale, tmp_path / "out") == ["c0/1", "c0/bare", "c1/2"]
+    (own / "c0" / "notes.txt").write_text("no image")
+    with table.open("a") as file:
+        file.write('{"path": "c0/notes.txt"}\n' if suffix == "jsonl" else "c0/notes.txt\n")
+    arguments[1] = tmp_path / "again"
+    failed = bale("pack", *arguments)
+    assert failed.code == FAILURE and f"line {4 + (suffix in ('csv', 'tsv'))}: " in failed.error_line()
+    assert "notes.txt" in failed.error_line() and not (tmp_path / "again").exists()
+    assert bale("pack", *arguments, "--on-error", "skip").code == SKIPS
+    assert len(keys_of(bale, tmp_path / "again")) == 3 and "notes.txt" in ledger(tmp_path / "again")[0]["why"]
+
+
+# --- options
+
+@pytest.mark.parametrize("options", [["--path-column", "x"], ["--label-column", "y"], ["--root", "/"], ["--flat", "--class-map", "{map}"]])
+def test_an_option_without_effect_is_told(bale, own, tmp_path, options):
+    (tmp_path / "map").write_text("c0 0\nc1 1\nc2 2\n")
+    options = [option.format(map=tmp_path / "map") for option in options]
+    done = bale.ok("pack", own, tmp_path / "out", *options, "--json", "--quiet")
+    assert f"{options[-2]} has no effect: " in done.err
+    notices = json.loads(done.out)["notices"]
+    assert notices["without_effect"] == len(notices["warnings"]) == 1
+    strict = bale("pack", own, tmp_path / "strict", *options, "--strict")
+    assert strict.code == FAILURE and not (tmp_path / "strict").exists()
+
+
+def test_options_of_labels_without_labels_are_told(bale, own, tmp_path):
+    done = bale.ok("pack", own, tmp_path / "out", "--flat", "--split", "a=0.5,b=0.5", "--stratify", "--sample", "5", "--sample-per-class")
+    assert "--stratify has no effect: " in done.err and "--sample-per-class has no effect: " in done.err
+    (own / "t.csv").write_text("path,label\nc0/0.jpg,1\nc0/1.jpg,\n")
+    done = bale.ok("pack", own / "t.csv", tmp_path / "table", "--quiet", "--allow-unlabeled")
+    assert "1 of 2 samples have no label" in done.err
+
+
+# --- Python
+
+def caught_of(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call()
+    assert all(warning.filename == __file__ for warning in caught)
+    return result, "; ".join(str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_python_warns_of_what_is_left_out(own, tmp_path, quiet):
+    bl = pytest.importorskip("bale")
+    (own / "c0" / "0.jpg").write_bytes(b"")
+    (own / "c1" / "notes.txt").write_text("x")
+    report, said = caught_of(lambda: bl.pack(own, tmp_path / "out", on_error="skip", exclude=["c9", "c2"], root="x", progress=False, quiet=quiet))
+    assert report["samples"] == 3
+    assert "1 sample skipped, the first: " in said and "0.jpg" in said and "ignored 1 (such as " in said and "notes.txt" in said
+    assert 'nothing matches "c9"' in said and "has no effect" in said and "c2" not in said
+    with pytest.raises(bl.Error):
+        bl.pack(own, tmp_path / "strict", strict=True, exclude=["c9"])
+    assert not (tmp_path / "strict").exists()
+    _, said = caught_of(lambda: bl.convert(tmp_path / "out", tmp_path / "again"))
+    assert said == ""
+
+
+def test_python_says_how_many_images_cannot_be_decoded(own, tmp_path):
+    bl = pytest.importorskip("bale")
+    image = (own / "c0" / "0.jpg").read_bytes()
+    (own / "c0" / "0.jpg").write_bytes(b"\xff\xd8\xff\xe0" + image[20:40] + b"\xff\xd9")
+    report = bl.pack(own, tmp_path / "out", check_images=True)
+    assert report["images"]["undecodable"] == sum(report["undecodable"].values()) == 1
+
+
+def test_bad_images_of_a_program_are_skipped(own, tmp_path):
+    bl = pytest.importorskip("bale")
+    pillow = pytest.importorskip("PIL.Image")
+    good = (own / "c0" / "0.jpg").read_bytes()
+    png = io.BytesIO()
+    pillow.open(io.BytesIO(good)).save(png, "PNG")
+    pairs = [(good, 0), (b"", 1), (b"no image", 1), (pillow.open(io.BytesIO(good)), 1), (pillow.open(io.BytesIO(good[:len(good) // 2])), 0)]
+
+    class Files:
+        """As a torch Dataset that opens its files."""
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            return pillow.open(io.BytesIO([good, b"no image", png.getvalue(), good][i])), i % 2
+
+    for number, (source, bad) in enumerate([(pairs, 3), (Files(), 1), (iter(pairs), 3)]):
+        report, said = caught_of(lambda: bl.pack(source, tmp_path / f"out{number}", on_error="skip", progress=False))  # noqa: B023
+        assert len(report["skipped"]) == bad and report["samples"] == len(pairs if bad == 3 else source) - bad
+        assert f"{bad} sample" in said and "skipped, the first: sample 1" in said
+        if bad == 3:
+            source = pairs
+        with pytest.raises(bl.Error if bad == 3 else OSError):
+            bl.pack(source, tmp_path / f"fail{number}")
+    with bl.Writer(tmp_path / "writer", on_error="skip") as writer:
+        writer.add("a", {"jpg": good}, label=0)
+        writer.add("c", {"png": pillow.open(io.BytesIO(good[:len(good) // 2]))}, label=0)
+        writer.add("b", {"jpg": b"no image"}, label=0)
+        _, said = caught_of(writer.close)
+    assert "2 samples skipped" in said
