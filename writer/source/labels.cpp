@@ -43,12 +43,7 @@ std::string place_of(const LabelWord& word) { return word.line == 0 ? "" : fmt::
 }  // namespace
 
 Labels::Labels(const SourceOptions& options) {
-  if (options.class_map.empty()) return;
-  if (options.flat) {
-    throw Error(ErrorCode::invalid_argument, "`flat` packs without labels, and `class_map` gives them numbers",
-                {.hint = "leave one of them out"});
-  }
-  map_ = ClassMap::load(options.class_map);
+  if (!options.class_map.empty() && !options.flat) map_ = ClassMap::load(options.class_map);
 }
 
 void Labels::take_names(std::vector<std::string> names) {

@@ -29,7 +29,7 @@ struct LabelWord {
 
 class Labels {
  public:
-  /// Reads the class map, if there is one. Throws what ClassMap::load() throws.
+  /// Reads the class map, if there is one and labels are wanted. Throws what ClassMap::load() throws.
   explicit Labels(const SourceOptions& options);
 
   bool has_map() const { return map_.has_value(); }
