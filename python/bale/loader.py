@@ -271,6 +271,8 @@ class Loader:
                                               device_convert=device_convert)
         self._fallbacks = Fallbacks(self._name(), may_come_later=decode == "device")
         self._native, self._process = self._open(), os.getpid()
+        self._earlier_bad: list[BadSample] = []  # of native Loaders before this one
+        self._earlier_counters: dict[str, Any] = {}
         self._is_used = False  # then it is the process's that has used it
         self._positions.bind(self._loader.version())
         self._num_deliveries_known: int | None = None
@@ -439,11 +441,13 @@ class Loader:
         self._under_way = None
         self._loaded = dict(state)
 
-    def _open_again(self) -> None:
+    def _open_again(self, resumes: bool = True) -> None:
         """Opens the native Loader again, at the same place, after options or the process have changed."""
+        if self._is_used and self._process == os.getpid():
+            self._earlier_bad, self._earlier_counters = self.bad_samples, self.counters
         self._native.close()
         self._native, self._process, self._under_way = self._open(), os.getpid(), None
-        if self._passes.place().position:
+        if resumes and self._passes.place().position:
             Loader.load_state_dict(self, self._loaded)
 
     # --- looking
@@ -460,12 +464,16 @@ class Loader:
     @property
     def bad_samples(self) -> list[BadSample]:
         """Every bad sample of the batches so far, once, a list of BadSample."""
-        return [bad._replace(shard=shown(bad.shard), reason=shown(bad.reason)) for bad in map(BadSample._make, self._loader.bad_samples())]
+        known = {bad.sample for bad in self._earlier_bad}
+        return self._earlier_bad + [bad._replace(shard=shown(bad.shard), reason=shown(bad.reason))
+                                    for bad in map(BadSample._make, self._loader.bad_samples()) if bad.sample not in known]
 
     @property
     def counters(self) -> dict[str, Any]:
         """Counters since the Loader was made, a dict: `batches`, `samples`, `workers_replaced`, `wait_seconds` and others."""
-        return self._loader.counters()
+        counters = self._loader.counters()
+        earlier = self._earlier_counters
+        return {name: value + earlier[name] if name in earlier else value for name, value in counters.items()}
 
     @property
     def worker_pids(self) -> list[int]:

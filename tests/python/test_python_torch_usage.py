@@ -151,7 +151,7 @@ def test_names_of_dataloader(run):
 
     class Odd(data.Sampler):
         def __init__(self): pass
-    refused = {"prefetch_factor": 2, "batch_sampler": [[1]], "collate_fn": list, "worker_init_fn": print, "timeout": 3,
+    refused = {"prefetch_factor": 2, "collate_fn": list, "worker_init_fn": print, "timeout": 3,
                "multiprocessing_context": "spawn", "sampler": Odd()}
     for name, value in refused.items():
         raises(TypeError, name, lambda: bt.Loader(PACK, **{name: value}))
@@ -498,7 +498,7 @@ def test_samplers_that_were_made_for_a_split(run_indices):
     assert sorted(indices(loader(train, data.RandomSampler(nested)))) == sorted(train.indices[i] for i in (3, 1, 2))
     raises(ValueError, "it is over 40 samples", lambda: loader(train, data.RandomSampler(whole)))
     raises(ValueError, "30 is no position in a Subset of 30", lambda: loader(train, data.SubsetRandomSampler([30])))
-    raises(ValueError, "both choose samples", lambda: loader(whole, data.SubsetRandomSampler([0]), subset=[1, 2]))
+    raises(ValueError, "sampler: subset or weights choose samples, too", lambda: loader(whole, data.SubsetRandomSampler([0]), subset=[1, 2]))
     """)
 
 
@@ -565,4 +565,90 @@ def test_a_loader_in_order_has_a_sequential_sampler(run_indices):
     assert list(ordered.sampler) == [0, 1] and len(ordered.sampler) == 2 and ordered.sampler.num_replicas == 1
     assert isinstance(bt.Prefetcher(ordered, "cpu").sampler, data.SequentialSampler)
     assert not isinstance(small().sampler, data.SequentialSampler)
+    """)
+
+
+def test_samplers_of_ones_own_are_iterated_for_each_epoch(run_indices):
+    run_indices("""
+    import pickle
+    from torch.utils import data
+    whole = bt.Dataset(PACK)
+    part = data.Subset(whole, list(range(5, 25)))
+
+    class Own(data.Sampler):
+        def __init__(self, size, seed=0):
+            self.size, self.epoch, self.passes, self.seed = size, 0, 0, seed
+        def set_epoch(self, epoch):
+            self.epoch = epoch
+        def __iter__(self):
+            self.passes += 1
+            order = torch.randperm(self.size, generator=torch.Generator().manual_seed(100 * self.seed + self.epoch))[:12]
+            self.last = order.repeat_interleave(2).tolist()
+            return iter(self.last)
+        def __len__(self):
+            return 24
+
+    class Batches(Own):  # PxK: two of each of P
+        def __iter__(self):
+            rows = list(super().__iter__())
+            self.batches = [rows[i:i + 6] for i in range(0, 22, 6)]
+            return iter(self.batches)
+        def __len__(self):
+            return 4
+
+    def loader(given, **more):
+        return bt.Loader(given, 4, workers=1, with_samples=True, transform=bale.transforms.train(16), seed=2, **more)
+
+    for given, places in ((PACK, range(40)), (part, part.indices)):
+        sampler = Own(len(places))
+        with loader(given, sampler=sampler) as batches:
+            assert len(batches) == 6 and batches.sampler is sampler and sampler.passes == 0
+            seen = []
+            for epoch in range(3):
+                sampler.set_epoch(epoch)
+                seen.append(indices(batches))
+                assert seen[-1] == [places[i] for i in sampler.last] and sampler.passes == epoch + 1
+            assert len(set(map(str, seen))) == 3 and batches.counters["batches"] == 18
+            batches.set_epoch(1)  # the sampler's, too
+            assert indices(batches) == seen[1] and next(iter(batches))[-1].indices.tolist() == seen[1][:4]
+            batches.set_epoch(2)
+            iterator = iter(batches)
+            next(iterator), next(iterator)
+            state = batches.state_dict()
+            rest = [(images.sum().item(), samples.indices.tolist()) for images, _, samples in iterator]
+        with loader(given, sampler=Own(len(places))) as batches:
+            batches.sampler.set_epoch(2)
+            batches.load_state_dict(state)
+            batches.set_epoch(2)
+            assert [(images.sum().item(), samples.indices.tolist()) for images, _, samples in batches] == rest
+        with loader(given, sampler=Own(len(places), seed=1)) as batches:
+            raises(ValueError, "another dataset, selection", lambda: batches.load_state_dict(state))
+            batches.load_state_dict({**state, "position": 0})
+            assert len(indices(batches)) == 24
+        sampler = Batches(len(places))
+        with loader(given, batch_sampler=sampler) as batches:
+            assert len(batches) == 4 and batches.batch_sampler is sampler
+            found = [samples.indices.tolist() for *_, samples in batches]
+            assert found == [[places[i] for i in batch] for batch in sampler.batches] and len(found[0]) == 6 and len(found[-1]) == 6
+    # torch's own without a counterpart, of the whole and of a part.
+    for source, places in ((whole, range(40)), (part, part.indices)):
+        sampler = data.RandomSampler(source, num_samples=15)
+        with loader(PACK, sampler=sampler) as batches:
+            one, other = indices(batches), indices(batches)
+            assert len(one) == len(set(one)) == 15 and set(one + other) <= set(places) and one != other
+    with loader(PACK, sampler=data.WeightedRandomSampler([1.0] * 40, 15, replacement=False)) as batches:
+        assert len(set(indices(batches))) == 15
+    for order in (data.SequentialSampler(part), data.RandomSampler(part)):
+        with loader(PACK, batch_sampler=data.BatchSampler(order, 7, drop_last=True)) as batches:
+            assert len(batches) == 2 and batches.batch_size == 7 and set(indices(batches)) <= set(part.indices)
+    raises(ValueError, "it is over 30 samples", lambda: loader(PACK, sampler=data.RandomSampler(range(30), num_samples=5)))
+    raises(ValueError, "it is over 30 samples", lambda: loader(PACK, batch_sampler=data.BatchSampler(data.SequentialSampler(range(30)), 4, False)))
+    raises(ValueError, "30 weights for 40", lambda: loader(PACK, sampler=data.WeightedRandomSampler([1.0] * 30, 5, replacement=False)))
+    raises(TypeError, "give world_size=1", lambda: loader(PACK, sampler=Own(40), rank=0, world_size=2))
+    raises(ValueError, "all but the last must have one size", lambda: indices(loader(PACK, batch_sampler=[[1, 2], [3], [4, 5]])))
+    raises(ValueError, "give one of them", lambda: loader(PACK, batch_sampler=[[1]], sampler=[1]))
+    assert [samples.indices.tolist() for *_, samples in loader(PACK, batch_sampler=[[3, 2], [1]])] == [[3, 2], [1]]
+    with loader(PACK, sampler=Own(40)) as batches:
+        copy = pickle.loads(pickle.dumps(batches))
+        assert indices(copy) == indices(batches)
     """)

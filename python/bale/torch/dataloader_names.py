@@ -8,11 +8,11 @@ import numpy as np
 import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 
+from bale.torch.drawn import drawn_of
 from bale.torch.given import Given, positions_of
 
 # What Loader has in place of a DataLoader's option; the option's default changes nothing and is accepted.
 _OURS = {
-    "batch_sampler": (None, "give batch_size, shuffle, subset or weights: the Loader makes the batches"),
     "collate_fn": (None, "the Loader makes the batches. What works on whole batches, such as mixup, goes into the loop: "
                          "`images, labels = mixup(images, labels)`. For a collate_fn of your own use bale.torch.Dataset "
                          "with a DataLoader"),
@@ -82,24 +82,8 @@ def options_of_sampler(sampler: Any, taken: Given, size: Callable[[], int]) -> d
                 **part_of(sampler.dataset)}
     if isinstance(sampler, (Sequence, np.ndarray, torch.Tensor)):
         return {"subset": sampler, "shuffle": False}
-    raise TypeError(f"sampler: {kind.__name__} has no counterpart here: give shuffle, subset, weights with num_draws, "
-                    f"repeats, or rank and world_size")
-
-
-def within(taken: Given, subset: Any, weights: Any) -> tuple[Any, Any]:
-    """Translates subset and weights of the given dataset to those of the whole dataset."""
-    if taken.positions is None:
-        return subset, weights
-    places = np.asarray(taken.positions, np.int64)
-    if subset is not None:
-        chosen = np.asarray(subset, np.int64)
-        if chosen.size and not (0 <= chosen.min() and chosen.max() < len(places)):
-            raise ValueError(f"subset: {chosen.min() if chosen.min() < 0 else chosen.max()} is no position in a Subset of {len(places)} samples")
-        return places[chosen], weights
-    if weights is None:
-        return places, None
-    if len(weights) != len(places):
-        raise ValueError(f"{len(weights)} weights for {len(places)} samples")
-    whole = np.zeros(len(taken.spec))
-    np.add.at(whole, places, np.asarray(weights, np.float64))
-    return None, whole
+    theirs = torch.utils.data.Sampler
+    if isinstance(sampler, theirs) and getattr(kind, "__iter__", None) is not getattr(theirs, "__iter__", None):
+        return {"shuffle": False, "drawn": drawn_of(sampler, False, taken, size())}
+    raise TypeError(f"sampler: {kind.__name__} is no torch.utils.data.Sampler that can be iterated: make it one, or give shuffle, subset, weights with "
+                    f"num_draws, repeats, or rank and world_size")

@@ -7,7 +7,10 @@ import torch
 from torch.utils.data.distributed import DistributedSampler
 
 import bale.loader
+from bale.order import selection
 from bale.passes import COUNTED
+from bale.torch.drawn import Drawn
+from bale.torch.given import Given
 from bale.torch.ranks import OrderedSampler, Sampler, rank_and_world_size
 
 MAX_SEED = (1 << 63) - 1
@@ -33,9 +36,12 @@ class FollowingLoader(bale.loader.Loader):
     _rank_given: bool
     _seed_given: bool  # by the caller, or by a state
 
-    def _follow(self, sampler: Any) -> None:
+    def _follow(self, sampler: Any, drawn: Drawn | None, taken: Given, repeats: int) -> None:
         """Called once, at the end of the constructor."""
         self._given_sampler = sampler
+        self._drawn, self._taken, self._repeats = drawn, taken, repeats
+        self._is_drawn = False  # for the next pass
+        self._refuse_ranks()
         self._epoch_seen = COUNTED
         if isinstance(sampler, DistributedSampler) and sampler.epoch == 0:
             sampler.epoch = SeenEpoch(0)  # nobody has set it
@@ -51,11 +57,52 @@ class FollowingLoader(bale.loader.Loader):
             self._epoch_seen = dealer.epoch
             dealer.epoch = SeenEpoch(dealer.epoch)
             self.set_epoch(self._epoch_seen)
+        self._draw()
+        self._is_drawn = False
         super()._go_to_pass()
+
+    def _draw(self) -> None:
+        """Has the sampler choose the samples of the next pass, if it has no counterpart. Opens the native Loader again, for them."""
+        if self._drawn is None or self._is_drawn:
+            return
+        subset, size = self._drawn.draw(self._taken)
+        if size is not None:
+            vars(self)["batch_size"] = self._options["batch_size"] = size
+        self._chosen = selection(len(self._whole_dataset), subset, None, None, self._repeats)
+        self._num_deliveries_known = len(self._chosen)
+        self._is_drawn = True
+        self._open_again(resumes=False)
+
+    def _refuse_ranks(self) -> None:
+        if self._drawn is not None and self.world_size > 1:
+            raise TypeError(f"sampler: {type(self._drawn.sampler).__name__} has no counterpart that several ranks share; give world_size=1 "
+                            f"if it gives each rank samples of its own, or give shuffle, subset, weights or a DistributedSampler")
+
+    def set_epoch(self, epoch: int) -> None:
+        super().set_epoch(epoch)
+        if self._drawn is not None and hasattr(self._drawn.sampler, "set_epoch"):
+            self._drawn.sampler.set_epoch(epoch)
+
+    set_epoch.__doc__ = bale.loader.Loader.set_epoch.__doc__
+
+    def _load_drawn(self, state: dict[str, int]) -> dict[str, int]:
+        """Within a pass the sampler must choose the samples that it had chosen, or the state is refused."""
+        if self._drawn is None:
+            return state
+        self._is_drawn = False
+        if not state["position"]:
+            return {**state, "fingerprint": self._loader.state()[2]}
+        self._draw()
+        return state
 
     def __len__(self) -> int:
         if self._under_way is None:
             self._follow_ranks()
+        if self._drawn is not None and not self._is_drawn and self._under_way is None:
+            size = len(self._drawn.sampler)
+            if self._drawn.is_of_batches:
+                return size
+            self._num_deliveries_known = size * self._repeats
         return super().__len__()
 
     @property
@@ -73,4 +120,5 @@ class FollowingLoader(bale.loader.Loader):
         self._options.update(rank=rank, world_size=world_size)
         if not self._seed_given:
             self._options["seed"] = default_seed(world_size)
+        self._refuse_ranks()
         self._open_again()

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch.utils.data
 
 from bale.dataset import Dataset as PlainDataset
@@ -53,6 +54,25 @@ def positions_of(source: Any, taken: Given, size: int) -> list[int] | None:
         return None
     raise ValueError(f"sampler: it is over {_length(source)} samples, and the Loader is to read {size}; give the Loader the Subset "
                      f"that the sampler was made for, or make the sampler of the Loader's dataset or a Subset of it")
+
+
+def within(taken: Given, subset: Any, weights: Any) -> tuple[Any, Any]:
+    """Translates subset and weights of the given dataset to those of the whole dataset."""
+    if taken.positions is None:
+        return subset, weights
+    places = np.asarray(taken.positions, np.int64)
+    if subset is not None:
+        chosen = np.asarray(subset, np.int64)
+        if chosen.size and not (0 <= chosen.min() and chosen.max() < len(places)):
+            raise ValueError(f"subset: {chosen.min() if chosen.min() < 0 else chosen.max()} is no position in a Subset of {len(places)} samples")
+        return places[chosen], weights
+    if weights is None:
+        return places, None
+    if len(weights) != len(places):
+        raise ValueError(f"{len(weights)} weights for {len(places)} samples")
+    whole = np.zeros(len(taken.spec))
+    np.add.at(whole, places, np.asarray(weights, np.float64))
+    return None, whole
 
 
 def _length(source: Any) -> int | None:

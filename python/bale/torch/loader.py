@@ -17,7 +17,8 @@ from bale.torch.batch_samples import Samples
 from bale.torch.copy_stream import can_pin
 from bale.torch.fields import check_names, tensors_of
 from bale.torch.following import MAX_SEED, FollowingLoader, default_seed
-from bale.torch.given import Part, given
+from bale.torch.drawn import drawn_of
+from bale.torch.given import Part, given, within
 from bale.torch.nested import map_tensors
 from bale.torch.ranks import rank_and_world_size
 from bale.torch.samples import IGNORE_INDEX
@@ -185,13 +186,17 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         As DataLoader has it: its initial seed is `seed`.
     sampler : torch.utils.data.Sampler, sequence of int or None, default None
         torch's samplers that are equivalent to shuffle, subset, weights, or rank and world_size; or positions in their
-        order. A sampler is made of the Loader's dataset, or of a Subset of it, whose positions are followed.
-    batch_sampler, prefetch_factor, worker_init_fn, multiprocessing_context : None, default None
+        order. A sampler is made of the Loader's dataset, or of a Subset of it, whose positions are followed. Any other
+        Sampler is iterated again for each epoch, on one rank; workers start again then. With it, a state within an epoch
+        loads only if the sampler then gives the same samples.
+    batch_sampler : torch.utils.data.Sampler, sequence or None, default None
+        As DataLoader has it: batches of exactly these positions, all but the last of one size. As for other samplers.
+    prefetch_factor, worker_init_fn, multiprocessing_context : None, default None
         Options of DataLoader without a meaning here: only their defaults are accepted.
     collate_fn : callable or None, default None
-        As batch_sampler; torch's default_collate is accepted, too.
+        As prefetch_factor; torch's default_collate is accepted, too.
     timeout : float, default 0
-        As batch_sampler. stall_timeout_s is the time after which a worker is replaced.
+        As prefetch_factor. stall_timeout_s is the time after which a worker is replaced.
 
     Attributes
     ----------
@@ -238,9 +243,9 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                  mode: Literal["RGB", "L", "RGBA", "I;16"] | None = None, num_workers: int | None = None,
                  pin_memory: bool = False, generator: torch.Generator | None = None,
                  sampler: torch.utils.data.Sampler[int] | Sequence[int] | None = None,
-                 batch_sampler: None = None, collate_fn: Callable[..., Any] | None = None, prefetch_factor: None = None,
+                 batch_sampler: torch.utils.data.Sampler[list[int]] | Sequence[Sequence[int]] | None = None, collate_fn: Callable[..., Any] | None = None, prefetch_factor: None = None,
                  worker_init_fn: None = None, multiprocessing_context: None = None, timeout: float = 0) -> None:
-        dataloader_names.refuse_others(batch_sampler=batch_sampler, collate_fn=collate_fn, prefetch_factor=prefetch_factor,
+        dataloader_names.refuse_others(collate_fn=collate_fn, prefetch_factor=prefetch_factor,
                                        worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context,
                                        timeout=timeout)
         taken = given(spec)
@@ -258,9 +263,19 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                 spec = PlainDataset(spec)
             return len(cast("Sequence[int]", spec if chosen is None else chosen))
 
+        own_batches = batch_sampler
+        if type(batch_sampler) is torch.utils.data.BatchSampler:
+            sampler, batch_size, drop_last = batch_sampler.sampler, batch_sampler.batch_size, batch_sampler.drop_last
+            own_batches = None
+        elif batch_sampler is not None:
+            if sampler is not None:
+                raise ValueError("sampler and batch_sampler: give one of them")
+            batch_size = getattr(batch_sampler, "batch_size", batch_size)
         dealt: dict[str, Any] = {} if sampler is None else dataloader_names.options_of_sampler(sampler, taken, size)
-        if subset is not None and "subset" in dealt:
-            raise ValueError("subset and sampler: both choose samples; give one of them")
+        if own_batches is not None:
+            dealt = {"shuffle": False, "drawn": drawn_of(own_batches, True, taken, size())}
+        if (subset is not None and "subset" in dealt) or ((subset is not None or weights is not None) and "drawn" in dealt):
+            raise ValueError("sampler: subset or weights choose samples, too; give one of them")
         shuffle, subset, seed = dealt.get("shuffle", shuffle), dealt.get("subset", subset), dealt.get("seed", seed)
         weights, num_draws = dealt.get("weights", weights), dealt.get("num_draws", num_draws)
         rank, world_size = dealt.get("rank", rank), dealt.get("world_size", world_size)
@@ -271,7 +286,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             mix = mix._replace(num_classes=None, label_smoothing=0.0)
         # With subset=, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
         self._part = subset if sampler is None and positions is None else None
-        subset, weights = dataloader_names.within(taken, subset, weights)
+        subset, weights = within(taken, subset, weights)
         self._rank_given = world_size is not None
         rank, world_size = rank_and_world_size(rank, world_size)
         seed, augment_seed = self._settle_seeds(seed, augment_seed, world_size)
@@ -293,7 +308,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         self._optional_fields = {name for name, _, _, optional, *_ in self._options["fields"] if optional}
         self._warned = False
         self._shortens = tail == "uneven" and not with_mask
-        self._follow(sampler)
+        self._follow(sampler, dealt.get("drawn"), taken, repeats)
+        self.batch_sampler = batch_sampler
 
     def _settle_seeds(self, seed: int | None, augment_seed: int | None, world_size: int) -> tuple[int, int]:
         """The seeds of order and augmentation. Those that were not given here come with a state, if one is loaded."""
@@ -338,7 +354,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             self._open_again()
         self._seed_given |= "seed" in seeds
         self._follow_ranks()
-        super().load_state_dict(state)
+        super().load_state_dict(self._load_drawn(state))
 
     def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         args, options = super()._arguments()
@@ -352,7 +368,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         """Number of batches of a whole epoch. It is the same on every rank, except with tail="uneven" without a mask, where
         a rank without samples left has one less. A resumed epoch has only the batches that are left."""
         batches = super().__len__()
-        if not (self._shortens and batches):
+        if not (self._shortens and batches and self.world_size > 1):
             return batches
         return batches - (self._plan_of_epoch().row(batches - 1, 0) is None)
 
