@@ -53,7 +53,9 @@ class Replayed:
 
 
 def of_all_epochs(loader, epochs):
-    return (batch for _ in range(epochs) for batch in loader)
+    for epoch in range(epochs):
+        loader.set_epoch(epoch)
+        yield from loader
 
 
 def losses(batches, classes):
@@ -87,7 +89,6 @@ def train(pack, args):
     options = {"workers": WORKERS, "seed": 7, "drop_last": True, "transform": recipe_of(args.size, args.layout)}
     with bale.Loader(pack, args.batch, **options) as loader, bt.Loader(pack, args.batch, **options) as ours:
         from_pack = losses(compare(of_all_epochs(ours, args.epochs), replayed.batches(loader, args.epochs)), len(folder.classes))
-        loader.set_epoch(0)
         from_replay = losses(replayed.batches(loader, args.epochs), len(folder.classes))
     return from_pack, from_replay, sorted(replayed.kinds)
 
