@@ -40,6 +40,14 @@ std::uint64_t file_bytes(const std::string& path) {
   return file_size(path).value_or(0);
 }
 
+/// 0 if there is no such file.
+std::uint64_t bytes_if_there(const std::string& path) try {
+  return file_bytes(path);
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::not_found) throw;
+  return 0;
+}
+
 /// A shard to check, and its entry in the manifest.
 struct Task {
   std::string path;
@@ -338,7 +346,8 @@ void Checker::prepare(const DatasetPart& dataset, const std::string& spec, bool 
   }
   is_single_shard_ = !is_one_of_several && tasks_.size() == 1 && manifest_path_.empty();
   for (const Task& task : tasks_) {
-    report_.num_bytes += file_bytes(task.path);
+    // A shard that a manifest lists and that is not there is a finding; one that the user names is an error.
+    report_.num_bytes += task.expected != nullptr ? bytes_if_there(task.path) : file_bytes(task.path);
     if (task.expected != nullptr) progress_.total_samples += task.expected->num_samples;
   }
   report_.num_shards = tasks_.size();

@@ -10,11 +10,13 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/storage/cache/cache_warning.hpp"
 #include "bale/formats/storage/retry.hpp"
 #include "bale/formats/storage/whole_size.hpp"
 
@@ -50,6 +52,17 @@ bool is_hint(const Location& location) {
 std::uint64_t head_bytes_of(const Location& location) {
   const std::string_view name = path_of(location);
   return name.ends_with(".bidx") || name.ends_with(".json") ? k_read_whole_bytes : k_head_bytes;
+}
+
+/// Indexes, manifests and seek points are looked for by names that nobody gave.
+bool may_be_missing(const Location& location) {
+  return is_hint(location) || head_bytes_of(location) == k_read_whole_bytes;
+}
+
+/// Whether the server has no such file and says so in a page, with a status of success.
+bool is_page_instead(const Location& location, const HttpResponse& response) {
+  return may_be_missing(location) && begins_with_ignoring_case(response.header("content-type"), "text/html") &&
+         stripped(as_text(response.body)).starts_with('<');
 }
 
 /// How much of the body is kept: all of a file that the server sends in any case, if it is not large.
@@ -148,6 +161,7 @@ bool Catalog::is_whole(const Location& location, const FileVersion& version) con
 }
 
 void Catalog::ask_again(const Location& location) {
+  if (location.is_offline()) return;
   if (cache_ && ::unlink(cache_->path_of(location.identity(), ".url").c_str()) == 0) cache_->removed(k_unit_bytes);
   const std::lock_guard lock(mutex_);
   versions_.forget(location.identity());
@@ -229,6 +243,9 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
       retry.wait_after(location.error_of(response), &response);
       continue;
     }
+    if (is_page_instead(location, response)) {
+      throw Error(ErrorCode::not_found, "the server sends a page for this name", {.path = location.shown(), .hint = "check the name"});
+    }
     if (const auto encoded = error_of_encoding(response, location)) throw Error(*encoded);
     auto version = version_of(response);
     if (!version && cache_ && has_marked_end(response)) version = measured_version(location, most_unsized_bytes(location));
@@ -256,6 +273,21 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
 std::uint64_t Catalog::most_unsized_bytes(const Location& location) const {
   const bool is_small = head_bytes_of(location) == k_read_whole_bytes;
   return is_small || !cache_ ? k_most_small_bytes : cache_->limit_bytes();
+}
+
+/// If the server cannot be reached, the version that is known; what the cache lacks of it fails when it is read. Once that happened,
+/// servers are not asked again for versions that are known: each would be waited for.
+Catalog::Answer Catalog::ask_or_believe(const Location& location, const std::optional<Known>& known) {
+  const bool may_believe = known && !known->version.etag.empty();
+  if (may_believe && is_unreachable_) return {.version = known->version};
+  try {
+    return ask_or_record_missing(location, known);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::retryable || !may_believe) throw;
+    is_unreachable_ = true;
+    warn_of_cache(fmt::format("{}; this run reads what the cache has, as it was when the server was last asked", error.what()));
+    return {.version = known->version};
+  }
 }
 
 /// What the file belongs to: what the one who asks says, else what was known of the same version.
@@ -303,9 +335,13 @@ Catalog::Answer Catalog::look_up(const Location& location) {
   if (cache_) asking = NameLock(join_path(cache_->path(), "names"), identity, network_timeout());
   if (is_recorded_as_missing(location)) throw Error(ErrorCode::not_found, "no such file", {.path = location.shown()});
   const std::optional<Known> known = recorded(location);
-  Answer answer =
-      known && known->is_recent ? Answer{.version = known->version} : ask_or_record_missing(location, known);
-  if (!known || !known->is_recent) record(location, answer.version, pin_of(answer.version, known));
+  // What nobody read before, though it was looked for, is not there.
+  if (!known && location.is_offline() && may_be_missing(location)) {
+    throw Error(ErrorCode::not_found, "no such file in the cache", {.path = location.shown()});
+  }
+  const bool is_believed = known && (known->is_recent || location.is_offline());
+  Answer answer = is_believed ? Answer{.version = known->version} : ask_or_believe(location, known);
+  if (!is_believed) record(location, answer.version, pin_of(answer.version, known));
   answer.asking = std::move(asking);
   const std::lock_guard lock(mutex_);
   if (auto first = versions_.find(identity); first && *first != answer.version) return {.version = *std::move(first)};

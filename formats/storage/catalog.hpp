@@ -18,6 +18,7 @@
 // Threads and processes: any number of them.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <ctime>
 #include <memory>
@@ -89,6 +90,7 @@ class Catalog {
   bool is_recorded_as_missing(const Location& location) const;
   void record_missing(const Location& location) const;
   Answer ask_or_record_missing(const Location& location, const std::optional<Known>& known) const;
+  Answer ask_or_believe(const Location& location, const std::optional<Known>& known);
   std::uint64_t most_unsized_bytes(const Location& location) const;
   Answer ask(const Location& location, const std::optional<Known>& known) const;
 
@@ -98,6 +100,7 @@ class Catalog {
   KnownVersions versions_;        // of this process
   std::set<std::string> asking_;  // identities that have a Turn
   std::condition_variable turn_ended_;
+  std::atomic<bool> is_unreachable_{false};  // a server could not be reached
   std::set<std::string> missing_;  // identities, at most k_max_missing
 };
 

@@ -27,9 +27,9 @@ namespace {
 
 constexpr std::size_t k_max_idle = 64;  // handles
 
-/// The file with the certificates that are trusted: the one that the environment names, else the system's.
-std::string certificate_file() {
-  for (const char* name : {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"}) {
+/// The file or directory with the certificates that are trusted: what the environment names, else the system's.
+std::string trusted_certificates() {
+  for (const char* name : {"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"}) {
     if (const char* const value = std::getenv(name); value != nullptr && *value != '\0') return value;
   }
   // Debian; Fedora and its relatives; openSUSE; Alpine. A libcurl that was built elsewhere knows one of them only.
@@ -65,7 +65,7 @@ std::string HttpResponse::header(const std::string& name) const {
 
 class HttpClient::Engine {
  public:
-  Engine() : certificates_(certificate_file()), multi_(curl_multi_init()), limit_(most_transfers()) {
+  Engine() : certificates_(trusted_certificates()), multi_(curl_multi_init()), limit_(most_transfers()) {
     if (multi_ == nullptr) throw Error(ErrorCode::io, "libcurl cannot start");
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(most_transfers()));
     try {

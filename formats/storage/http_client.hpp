@@ -49,6 +49,7 @@ struct HttpRequest {
   std::uint64_t expected_bytes = 0;  // of the answer, if it is known
   bool fresh_connection = false;     // do not reuse a connection, and resolve the host again
   bool follow_redirects = true;
+  std::string certificates{};  // file or directory of the authorities that are trusted; empty: those of this process
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds stall_timeout{30'000};  // longest time with less than least_bytes_per_s; in whole seconds
   std::uint64_t least_bytes_per_s = 1;

@@ -1,6 +1,7 @@
 #include "bale/formats/storage/http_transfer.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -64,7 +65,7 @@ void HttpTransfer::prepare(CURL* easy, const std::string& certificates) {
   set(CURLOPT_FRESH_CONNECT, request_.fresh_connection ? 1L : 0L);
   if (request_.fresh_connection) set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
   set(CURLOPT_BUFFERSIZE, k_buffer_bytes);
-  if (!certificates.empty()) set(CURLOPT_CAINFO, certificates.c_str());
+  trust(request_.certificates.empty() ? certificates : request_.certificates);
   set(CURLOPT_WRITEFUNCTION, &HttpTransfer::on_bytes);
   set(CURLOPT_WRITEDATA, this);
   set(CURLOPT_HEADERFUNCTION, &HttpTransfer::on_header);
@@ -73,6 +74,13 @@ void HttpTransfer::prepare(CURL* easy, const std::string& certificates) {
   if (request_.url.starts_with("http://169.254.")) set(CURLOPT_PROXY, "");
   set_limits();
   set_method();
+}
+
+void HttpTransfer::trust(const std::string& certificates) {
+  if (certificates.empty()) return;
+  const bool is_directory = std::filesystem::is_directory(certificates);
+  set(CURLOPT_CAINFO, is_directory ? nullptr : certificates.c_str());
+  set(CURLOPT_CAPATH, is_directory ? certificates.c_str() : nullptr);
 }
 
 void HttpTransfer::set_limits() {
@@ -114,7 +122,10 @@ void HttpTransfer::finish(CURLcode code) {
   }
   const bool is_certificate = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
   done_(Error(may_succeed_later(code) ? ErrorCode::retryable : ErrorCode::io, reason,
-              {.path = url, .hint = is_certificate ? "name the file of trusted certificates in SSL_CERT_FILE" : ""}));
+              {.path = url,
+               .hint = !is_certificate                ? ""
+                       : request_.certificates.empty() ? "name the file of trusted certificates in SSL_CERT_FILE"
+                                                       : "AWS_CA_BUNDLE, or ca_bundle of the profile, names the trusted certificates"}));
 }
 
 void HttpTransfer::set_method() {

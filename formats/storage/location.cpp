@@ -35,6 +35,11 @@ std::string variable(const char* name, const char* otherwise = "") {
   return given.empty() ? otherwise : std::string(given);
 }
 
+bool is_on(const char* name) {
+  const std::string value = lower_case(variable(name));
+  return value == "1" || value == "true" || value == "yes" || value == "on";
+}
+
 /// Encodes what a URL cannot hold, such as spaces and bytes above 127. What is encoded already stays.
 std::string without_odd_bytes(std::string_view url) {
   std::string encoded;
@@ -73,6 +78,7 @@ class HttpLocation final : public Location {
   std::string identity() const override { return without_signature(url_); }
 
   HttpRequest get(const GetCondition& condition) const override {
+    require_online();
     HttpRequest request{.url = url_};
     set_condition(request, condition);
     return request;
@@ -215,6 +221,7 @@ class HubLocation final : public Location {
   }
 
   HttpRequest authorized(const std::string& url) const {
+    require_online();
     HttpRequest request{.url = url};
     std::string token = variable("HF_TOKEN");
     if (token.empty()) token = token_of_login();
@@ -266,6 +273,17 @@ Error Location::error_of(const HttpResponse& response) const {
     return Error(ErrorCode::retryable, fmt::format("the server answers with status {}", status), {.path = shown()});
   }
   return Error(ErrorCode::io, fmt::format("the server answers with status {}", status), {.path = shown()});
+}
+
+bool Location::is_offline() const {
+  if (is_file_url(name_)) return false;
+  return is_on("BALE_OFFLINE") || (begins_with(name_, k_hub) && is_on("HF_HUB_OFFLINE"));
+}
+
+void Location::require_online() const {
+  if (!is_offline()) return;
+  throw Error(ErrorCode::retryable, "the cache does not have it, and this run is offline",
+              {.path = shown(), .hint = "unset BALE_OFFLINE and HF_HUB_OFFLINE, or fetch it before"});
 }
 
 std::string Location::join(std::string_view file) const { return join_path(name_, file); }

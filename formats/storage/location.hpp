@@ -30,7 +30,10 @@ class Location {
   const std::string& shown() const { return shown_; }
   /// The name in the cache: the same for each way to sign the URL.
   virtual std::string identity() const = 0;
+  /// Throws `retryable` if is_offline().
   virtual HttpRequest get(const GetCondition& condition) const = 0;
+  /// Whether no server is to be asked for it: BALE_OFFLINE is set, or HF_HUB_OFFLINE and it is on the Hub.
+  bool is_offline() const;
   /// Whether get() would return at once. False as long as credentials must be asked for.
   virtual bool is_ready() const { return true; }
   /// The error that a response stands for that is not the file. Notes credentials that have expired.
@@ -42,6 +45,7 @@ class Location {
 
  protected:
   explicit Location(std::string name);
+  void require_online() const;
 
  private:
   std::string name_;

@@ -65,7 +65,8 @@ HttpRequest ObjectSender::signed_request(const ObjectRequest& request) const {
                    .url = object_url(settings, {bucket_, request.of_bucket ? std::string() : prefix_ + request.key}),
                    .headers = request.headers,
                    .body = request.body ? request.body() : std::string(),
-                   .follow_redirects = false};
+                   .follow_redirects = false,
+                   .certificates = settings.certificates};
   if (!request.query.empty()) http.url += "?" + request.query;
   if (request.body) http.headers.emplace_back("Content-MD5", content_md5(http.body));
   if (settings.requester_pays) http.headers.emplace_back("x-amz-request-payer", "requester");

@@ -41,6 +41,7 @@ class S3ObjectLocation final : public Location {
   std::string identity() const override { return object_url(S3Account::of_process().settings(location_.bucket), location_); }
 
   HttpRequest get(const GetCondition& condition) const override {
+    require_online();
     S3Account& account = S3Account::of_process();
     return get_object_request(account.settings(location_.bucket), location_, account.credentials().get(), account.now(),
                               {.range = condition.range,
@@ -101,6 +102,7 @@ class S3ObjectLocation final : public Location {
 
  private:
   S3Listing list_part(const S3ListQuery& query) const {
+    require_online();
     S3Account& account = S3Account::of_process();
     for (Retry retry;;) {
       HttpRequest request = list_objects_request(account.settings(location_.bucket), location_.bucket, query,

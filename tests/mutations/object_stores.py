@@ -15,6 +15,8 @@ MUTATIONS = [
              (*ODD, "leads_back")),
     Mutation("a body without an end is taken", "formats/storage/whole_size.cpp", "return version.size <= most_bytes;",
              "return true;", (*ODD, "without_an_end and fast and manifest")),
+    Mutation("offline, servers are asked", "formats/storage/catalog.cpp",
+             "(known->is_recent || location.is_offline());", "known->is_recent;", (*ODD, "offline")),
     Mutation("a date in Retry-After is ignored", "formats/storage/retry.cpp",
              "curl_getdate(text.c_str(), nullptr)", "std::time_t{0}", (*ODD, "until_a_time")),
     Mutation("uploads have no checksum", "formats/storage/object_requests.cpp",

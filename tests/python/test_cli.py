@@ -267,7 +267,7 @@ def test_man_page(bale, tmp_path):
 def test_man_page_names_every_variable_that_is_read(bale):
     section = bale.ok("man").out.partition(".SH ENVIRONMENT\n")[2].partition("\n.SH ")[0]
     read = {name for room in ("formats", "reader", "writer", "loader") for path in (REPO / room).rglob("*.cpp")
-            for name in re.findall(r'"((?:BALE|AWS|HF)_[A-Z0-9_]+|TMPDIR|[A-Z]+_CA_BUNDLE|SSL_CERT_FILE)"', path.read_text())}
+            for name in re.findall(r'"((?:BALE|AWS|HF)_[A-Z0-9_]+|TMPDIR|[A-Z]+_CA_BUNDLE|SSL_CERT_FILE|SSL_CERT_DIR)"', path.read_text())}
     assert len(read) > 30 and [name for name in sorted(read) if name not in section] == []
 
 

@@ -2,6 +2,7 @@
 import json
 import re
 import shutil
+import subprocess
 import urllib.parse
 
 import pytest
@@ -315,6 +316,35 @@ def test_an_unknown_authority(remote, packed, nginx):
     packed("tar.plain")
     result = remote("ls", f"{nginx.tls_url}/tar.plain")
     assert result.code == FAILURE and "certificate" in result.error_line() and "SSL_CERT_FILE" in result.error_line()
+
+
+@pytest.mark.parametrize("name", ["CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"])
+@pytest.mark.parametrize("is_directory", [False, True])
+def test_authorities_in_files_and_directories(remote, packed, nginx, tmp_path, name, is_directory):
+    """Those of AWS are for S3 alone."""
+    packed("tar.plain")
+    place = nginx.authority
+    if is_directory:
+        place = tmp_path / "authorities"
+        place.mkdir()
+        hashed = subprocess.run(["openssl", "x509", "-hash", "-noout", "-in", nginx.authority], capture_output=True, text=True, check=True)
+        (place / f"{hashed.stdout.strip()}.0").write_bytes(nginx.authority.read_bytes())
+    (tmp_path / "config").write_text("[default]\nca_bundle = /etc/hostname\n")
+    remote.ok("ls", f"{nginx.tls_url}/tar.plain",
+              env={name: str(place), "AWS_CA_BUNDLE": "/etc/hostname", "AWS_CONFIG_FILE": str(tmp_path / "config")})
+
+
+@pytest.mark.parametrize("how", ["variable", "profile"])
+def test_authorities_of_s3(remote, packed, nginx, tmp_path, how):
+    shard = shards(packed("tar.plain"))[0].name
+    config = tmp_path / "config"
+    config.write_text(f"[default]\nca_bundle = {nginx.authority}\n" if how == "profile" else "")
+    more = {"AWS_CA_BUNDLE": str(nginx.authority)} if how == "variable" else {"AWS_CONFIG_FILE": str(config)}
+    server = {"AWS_ENDPOINT_URL": nginx.tls_url, "AWS_NO_SIGN_REQUEST": "yes", "AWS_REGION": "us-east-1"}
+    remote.ok("ls", f"s3://tar.plain/{shard}", env={**server, **more})
+    remote.age()
+    result = remote("ls", f"s3://tar.plain/{shard}", env={**server, "AWS_CA_BUNDLE": "/etc/ssl/certs/ca-certificates.crt"})
+    assert result.code == FAILURE and "AWS_CA_BUNDLE" in result.error_line(), result
 
 
 def test_a_user_and_a_password(bale, remote, packed, nginx):

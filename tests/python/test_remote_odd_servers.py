@@ -1,13 +1,18 @@
 """Servers that answer in ways that are allowed, or that are seen: bale reads what can be read, and never takes a part for all."""
 import email.utils
+import json
+import pathlib
+import shutil
 import socketserver
 import threading
 import time
 
 import pytest
-from remote_support import Hub, foreign_tars, packed, read_counts, remote, serve  # noqa: F401
+from conftest import shards
+from remote_support import (FaultServer, Hub, RemoteBale, foreign_tars, packed, read_counts, remote, serve,  # noqa: F401
+                            warnings_of)
 
-FAILURE = 1
+FAILURE, DAMAGE, TRY_AGAIN = 1, 3, 5
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +177,15 @@ def test_an_empty_file(remote, serve, tmp_path):  # noqa: F811
         assert result.error_line() .count("416") == 0
 
 
+def test_pages_with_a_status_of_success_are_no_files(remote, serve, tars):  # noqa: F811
+    server = serve(tars)
+    server.router = lambda request: None if server.content(request.path) else (
+        200, {"Content-Type": "text/HTML; charset=utf-8", "ETag": '"page"'}, b"<html>Nothing here</html>")
+    assert read_counts(remote, f"{server.url}/x-{{000000..000002}}.tar")[0] == 12
+    result = remote("ls", f"{server.url}/none")
+    assert result.code == FAILURE and "damaged" not in result.error_line(), result
+
+
 class Endless(socketserver.ThreadingTCPServer):
     """Answers every request with chunks without an end: fast, or a byte now and then."""
     daemon_threads, allow_reuse_address = True, True
@@ -203,7 +217,7 @@ def test_a_body_without_an_end(remote, name, pause, size):  # noqa: F811
     with Endless(pause, size) as server:
         result = remote("ls", f"{server.url}/{name}", env={"BALE_NETWORK_TIMEOUT": "8", "BALE_CACHE_LIMIT": "64MiB"})
         server.shutdown()
-    assert result.code in (FAILURE, 5), result
+    assert result.code in (FAILURE, TRY_AGAIN), result
     assert server.url in result.error_line(), result
 
 
@@ -237,3 +251,78 @@ def test_variables_of_other_programs(remote, serve, tars, tmp_path, name, endpoi
                                      if "Credential=TEAM/" in request.headers.get("authorization", "") else (403, {}, b""))
     remote.env.update({endpoint: server.url, "AWS_REGION": "us-east-1", "AWS_SHARED_CREDENTIALS_FILE": str(file), name: "team\n"})
     assert read_counts(remote, "s3://bucket/x-{000000..000002}.tar")[0] == 12
+
+
+# --- verify
+
+def copied(directory, tmp_path):
+    return shutil.copytree(directory, tmp_path / "www")
+
+
+def test_verify_names_every_missing_file(bale, remote, serve, packed, tmp_path):  # noqa: F811
+    """As it does of a local dataset."""
+    folder = copied(packed("tar"), tmp_path)
+    first, second, third, *_ = shards(folder)
+    first.unlink()
+    third.unlink()
+    second.with_name(second.name + ".bidx").unlink()
+    for spec, run in ((folder, bale), (serve(folder).url, remote)):
+        result = run("verify", "--json", spec)
+        found = {pathlib.PurePath(finding["path"]).name: finding["what"] for finding in json.loads(result.out)["findings"]}
+        assert result.code == DAMAGE, result
+        assert found == {first.name: "shard file is missing", third.name: "shard file is missing",
+                         second.name + ".bidx": "index file is missing"}
+
+
+# --- without a server
+
+def test_offline(remote, serve, packed, tmp_path):  # noqa: F811
+    """What the cache has is read, however old, and no server is asked."""
+    server = serve(packed("tar"))
+    remote.ok("cache", "warm", server.url)
+    counts = read_counts(remote, server.url)
+    remote.age()
+    server.clear()
+    for name in ("1", "yes", "True"):
+        assert read_counts(RemoteBale(remote.bale, remote.cache, BALE_OFFLINE=name), server.url) == counts
+    remote.env["BALE_OFFLINE"] = "1"
+    remote.ok("verify", server.url)
+    result = remote("read", f"{server.url}/other")
+    assert result.code == TRY_AGAIN and "offline" in result.error_line(), result
+    assert not server.log
+
+
+def test_the_hub_offline(remote, serve, tars):  # noqa: F811
+    """HF_HUB_OFFLINE is for the Hub alone. These tars have no index."""
+    hub, server = Hub(tars), serve(tars)
+    try:
+        remote.env.update(hub.env)
+        names = f"hf://datasets/{hub.OWNER}/{hub.NAME}/x-{{000000..000002}}.tar"
+        remote.ok("cache", "warm", names)
+        counts = read_counts(remote, names)
+        remote.age()
+        hub.hub.clear()
+        remote.env["HF_HUB_OFFLINE"] = "1"
+        assert read_counts(remote, names) == counts and not hub.hub.log
+        result = remote("ls", f"hf://datasets/{hub.OWNER}/{hub.NAME}")
+        assert result.code == TRY_AGAIN and "offline" in result.error_line(), result
+        assert read_counts(remote, f"{server.url}/x-{{000000..000002}}.tar")[0] == 12
+    finally:
+        hub.close()
+
+
+def test_a_server_that_is_gone(remote, packed):  # noqa: F811
+    """One warning, and one wait for all files together."""
+    with FaultServer(packed("tar")) as server:
+        remote.ok("cache", "warm", server.url)
+        counts = read_counts(remote, server.url)
+    remote.age()
+    remote.env["BALE_NETWORK_TIMEOUT"] = "8"
+    begin = time.monotonic()
+    done = remote.ok("read", "--json", server.url)
+    found = json.loads(done.out)
+    assert (found["samples"], found["bytes"]) == counts
+    assert len(warnings_of(done)) == 1 and "reads what the cache has" in done.err
+    assert time.monotonic() - begin < 60
+    result = remote("read", f"{server.url}/other")
+    assert result.code == TRY_AGAIN, result

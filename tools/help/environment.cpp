@@ -32,8 +32,10 @@ constexpr VariableModel k_variables[] = {
     {"AWS_REQUEST_PAYER", "requester: pay for what is read."},
     {"HF_TOKEN, HF_TOKEN_PATH, HF_HOME, HF_ENDPOINT", "Token, place of the stored token, and server for hf:// names."},
     {"https_proxy, http_proxy, no_proxy", "Proxies."},
-    {"AWS_CA_BUNDLE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE, SSL_CERT_FILE",
-     "File with the trusted certificates, the first that is set (default: the system's)."}};
+    {"BALE_OFFLINE, HF_HUB_OFFLINE", "1: read what the cache has, and ask no server (HF_HUB_OFFLINE: not the Hub)."},
+    {"AWS_CA_BUNDLE", "File or directory with the certificates that are trusted for s3:// names."},
+    {"CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR",
+     "File or directory with the trusted certificates, the first that is set (default: the system's)."}};
 
 }  // namespace
 

@@ -173,6 +173,11 @@ std::optional<std::string> configured_region(const AwsContext& context, const Pr
   return profile.setting("region");
 }
 
+std::string configured_certificates(const AwsContext& context, const Profile& profile) {
+  const auto named = context.setting("AWS_CA_BUNDLE");
+  return expand_home(context, named ? *named : profile.setting("ca_bundle").value_or(""));
+}
+
 std::string expand_home(const AwsContext& context, const std::string& path) {
   if (!path.starts_with("~/")) return path;
   return context.setting("HOME").value_or("") + path.substr(1);

@@ -39,6 +39,9 @@ std::optional<std::string> configured_endpoint(const AwsContext& context, const 
 /// AWS_REGION, AWS_DEFAULT_REGION or the profile's region.
 std::optional<std::string> configured_region(const AwsContext& context, const Profile& profile);
 
+/// AWS_CA_BUNDLE or the profile's ca_bundle; empty if there is neither.
+std::string configured_certificates(const AwsContext& context, const Profile& profile);
+
 /// A file named in the environment or in a profile: "~/" at its start is the home directory.
 std::string expand_home(const AwsContext& context, const std::string& path);
 

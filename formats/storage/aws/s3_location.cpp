@@ -110,6 +110,7 @@ S3Settings read_s3_settings(const AwsContext& context) {
     }
     settings.requester_pays = true;
   }
+  settings.certificates = configured_certificates(context, profile);
   return settings;
 }
 
@@ -154,7 +155,7 @@ std::string list_objects_url(const S3Settings& settings, const std::string& buck
 HttpRequest get_object_request(const S3Settings& settings, const S3Location& location,
                                const std::optional<Credentials>& credentials, UtcTime now,
                                const S3GetOptions& options) {
-  HttpRequest request{.url = object_url(settings, location)};
+  HttpRequest request{.url = object_url(settings, location), .certificates = settings.certificates};
   if (options.range) {
     request.headers.emplace_back("Range", range_header(*options.range));
     request.max_body_bytes = std::max(request.max_body_bytes, options.range->length);
@@ -167,7 +168,7 @@ HttpRequest get_object_request(const S3Settings& settings, const S3Location& loc
 
 HttpRequest list_objects_request(const S3Settings& settings, const std::string& bucket, const S3ListQuery& query,
                                  const std::optional<Credentials>& credentials, UtcTime now) {
-  HttpRequest request{.url = list_objects_url(settings, bucket, query)};
+  HttpRequest request{.url = list_objects_url(settings, bucket, query), .certificates = settings.certificates};
   finish_request(request, settings, credentials, now);
   return request;
 }

@@ -30,10 +30,11 @@ struct S3Settings {
   std::string endpoint{};  // SCHEME://HOST[:PORT][/PATH] without a slash at the end; empty: AWS's own of the region
   S3Addressing addressing = S3Addressing::automatic;
   bool requester_pays = false;
+  std::string certificates{};  // HttpRequest::certificates
 };
 
 /// From AWS_REGION, AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_S3_ADDRESSING_STYLE,
-/// AWS_REQUEST_PAYER and the profile. Throws what load_profile() throws.
+/// AWS_REQUEST_PAYER, AWS_CA_BUNDLE and the profile. Throws what load_profile() throws.
 S3Settings read_s3_settings(const AwsContext& context);
 
 struct S3Location {
