@@ -284,7 +284,8 @@ def test_offline(remote, serve, packed, tmp_path):  # noqa: F811
     remote.age()
     server.clear()
     for name in ("1", "yes", "True"):
-        assert read_counts(RemoteBale(remote.bale, remote.cache, BALE_OFFLINE=name), server.url) == counts
+        done = RemoteBale(remote.bale, remote.cache, BALE_OFFLINE=name).ok("read", "--json", server.url)
+        assert (json.loads(done.out)["samples"], json.loads(done.out)["bytes"]) == counts and not warnings_of(done)
     remote.env["BALE_OFFLINE"] = "1"
     remote.ok("verify", server.url)
     result = remote("read", f"{server.url}/other")
