@@ -67,7 +67,7 @@ def clean_environment(cache, **more):
         "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "S3_ENDPOINT_URL", "HF_TOKEN_PATH", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL",
         "AWS_ENDPOINT_URL_S3", "AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "HF_TOKEN",
-        "HF_ENDPOINT", "BALE_NETWORK_TIMEOUT"], "")
+        "HF_ENDPOINT", "HF_HUB_OFFLINE", "BALE_OFFLINE", "BALE_NETWORK_TIMEOUT"], "")
     return {**cleared, "no_proxy": "*", "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null",
             "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "BALE_CACHE_DIR": str(cache), "BALE_CACHE_LIMIT": "500MiB",
             **{name: str(value) for name, value in more.items()}}
