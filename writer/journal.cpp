@@ -144,9 +144,7 @@ void read_head(const Json& line, const std::string& path, JournalContent& conten
   if (line.contains("last_files")) content.last_files = line.texts("last_files");
   check_paths(content.last_files);
   content.staged = line.contains("staged") && line.truth("staged");
-  if (line.contains("facts")) {
-    for (const auto& [name, value] : line.members("facts")) content.facts[name] = value.as_text(name);
-  }
+  content.facts = facts_from(line);
   content.plan = line.text("plan");
 }
 

@@ -114,6 +114,13 @@ void add_sample_changes(const ListSamples& before, const ListSamples& after, std
 
 }  // namespace
 
+PlanFacts facts_from(const Json& run) {
+  PlanFacts facts;
+  if (!run.contains("facts")) return facts;
+  for (const auto& [name, value] : run.members("facts")) facts[name] = value.as_text(name);
+  return facts;
+}
+
 PlanFacts facts_of_options(const PackOptions& options, const std::vector<std::string>& classes) {
   PlanFacts facts;
   const auto set = [&](const char* name, auto value) { facts[name] = fmt::to_string(value); };

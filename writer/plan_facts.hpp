@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/base/json.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/source/source.hpp"
@@ -18,6 +19,9 @@ namespace bale {
 
 /// Values by names of options, and by names of other facts, such as "samples".
 using PlanFacts = std::map<std::string, std::string>;
+
+/// The member "facts" of what an unfinished run wrote; empty if an earlier version wrote it, without them.
+PlanFacts facts_from(const Json& run);
 
 /// Of everything that determines the bytes, other than the samples.
 PlanFacts facts_of_options(const PackOptions& options, const std::vector<std::string>& classes);

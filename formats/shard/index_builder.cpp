@@ -209,9 +209,12 @@ std::vector<std::uint32_t> IndexBuilder::used_columns() const {
   for (std::uint32_t f = 0; f < fields_.size(); ++f) {
     if (fields_[f].num_samples > 0) columns.push_back(f);
   }
-  const auto place = [&](std::uint32_t f) { return std::find(field_order_.begin(), field_order_.end(), fields_[f].name); };
-  std::stable_sort(columns.begin(), columns.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return !field_order_.empty() && place(a) < place(b); });
+  if (field_order_.empty()) return columns;
+  std::vector<std::size_t> places(fields_.size(), field_order_.size());  // others come last
+  for (std::size_t i = field_order_.size(); i-- > 0;) {
+    if (const auto field = field_id(field_order_[i])) places[*field] = i;
+  }
+  std::stable_sort(columns.begin(), columns.end(), [&](std::uint32_t a, std::uint32_t b) { return places[a] < places[b]; });
   return columns;
 }
 

@@ -1,10 +1,7 @@
 #include "bale/formats/shard/index_memory.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 #include "bale/formats/base/rounding.hpp"
 

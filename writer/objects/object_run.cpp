@@ -28,12 +28,8 @@ ObjectRun run_from_text(std::string_view text, const std::string& path) {
       throw Error(ErrorCode::unsupported, "was written by a newer version of bale",
                   {.path = path, .hint = "use that version, or remove the objects of the unfinished run"});
     }
-    PlanFacts facts;
-    if (json.contains("facts")) {
-      for (const auto& [name, value] : json.members("facts")) facts[name] = value.as_text(name);
-    }
     return {.plan = json.text("plan"),
-            .facts = std::move(facts),
+            .facts = facts_from(json),
             .owner = json.text("owner"),
             .is_parts = json.truth("parts"),
             .files = json.bytes_list("files"),

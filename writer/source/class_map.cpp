@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json.hpp"
@@ -22,12 +23,6 @@ namespace {
 constexpr std::uint64_t k_max_file_bytes = std::uint64_t{64} << 20;
 constexpr std::int64_t k_max_label = 10'000'000;
 constexpr std::string_view k_space = " \t";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(k_space);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(k_space) - first + 1);
-}
 
 struct Line {
   std::string_view text;
@@ -44,8 +39,8 @@ std::optional<NameAndIndex> name_then_index(std::string_view line) {
   const std::size_t cut = line.find_last_of(" \t,");
   if (cut == std::string_view::npos) return std::nullopt;
   const auto index = parse_integer(line.substr(cut + 1));
-  std::string_view name = trimmed(line.substr(0, cut));
-  if (name.ends_with(',')) name = trimmed(name.substr(0, name.size() - 1));
+  std::string_view name = stripped(line.substr(0, cut));
+  if (name.ends_with(',')) name = stripped(name.substr(0, name.size() - 1));
   if (!index || name.empty()) return std::nullopt;
   return NameAndIndex{name, *index};
 }
@@ -55,7 +50,7 @@ std::optional<NameAndIndex> index_then_name(std::string_view line) {
   const std::size_t cut = line.find_first_of(" \t,");
   if (cut == std::string_view::npos) return std::nullopt;
   const auto index = parse_integer(line.substr(0, cut));
-  const std::string_view name = trimmed(line.substr(cut + 1));
+  const std::string_view name = stripped(line.substr(cut + 1));
   if (!index || name.empty()) return std::nullopt;
   return NameAndIndex{name, *index};
 }
@@ -160,7 +155,7 @@ void ClassMap::parse_lines(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line = trimmed(line); !line.empty()) all.push_back({line, number});
+    if (line = stripped(line); !line.empty()) all.push_back({line, number});
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   const std::span<const Line> lines = std::span<const Line>(all).subspan(has_header(all) ? 1 : 0);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/key_text.hpp"
@@ -16,7 +17,6 @@
 #include "bale/reader/where.hpp"
 #include "bale/writer/source/chosen_source.hpp"
 #include "bale/writer/source/source_root.hpp"
-#include "bale/writer/source/white_space.hpp"
 
 namespace bale {
 namespace {
@@ -40,7 +40,7 @@ class NameList {
     for (std::size_t name = 0; name < names_.size(); ++name) {
       const std::string_view line = names_[name].text;
       by_key_.emplace(is_printed_ ? read_key(line) : std::string(line), name);
-      std::string plain = clean_path(without_white_space(line));
+      std::string plain = clean_path(stripped(line));
       if (plain.starts_with('/')) plain.erase(0, 1);
       loose_keys_.emplace(is_printed_ ? read_key(plain) : plain, name);
     }
@@ -99,7 +99,7 @@ class NameList {
     const SourceRoot places(added.root);
     for (std::size_t name = 0; name < names_.size(); ++name) {
       added.names.emplace(places.below(names_[name].text), name);
-      added.loose_names.emplace(clean_path(places.below(without_white_space(names_[name].text))), name);
+      added.loose_names.emplace(clean_path(places.below(stripped(names_[name].text))), name);
     }
     return added;
   }

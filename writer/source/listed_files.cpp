@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
@@ -14,7 +15,6 @@
 #include "bale/writer/source/record_reader.hpp"
 #include "bale/writer/source/source_root.hpp"
 #include "bale/writer/source/steady_file.hpp"
-#include "bale/writer/source/white_space.hpp"
 
 namespace bale {
 namespace {
@@ -52,7 +52,7 @@ ListedFiles::ListedFiles(const SourceOptions& options, std::string root)
 
 /// The path without white space around it, if no file has it.
 std::string_view ListedFiles::trimmed(std::string_view path) const {
-  const std::string_view inner = without_white_space(path);
+  const std::string_view inner = stripped(path);
   struct stat info {};
   if (inner.size() == path.size()) return path;
   return stat_long_path(path.starts_with('/') ? std::string(path) : below(root_, path), info) == 0 ? path : inner;

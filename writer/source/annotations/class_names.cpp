@@ -1,3 +1,4 @@
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/writer/source/annotations/class_names.hpp"
 
 #include <algorithm>
@@ -14,12 +15,6 @@ namespace {
 
 constexpr std::int64_t k_max_class = 1'000'000;
 constexpr std::string_view k_blanks = " \t\r\n";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(k_blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(k_blanks) - first + 1);
-}
 
 /// A plain or quoted YAML text, up to one of `ends`, and what follows it.
 class Scanner {
@@ -46,7 +41,7 @@ class Scanner {
     std::size_t end = std::min(rest_.find_first_of(ends), rest_.size());
     const std::size_t comment = std::min(rest_.find(" #"), rest_.find("\t#"));
     end = std::min(end, comment);
-    const std::string value(trimmed(rest_.substr(0, end)));
+    const std::string value(stripped(rest_.substr(0, end)));
     rest_.remove_prefix(end);
     return value;
   }
@@ -88,7 +83,7 @@ class DataYaml {
       if (line.starts_with("names:")) {
         take_names(line.substr(6));
       } else if (line.starts_with("nc:")) {
-        Scanner value(trimmed(line.substr(3)));
+        Scanner value(stripped(line.substr(3)));
         count = parse_integer(value.scalar("\n").value_or(""));
         if (!count) fail(ErrorCode::damaged, "nc is not a whole number");
       } else if (line.starts_with("kpt_shape:")) {
@@ -125,13 +120,13 @@ class DataYaml {
     Scanner list(text_.substr(static_cast<std::size_t>(after.data() - text_.data())));
     list.skip_space();
     if (!list.rest().starts_with('[') && !list.rest().starts_with('{')) {
-      const std::string_view here = trimmed(after);
+      const std::string_view here = stripped(after);
       if (!here.empty() && !here.starts_with('#')) fail_form();
       return take_block();
     }
     take_flow(list);
     at_ = text_.size() - list.rest().size();
-    if (!trimmed(take_line()).empty() && !trimmed(text_.substr(start_, at_ - start_)).starts_with('#')) fail_form();
+    if (!stripped(take_line()).empty() && !stripped(text_.substr(start_, at_ - start_)).starts_with('#')) fail_form();
   }
 
   void take_flow(Scanner& list) {
@@ -157,14 +152,14 @@ class DataYaml {
     while (at_ < text_.size()) {
       const std::size_t back = at_;
       const std::string_view line = take_line();
-      const std::string_view inside = trimmed(line);
+      const std::string_view inside = stripped(line);
       if (inside.empty() || inside.starts_with('#')) continue;
       const bool is_item = inside.starts_with("- ");
       if (!is_item && line[0] != ' ' && line[0] != '\t') {
         at_ = back;
         return;
       }
-      Scanner entry(is_item ? trimmed(inside.substr(2)) : inside);
+      Scanner entry(is_item ? stripped(inside.substr(2)) : inside);
       auto number = static_cast<std::int64_t>(data_.names.size());
       if (!is_item) {
         number = number_of(entry.scalar(":"));

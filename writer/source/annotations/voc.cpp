@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <pugixml.hpp>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
@@ -41,7 +42,7 @@ class Objects {
   std::string_view text(pugi::xml_node object, const char* name) const {
     const pugi::xml_node child = object.child(name);
     if (!child) fail(fmt::format("an <object> without a <{}>", name), object.offset_debug());
-    return trimmed(child.child_value());
+    return stripped(child.child_value());
   }
   double number(pugi::xml_node box, const char* name) const {
     try {
@@ -50,12 +51,6 @@ class Objects {
       if (!error.context().path.empty()) throw;
       fail(fmt::format("<{}>: {}", name, error.message()), box.offset_debug());
     }
-  }
-  static std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view k_xml_blanks = " \t\r\n";
-    const std::size_t first = text.find_first_not_of(k_xml_blanks);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(k_xml_blanks) - first + 1);
   }
 
  private:
@@ -157,10 +152,10 @@ class Voc : public AnnotationSet {
       targets.add_to(0, json_of_text(name));
       std::size_t list = 1;
       for (const char* const attribute : k_attributes) {
-        const std::string_view value = Objects::trimmed(object.child(attribute).child_value());
+        const std::string_view value = stripped(object.child(attribute).child_value());
         targets.add_to(list++, value.empty() ? "null" : number_text(parse_number(value)));
       }
-      const std::string_view pose = Objects::trimmed(object.child("pose").child_value());
+      const std::string_view pose = stripped(object.child("pose").child_value());
       targets.add_to(list, pose.empty() ? "null" : json_of_text(pose));
     });
   }
