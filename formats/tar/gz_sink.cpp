@@ -5,6 +5,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/tar/sink.hpp"
+#include "bale/formats/tar/stream.hpp"
 
 namespace bale::tar {
 namespace {

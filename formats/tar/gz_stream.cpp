@@ -7,6 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/authoring/spill.hpp"
+#include "bale/formats/tar/stream.hpp"
 
 namespace bale::tar {
 namespace {
