@@ -14,7 +14,7 @@ import bale as bl
 import numpy as np
 import pytest
 from PIL import Image
-from conftest import REPO
+from conftest import LONG, REPO
 from python_support import ENVIRONMENT, run_script, torchrun
 
 EXAMPLES = REPO / "python" / "examples"
@@ -22,6 +22,7 @@ PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" 
 SIZE, SAMPLES = 32, 40
 COLOURS = {"blue": (60, 60, 200), "green": (60, 200, 60), "red": (200, 60, 60), "yellow": (200, 200, 60)}
 STEPS = 5  # an epoch
+of_engines = pytest.mark.skipif(not LONG, reason="scripts/test.sh --long: test_python_frameworks.py trains by this engine, too")
 SMALL = ("--size", SIZE, "--batch-size", SAMPLES // STEPS, "--workers", 1)
 SMALL_RESNET = (*SMALL, "--model", "resnet18", "--lr", 0.003)
 
@@ -115,6 +116,7 @@ def test_ddp(run, pack):
     assert all(map(math.isfinite, losses)) and losses[-1] < losses[0]
 
 
+@of_engines
 def test_lightning(run, pack, tmp_path):
     """Two ranks stop in the middle of an epoch, one goes on: Lightning's checkpoint has the loader's state."""
     start = tmp_path / "start.py"
@@ -138,6 +140,7 @@ def test_timm(run, pack):
     assert all(map(math.isfinite, losses)) and np.mean(losses[4:]) < losses[0] and top1[-1] > 60
 
 
+@of_engines
 def test_accelerate(run, pack):
     """As for DDP, in Accelerate's own checkpoints."""
     arguments = ("imagenet_accelerate.py", pack, pack, *SMALL_RESNET, "--batch-size", 4, "--epochs", 2, "--log-every", 1)

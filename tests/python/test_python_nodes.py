@@ -3,13 +3,13 @@ import os
 import subprocess
 
 import pytest
-from conftest import REPO
+from conftest import LONG, REPO
 from python_support import ENVIRONMENT, SYSTEM_PYTHON
 
 EXAMPLES_PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"
 
 
-@pytest.mark.parametrize("engine, python", [("loop", SYSTEM_PYTHON), ("lightning", EXAMPLES_PYTHON)])
+@pytest.mark.parametrize("engine, python", [("loop", SYSTEM_PYTHON), *([("lightning", EXAMPLES_PYTHON)] if LONG else [])])
 def test_two_nodes_on_loopback(tmp_path, engine, python):
     done = subprocess.run([python, REPO / "scripts" / "check_nodes.py", "--loopback", "--engine", engine, "--work", tmp_path / "work"],
                           capture_output=True, text=True, timeout=300, env=ENVIRONMENT, stdin=subprocess.DEVNULL)
