@@ -10,14 +10,16 @@
 #include "bale/formats/registry/shard_salvage.hpp"
 #include "bale/formats/shard/remembered_scan.hpp"
 #include "bale/reader/direct_choice.hpp"
+#include "bale/reader/shard_directory.hpp"
 
 namespace bale {
 namespace {
 
-/// Class names of shards that were given one by one, if a manifest next to them lists them all; else empty.
+/// Class names of shards that were given one by one, if a manifest next to them lists them all; else those of another
+/// program's lists.
 std::vector<std::string> classes_beside(const DatasetPart& part) {
   const std::string path = join_path(part.path, k_manifest_name);
-  if (!path_exists(path)) return {};
+  if (!path_exists(path)) return classes_in_own_lists(part.shards);
   std::optional<Manifest> read;
   try {
     read = load_manifest(path);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <system_error>
+
+#include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
@@ -26,6 +29,12 @@ bool is_recognized(const std::string& path) {
   }
 }
 
+/// Whether the name is that of a file of a format that bale only reads.
+bool is_called_as_read(const Format& format, std::string_view name) {
+  return std::any_of(format.read_suffixes.begin(), format.read_suffixes.end(),
+                     [&](std::string_view suffix) { return name.size() > suffix.size() && name.ends_with(suffix); });
+}
+
 }  // namespace
 
 bool is_called_as_shard(const std::string& name) {
@@ -33,9 +42,7 @@ bool is_called_as_shard(const std::string& name) {
     for (const Layout& layout : format->layouts) {
       if (has_shard_name(layout, name)) return true;
     }
-    for (const std::string_view suffix : format->read_suffixes) {
-      if (name.size() > suffix.size() && name.ends_with(suffix)) return true;
-    }
+    if (is_called_as_read(*format, name)) return true;
   }
   return false;
 }
@@ -67,6 +74,27 @@ std::optional<std::vector<std::string>> shards_in_own_list(const std::string& di
     }
   }
   return std::nullopt;
+}
+
+std::vector<std::string> classes_in_own_lists(const std::vector<std::string>& shards) {
+  std::vector<std::string> classes;
+  std::string first;
+  std::set<std::string> seen;
+  for (const std::string& shard : shards) {
+    const std::string directory = parent_directory(shard);
+    for (const Format* format : formats()) {
+      if (format->classes == nullptr || !is_called_as_read(*format, base_name(shard))) continue;
+      if (!seen.insert(directory).second) continue;
+      std::vector<std::string> own = format->classes(directory);
+      if (seen.size() > 1 && own != classes) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("other names of classes than {}", printable(first)),
+                    {.path = directory, .hint = "read the directories as a::b, which merges classes by name"});
+      }
+      first = directory;
+      classes = std::move(own);
+    }
+  }
+  return classes;
 }
 
 std::vector<std::string> list_shards(const std::string& directory) {

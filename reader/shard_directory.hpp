@@ -11,6 +11,10 @@ namespace bale {
 /// the directory, on a disk or a server, has no such list. Throws what Format::list throws.
 std::optional<std::vector<std::string>> shards_in_own_list(const std::string& directory);
 
+/// Names of the classes of shards that have no manifest, as the lists of their directories say (Format::classes); empty
+/// if none does. Throws `invalid_argument` if the directories have different classes.
+std::vector<std::string> classes_in_own_lists(const std::vector<std::string>& shards);
+
 /// The shards of shards_in_own_list(); else files of the directory that are named like a format's shards; if there are none, files that a format recognizes by
 /// content. Sorted by bytes, not recursive. Throws `not_found` if there are none, and `damaged` for a directory that an
 /// interrupted `bale pack` left, because its shards are not the whole dataset.

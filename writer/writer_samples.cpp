@@ -38,7 +38,8 @@ std::string_view why_key_is_refused(const Layout& layout, std::string_view key) 
 
 /// What a program may call a field: an extension, as in the names of files. The layout decides about the rest.
 bool is_field_name(std::string_view name) {
-  const bool plain = std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c != '/' && c != 0x7f; });
+  const bool plain = std::all_of(name.begin(), name.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) > ' ' && c != '/' && c != 0x7f; });
   return plain && !name.empty() && name.size() <= k_max_name_bytes && !name.starts_with('.') && !name.ends_with('.') &&
          !name.starts_with("__") && name.find("..") == std::string_view::npos;
 }

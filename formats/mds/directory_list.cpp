@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/contained_name.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json.hpp"
@@ -11,6 +12,7 @@
 namespace bale::mds {
 namespace {
 
+constexpr const char* k_name = "index.json";
 constexpr std::uint64_t k_max_bytes = std::uint64_t{1} << 30;
 
 /// A file that the list names: its name and size.
@@ -21,7 +23,10 @@ struct ListedFile {
 
 ListedFile listed_file(const Json& file) {
   ListedFile listed{.name = file.text("basename"), .bytes = file.count("bytes")};
-  if (!is_plain_name(listed.name)) throw Error(ErrorCode::damaged, "lists a shard outside its directory");
+  // Streaming's merge_index() lists the shards of several directories: "0/shard.00000.mds".
+  if (listed.name.empty() || contained_name(listed.name) != listed.name) {
+    throw Error(ErrorCode::damaged, "lists a shard outside its directory");
+  }
   return listed;
 }
 
@@ -72,19 +77,25 @@ bool is_list(const Json& value) {
          shards->as_list("shards")[0].contains("column_encodings");
 }
 
+/// The list in a directory; null if it has none, or another program's file.
+Json list_in(const std::string& directory) {
+  const std::string path = join_name(directory, k_name);
+  if (!path_exists(path)) return {};
+  const std::vector<std::byte> bytes = read_file(path, k_max_bytes);
+  try {
+    Json list = parse_json(as_text(bytes));
+    return is_list(list) ? list : Json();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> list_directory(const std::string& directory) {
-  const std::string path = join_name(directory, "index.json");
-  if (!path_exists(path)) return std::nullopt;
-  const std::vector<std::byte> bytes = read_file(path, k_max_bytes);
-  Json list;
-  try {
-    list = parse_json(as_text(bytes));
-    if (!is_list(list)) return std::nullopt;
-  } catch (const Error&) {
-    return std::nullopt;  // another program's file
-  }
+  const Json list = list_in(directory);
+  if (list.is_null()) return std::nullopt;
+  const std::string path = join_name(directory, k_name);
   std::vector<std::string> names;
   try {
     for (const Json& shard : list.list("shards")) names.push_back(shard_name(directory, shard));
@@ -92,6 +103,15 @@ std::optional<std::vector<std::string>> list_directory(const std::string& direct
     throw Error(error.code(), error.message(), {.path = path, .hint = error.context().hint});
   }
   return names;
+}
+
+std::vector<std::string> listed_classes(const std::string& directory) {
+  const Json list = list_in(directory);
+  try {
+    return list.contains("classes") ? list.bytes_list("classes") : std::vector<std::string>();
+  } catch (const Error&) {
+    return {};  // not those of bale.to_mds()
+  }
 }
 
 }  // namespace bale::mds

@@ -45,6 +45,7 @@ const Format k_mds_format{
     .scan_survives_damage = true,
     .read_suffixes = k_suffixes,
     .read_summary = "MosaicML Streaming's shards (MDS version 2), plain or zstd; in Python bale.to_mds() writes them",
-    .list = mds::list_directory};
+    .list = mds::list_directory,
+    .classes = mds::listed_classes};
 
 }  // namespace bale

@@ -27,8 +27,8 @@ def to_mds(dataset: Dataset | Path | Sequence[Path], destination: Path, *, field
 
     Bytes of images are kept. Columns are `image` (png if all images are PNGs, else jpeg, which Streaming opens with
     Pillow whatever they are), `label` (int), `__key__` (str), and one per field: `caption.txt` becomes caption (str),
-    `mask.png` becomes mask (png), `meta.json` becomes meta (json), others become bytes under their own name. `bale
-    convert` of the directory gives the same samples again.
+    `mask.png` becomes mask (png), `meta.json` becomes meta (json), others become bytes under their own name. Names of
+    classes are in index.json. `bale convert` of the directory gives the same samples and classes again.
 
     Parameters
     ----------
@@ -76,8 +76,20 @@ def to_mds(dataset: Dataset | Path | Sequence[Path], destination: Path, *, field
             shards.add(columns.sample(source, i), source.key(i))
         shards.close()
         with open(os.path.join(staged, "index.json"), "w") as index:
-            json.dump({"version": 2, "shards": shards.listed}, index, sort_keys=True)
+            json.dump({"version": 2, "shards": shards.listed, **_named(source.classes)}, index, sort_keys=True)
     return len(shards.listed)
+
+
+def _named(classes: Sequence[str]) -> dict[str, Any]:
+    """What index.json says of names of classes, which Streaming ignores. Bytes that are not UTF-8 are as in bale's manifest."""
+    texts: list[str | dict[str, str]] = []
+    for name in classes:
+        try:
+            name.encode()
+            texts.append(name)
+        except UnicodeEncodeError:
+            texts.append({"hex": name.encode("utf-8", "surrogateescape").hex()})
+    return {"classes": texts} if texts else {}
 
 
 def _is_of_mds(name: str) -> bool:

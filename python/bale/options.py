@@ -75,6 +75,7 @@ class FileOptions(TypedDict, total=False):
     allow_empty: bool
     root: str
     path_column: str
+    path_pattern: str
     label_column: str
     allow_unlabeled: bool
 

@@ -30,7 +30,7 @@ _BATCH_ROWS = 64  # of a Hugging Face dataset that are in memory
 _NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "include", "exclude", "exclude_from", "where",
                     "sample", "sample_per_class", "sample_seed", "max_samples", "dry_run", "strict",
                     "class_folders", "pair", "pair_path", "annotations", "annotations_format", "files_from", "null", "flat", "allow_empty", "root",
-                    "path_column", "label_column", "allow_unlabeled")
+                    "path_column", "path_pattern", "label_column", "allow_unlabeled")
 
 
 def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | None, options: dict[str, Any]) -> Report:
@@ -46,13 +46,14 @@ def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | 
     if options.get("jobs") == "auto":
         del options["jobs"]
     with Writer(destination, **options) as writer:
+        encodes = isinstance(source, TableSamples) and source._has_keys_of_files and not writer._writer.keys_name_files()
         bar = make_bar and make_bar(desc="pack", unit="img", total=samples.size, initial=writer.count)
         try:
             for key, fields, label in samples.after(writer.count):
                 if isinstance(fields, Exception):
                     writer._skip(key, fields)
                 else:
-                    writer.add(key, *labels.take(fields, label))
+                    writer.add(_bale.encode_key(key) if encodes else key, *labels.take(fields, label))
                 if bar:
                     bar.update()
         finally:

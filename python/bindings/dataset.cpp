@@ -24,6 +24,7 @@
 #include "bale/python/bindings/read_many.hpp"
 #include "bale/python/bindings/sample_number.hpp"
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/names_apart.hpp"
 
 namespace bale::python {
 namespace {
@@ -309,8 +310,13 @@ void bind_dataset(nb::module_& module) {
       .def("identity_of_samples", [](ProcessDataset& self) { return self.get().identity_of_samples(); })
       .def("classes", [](ProcessDataset& self) { return names(self.get().classes()); })
       .def("fields", [](ProcessDataset& self) { return names(self.get().fields()); })
+      .def("are_keys_encoded", [](ProcessDataset& self) { return SampleKeys(self.get(), false).are_encoded(); })
       .def("field_sets", &field_sets);
 
+  module.def(
+      "encode_key", [](const nb::str& stem) { return to_str(encode_key(from_str(stem))); }, nb::arg("stem"));
+  module.def(
+      "decode_key", [](const nb::str& key) { return to_str(decode_key(from_str(key))); }, nb::arg("key"));
   module.def(
       "is_image_field", [](const nb::str& field) { return is_image_field(from_str(field)); }, nb::arg("field"));
 }

@@ -170,6 +170,7 @@ class PythonWriter {
     if (given.contains("part")) {
       options.part.emplace(nb::cast<std::uint64_t>(given["part"]), nb::cast<std::uint64_t>(given["parts"]));
     }
+    keys_name_files_ = options.pack.format.layout->keys_name_files;
     const Waiting waiting;
     writer_ = std::make_unique<Writer>(std::move(options));
   }
@@ -235,6 +236,7 @@ class PythonWriter {
     return writer_->add_many(samples);
   }
   std::uint64_t count() const { return writer_->count(); }
+  bool keys_name_files() const { return keys_name_files_; }
   bool contains(const nb::str& key) {
     const std::string raw_key = from_str(key);
     const Waiting waiting;
@@ -259,6 +261,7 @@ class PythonWriter {
 
  private:
   std::unique_ptr<Writer> writer_;
+  bool keys_name_files_ = false;
 };
 
 }  // namespace
@@ -295,6 +298,7 @@ void bind_writer(nb::module_& module) {
            nb::sig("def add_many(self, keys: list[str], columns: dict[str, list[typing.Any]], "
                    "labels: list[int | None] | None) -> int"))
       .def("count", &PythonWriter::count)
+      .def("keys_name_files", &PythonWriter::keys_name_files)
       .def("contains", &PythonWriter::contains, nb::arg("key"))
       .def("checkpoint", &PythonWriter::checkpoint)
       .def("close", &PythonWriter::close, nb::sig("def close(self) -> dict[str, typing.Any]"))

@@ -34,6 +34,12 @@ MUTATIONS = [
     Mutation("an overwrite removes the old files before the new ones have their names", "python/bale/staged.py",
              "            _exchange(staged, target)\n", "            shutil.rmtree(target)\n            os.rename(staged, target)\n",
              sinks("loses_nothing")),
+    Mutation("MDS has no names of classes", "python/bale/mds.py", 'return {"classes": texts} if texts else {}', "return {}",
+             sinks("names_of_classes")),
+    Mutation("keys of files are encoded again", "python/bale/parquet/written.py", "        if _bale.encode_key(name) != key:\n",
+             "        if True:\n", sinks("dots_stay")),
+    Mutation("structs of bytes alone are no images", "python/bale/parquet/columns.py", '(has_path or "path" not in members or ',
+             "(has_path or ", parquet("other_writers")),
     Mutation("a field that a sample lacks is left out of MDS", "python/bale/mds.py",
              "        _require_all(dataset, [names for _, names in sets], images, others)\n", "", sinks("cannot_hold")),
 ]

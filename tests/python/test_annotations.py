@@ -61,6 +61,47 @@ def test_coco_is_what_pycocotools_reads(bale, tmp_path):
     bale.ok("verify", tmp_path / "p")
 
 
+@pytest.mark.parametrize("kind", ["instances", "keypoints"])
+def test_coco_as_others_write_it(bale, tmp_path, kind):
+    """Numbers and names as Python reads them: 1.0 is 1, NaN is a number of an area, ./x.jpg is x.jpg, LVIS names images by URLs."""
+    images, path = coco(tmp_path / "in")
+    data = json.loads(path.read_text())
+    if kind == "keypoints":
+        for annotation in data["annotations"]:
+            annotation["keypoints"] = [1, 2, 2]
+    path.write_text(json.dumps(data))
+    bale.ok("pack", images, tmp_path / "p", "--annotations", path)
+    wanted, order = fields_by_key(bale, tmp_path / "p"), keys(bale, tmp_path / "p")
+    odd = json.loads(json.dumps(data))
+    for number, image in enumerate(odd["images"]):
+        image["id"] = float(image["id"])
+        image["file_name"] = ["./", ".//./", ""][number % 3] + image["file_name"]
+    for number, annotation in enumerate(odd["annotations"]):
+        annotation["image_id"], annotation["note"] = [annotation["image_id"], float(annotation["image_id"])][number % 2], 'NaN "-Infinity'
+        annotation["area"] = [float("nan"), float("inf"), 1.5][number % 3]
+        annotation["category_id"] = [annotation["category_id"], float(annotation["category_id"])][number % 4 // 3]
+    for category in odd["categories"]:
+        category["id"] = float(category["id"])
+    path.write_text(json.dumps(odd))
+    result = bale.ok("pack", images, tmp_path / "q", "--annotations", path)
+    assert "ignored" not in result.err and keys(bale, tmp_path / "q") == order
+    field = "boxes.json" if kind == "instances" else "keypoints.json"
+    for key, fields in fields_by_key(bale, tmp_path / "q").items():
+        before, after = json.loads(wanted[key][field]), json.loads(fields[field], parse_constant=pytest.fail)
+        assert [{**a, "area": 0, "note": 0} for a in after] == [{**b, "area": 0, "note": 0} for b in before]
+        assert all(a["note"] == 'NaN "-Infinity' and a["area"] in (None, 1.5) and isinstance(a["category_id"], int) for a in after)
+    assert bl.Dataset(tmp_path / "q").classes == bl.Dataset(tmp_path / "p").classes
+    for image in data["images"]:
+        image["coco_url"] = f"http://images.cocodataset.org/images/{image.pop('file_name').split('/')[-1]}"
+    (images / "sub/b.jpg").rename(images / "b.jpg")
+    path.write_text(json.dumps(data))
+    for number, (folder, prefix) in enumerate([(images, ""), (tmp_path / "in", "images/")]):
+        bale.ok("pack", folder, tmp_path / f"r{number}", "--annotations", path)
+        assert keys(bale, tmp_path / f"r{number}") == [prefix + key.split("/")[-1] for key in order]
+        stored = fields_by_key(bale, tmp_path / f"r{number}")
+        assert all(stored[prefix + key.split("/")[-1]][field] == wanted[key][field] for key in order)
+
+
 def test_several_files_of_coco(bale, tmp_path):
     images, path = coco(tmp_path)
     listed = json.loads(path.read_text())["images"]

@@ -94,6 +94,35 @@ def test_damaged_and_lonely_xml(bale, tmp_path):
     assert json.loads(fields_by_key(bale, tmp_path / "p")[names[0]]["boxes.json"])["boxes"] == []
 
 
+def test_words_for_numbers_in_xml(bale, tmp_path):
+    """What nobody filled in is unknown; what is no number is named with its file."""
+    root, names, _ = voc(tmp_path)
+    xml = root / "Annotations" / f"{names[0]}.xml"
+    text = xml.read_text().replace("<truncated>1<", "<truncated>Unspecified<").replace("<difficult>0<", "<difficult> unspecified <")
+    xml.write_text(text)
+    bale.ok("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations")
+    stored = json.loads(fields_by_key(bale, tmp_path / "p")[names[0]]["boxes.json"])
+    assert stored["truncated"] == [None, None] and stored["difficult"] == [None, 1]
+    xml.write_text(text.replace(" unspecified ", "perhaps"))
+    result = bale("pack", root / "JPEGImages", tmp_path / "q", "--annotations", root / "Annotations")
+    assert result.code == 1 and f"{names[0]}.xml: <difficult>: \"perhaps\" is not a number" in result.error_line() and "offset" in result.error_line()
+
+
+def test_xml_in_folders_of_classes(bale, tmp_path):
+    """ILSVRC: the XML files lie as the images do, two of one name in different classes."""
+    root, names, objects = voc(tmp_path)
+    for folder, suffix in (("JPEGImages", "jpg"), ("Annotations", "xml")):
+        for i, name in enumerate(names):
+            (root / folder / f"n{i}").mkdir()
+            (root / folder / f"{name}.{suffix}").rename(root / folder / f"n{i}" / f"x.{suffix}")
+    bale.ok("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations")
+    stored = {key: json.loads(fields["boxes.json"])["boxes"] for key, fields in fields_by_key(bale, tmp_path / "p").items()}
+    assert stored == {f"n{i}/x": [list(box) for _, box, _ in objects[name]] for i, name in enumerate(names)}
+    (root / "JPEGImages/n1/x.jpg").unlink()
+    result = bale("pack", root / "JPEGImages", tmp_path / "q", "--annotations", root / "Annotations")
+    assert result.code == 1 and "n1/x.xml: annotations of an image that is not in" in result.error_line()
+
+
 # --- YOLO
 
 YAMLS = ["names: [cat, 'big dog', \"x\"]\n", "# a\nnc: 3\nnames:\n- cat\n- big dog  # b\n- x\ntrain: images\n",
@@ -141,6 +170,55 @@ def test_yolo_labels_by_their_directory(bale, tmp_path):
     bale.ok("pack", images, tmp_path / "r", "--annotations", root / "data.yaml")
     width, height = Image.open(images / "a.jpg").size
     assert rows(bale, tmp_path / "r")["a"][0].tolist() == np.array([[.1 * width, .2 * height, .5 * width, .9 * height]], np.float32).tolist()
+
+
+MORE_YAMLS = ["names : [cat, 'big dog', x]\nnc : 3\n", '{"nc": 3, "names": ["cat", "big dog", "x"]}', '{"names": {"0": "cat", "2": "x", "1": "big dog"}}',
+              '"names": ["cat", "big dog", "x"]\n', "'names' : {0: cat, 1: big dog, 2: x}\n", "names: &names\n  0: &c cat\n  1: big dog\n  2: x\nnc: 3\n",
+              "all: &n [cat, big dog, x]\nnames: *n\nnc: 3\n", "all: &n\n  - cat\n  - big dog\n  - x\nval: b\nnames: *n # those\nnc: 3\n",
+              'names: ["c\\x61t", "big\\u0020dog", "\\x78"]\n', "---\n%YAML: 1\nnames: &all [cat, big dog, x]\ntrain: a\n"]
+
+
+@pytest.mark.parametrize("yaml", MORE_YAMLS)
+def test_forms_of_yaml(bale, tmp_path, yaml):
+    root, images, _, _ = yolo(tmp_path, yaml)
+    bale.ok("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")
+    assert list(bl.Dataset(tmp_path / "p").classes) == ["cat", "big dog", "x"]
+
+
+@pytest.mark.parametrize("below,folder,data", [("images", "train", "../data.yaml"), ("images/train", ".", "../../data.yaml"),
+                                               ("", "images/train", "data.yaml"), ("images/train", "../train", "../../data.yaml")])
+def test_a_folder_named_from_where_one_stands(bale, tmp_path, below, folder, data):
+    root, images, _, lines = yolo(tmp_path)
+    result = bale.ok("pack", folder, tmp_path / "p", "--annotations", data, cwd=root / below)
+    assert "1 images have no file of labels" in result.err
+    assert {key: len(found[1]) for key, found in rows(bale, tmp_path / "p").items()} == {"a": 2, "b": 1, "empty": 0, "none": 0}
+
+
+@pytest.mark.parametrize("numbers", [2, 3])
+@pytest.mark.parametrize("given", ["data.yaml", "labels/train", "classes.txt", "json"])
+def test_poses(bale, tmp_path, numbers, given):
+    """kpt_shape tells keypoints from polygons, also for the directory of the labels below it."""
+    root, images, labels, _ = yolo(tmp_path)
+    shape = f'"kpt_shape": [2, {numbers}]' if given == "json" else f"kpt_shape: [2, {numbers}]  # x, y\n"
+    names = "[cat, big dog, x]"
+    (root / "data.yaml").write_text('{"names": ["cat", "big dog", "x"], %s}' % shape if given == "json" else f"names: {names}\n{shape}")
+    points = [(.25, .5, 1), (0, 0, 0)]
+    for name in ("a", "b"):
+        line = [1, .5, .5, .5, .25] + [value for point in points for value in point[:numbers]]
+        (labels / f"{name}.txt").write_text(" ".join(map(str, line)) + "\n")
+    (root / "classes.txt").write_text("cat\nbig dog\nx\n")
+    place = "data.yaml" if given == "json" else given
+    bale.ok("pack", images, tmp_path / "p", "--annotations", root / place)
+    assert list(bl.Dataset(tmp_path / "p").classes) == ["cat", "big dog", "x"]
+    width, height = Image.open(images / "a.jpg").size
+    corners, numbers_of, stored = rows(bale, tmp_path / "p", field="keypoints.json")["a"]
+    assert corners.tolist() == np.array([[.25 * width, .375 * height, .75 * width, .625 * height]], np.float32).tolist() and list(numbers_of) == [1]
+    at, visible, _ = rows(bale, tmp_path / "p", "keypoints", "keypoints.json")["a"]
+    assert at.tolist() == np.array([[.25 * width, .5 * height], [0, 0]], np.float32).tolist()
+    assert list(visible) == ([1, 0] if numbers == 3 else [2, 0]) and stored[0]["category_id"] == 1
+    (labels / "b.txt").write_text("1 .5 .5 .5 .25\n")
+    result = bale("pack", images, tmp_path / "q", "--annotations", root / place)
+    assert result.code == 1 and "b.txt" in result.error_line() and "kpt_shape" in result.error_line()
 
 
 @pytest.mark.parametrize("line, says", [("0 0.5 0.5 0.1", "line 2: 4 numbers"), ("0 12 30 5 5", "not between 0 and 1"),
@@ -210,6 +288,56 @@ def test_open_images(bale, tmp_path):
     result = bale("pack", images, tmp_path / "q", "--annotations", table)
     assert result.code == 1 and "boxes of 1 images that are not in" in result.error_line()
     assert bale("pack", images, tmp_path / "q", "--annotations", table, "--on-error", "skip").code == 4
+
+
+def test_labels_of_whole_images(bale, tmp_path):
+    """Open Images' image-level labels; --class-map numbers them."""
+    images = make_images(tmp_path / "images", ["000a.jpg", "000b.jpg", "none.jpg"])
+    table = tmp_path / "labels.csv"
+    table.write_text("ImageID,Source,LabelName,Confidence\n000a,verification,/m/0c,1\n000b,machine,/m/0a,0.7\n000a,verification,/m/0a,0\n")
+    result = bale.ok("pack", images, tmp_path / "p", "--annotations", table)
+    assert "1 of 3 images have no rows; they are packed without labels" in result.err
+    stored = {key: json.loads(fields["image_labels.json"]) for key, fields in fields_by_key(bale, tmp_path / "p").items()}
+    assert stored["000a"] == {"labels": [1, 0], "names": ["/m/0c", "/m/0a"], "Confidence": [1, 0]} and stored["none"]["labels"] == []
+    assert list(bl.Dataset(tmp_path / "p").classes) == ["/m/0a", "/m/0c"]
+    (tmp_path / "map").write_text("/m/0b,b\n/m/0c,c\n/m/0a,a\n")
+    bale.ok("pack", images, tmp_path / "q", "--annotations", table, "--class-map", tmp_path / "map")
+    assert json.loads(fields_by_key(bale, tmp_path / "q")["000a"]["image_labels.json"])["labels"] == [1, 2]
+    table.write_text(table.read_text() + "gone,machine,/m/0a,1\n")
+    result = bale("pack", images, tmp_path / "r", "--annotations", table)
+    assert result.code == 1 and "labels of 1 images that are not in" in result.error_line()
+
+
+@pytest.mark.parametrize("header", ["filename,width,height,class,xmin,ymin,xmax,ymax", "image, label, x1, y1, x2, y2", "path,name,x0,y0,x1,y1,score"])
+@pytest.mark.parametrize("names", [True, False])
+def test_tables_of_boxes_in_pixels(bale, tmp_path, header, names):
+    """Roboflow's, TensorFlow's and others': one box per row, files by their names, classes as names or numbers."""
+    images = make_images(tmp_path / "images", ["sub/a.b.jpg", "c.jpg", "none.jpg", "empty.jpg"])
+    classes = ["dog", "cat"] if names else [7, 2]
+    boxes = [("sub/a.b.jpg", classes[0], (1, 2, 30, 20.5)), ("c.jpg", classes[1], (0, 0, 5, 6)), ("./sub/a.b.jpg" if names else "a.b.jpg", classes[1], (3, 4, 5, 6))]
+    columns = [name.strip() for name in header.split(",")]
+    lines = [header]
+    for name, label, (x0, y0, x1, y1) in boxes:
+        row = {**dict.fromkeys(columns, "40"), columns[0]: name, "score": "0.5"}
+        corner = [column for column in columns if column[0] in "xy" and column != "y"][-4:]
+        row.update(zip(corner, map(str, (x0, y0, x1, y1))))
+        row[next(column for column in columns if column in ("class", "label", "name"))] = str(label)
+        lines.append(",".join(row[column] for column in columns))
+    lines.append("empty.jpg" + "," * (len(columns) - 1) if "width" not in columns else "empty.jpg,40,30,,,,,")
+    (tmp_path / "boxes.csv").write_text("\r\n".join(lines) + "\r\n")
+    result = bale.ok("pack", images, tmp_path / "p", "--annotations", tmp_path / "boxes.csv")
+    assert "1 of 4 images have no rows" in result.err
+    got = rows(bale, tmp_path / "p")
+    assert got["sub/a%2Eb"][0].tolist() == [[1, 2, 30, 20.5], [3, 4, 5, 6]] and got["c"][0].tolist() == [[0, 0, 5, 6]]
+    assert len(got["empty"][0]) == len(got["none"][0]) == 0
+    numbers = [1, 0] if names else classes
+    assert list(got["sub/a%2Eb"][1]) == numbers and list(got["c"][1]) == [numbers[1]]
+    stored = got["sub/a%2Eb"][2]
+    assert stored.get("names") == (classes if names else None) and stored.get("score") == ([.5, .5] if "score" in columns else None)
+    assert list(bl.Dataset(tmp_path / "p").classes) == (["cat", "dog"] if names else [])
+    (tmp_path / "boxes.csv").write_text("filename,class,xmin,ymin,xmax\n")
+    result = bale("pack", images, tmp_path / "q", "--annotations", tmp_path / "boxes.csv")
+    assert result.code == 2 and "boxes.csv: line 1: no column \"ymax\"" in result.error_line()
 
 
 def test_a_bad_row_is_named_by_its_line(bale, tmp_path):

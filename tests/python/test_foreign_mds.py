@@ -194,6 +194,30 @@ def test_other_compressions_are_refused_by_name(bale, copy, name):
     assert result.code == 1 and f"compressed by {name.split(':')[0]}, bale reads zstd" in result.error_line()
 
 
+def test_directories_that_streaming_merged(bale, copy, tmp_path):
+    """Its merge_index() lists the shards of directories below. Nothing else may lead out of a directory."""
+    listed = json.loads((copy("classes") / "index.json").read_text())["shards"]
+    copy("zstd")
+    for shard in listed:
+        shard["raw_data"]["basename"] = "classes/" + shard["raw_data"]["basename"]
+    packed = json.loads((tmp_path / "zstd/index.json").read_text())["shards"]
+    for shard in packed:
+        for kind in ("raw_data", "zip_data"):
+            shard[kind]["basename"] = "zstd/" + shard[kind]["basename"]
+    (tmp_path / "index.json").write_text(json.dumps({"version": 2, "shards": listed + packed}))
+    count = len(bale.ok("ls", tmp_path / "classes").out.split()) + len(bale.ok("ls", tmp_path / "zstd").out.split())
+    for command in ("convert", "pack"):
+        bale.ok(command, tmp_path, tmp_path.parent / f"{tmp_path.name}-{command}")
+        assert len(bale.ok("ls", tmp_path.parent / f"{tmp_path.name}-{command}").out.split()) == count
+    assert len(bale.ok("ls", tmp_path).out.split()) == count
+    bale.ok("verify", tmp_path)
+    for name in ("../classes/x.mds", "/x.mds", "classes/../../x.mds", "", "./x.mds", "a//x.mds"):
+        listed[0]["raw_data"]["basename"] = name
+        (tmp_path / "index.json").write_text(json.dumps({"version": 2, "shards": listed}))
+        result = bale("ls", tmp_path)
+        assert result.code == 1 and "index.json: lists a shard outside its directory" in result.error_line(), name
+
+
 def test_truncations(bale, copy):
     """Each is one error that names the shard."""
     shard = copy("everything") / "shard.00000.mds"

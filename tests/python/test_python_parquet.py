@@ -315,6 +315,29 @@ def test_types_of_other_writers(tmp_path):
     assert dataset[1] == {"jpg": encoded(1), "a.txt": b"y", "c": b"y", "d.txt": b"y", "e.npy": array_of([], np.bool_, 0), "json": b'{"g": null}'}
 
 
+def test_structs_and_names_of_other_writers(tmp_path):
+    """pandas writes a column of None as null, or leaves the member out; columns are called as people call them."""
+    data = [encoded(0), encoded(1)]
+    kinds = {"null path": [{"bytes": value, "path": None} for value in data], "no path": [{"bytes": value} for value in data],
+             "fixed": pa.array([{"bytes": value} for value in data], pa.struct([("bytes", pa.large_binary())])),
+             "order": pa.array([{"path": "x", "bytes": value} for value in data], pa.struct([("path", pa.string()), ("bytes", pa.binary())]))}
+    names = {"Alt Text": "alt_text.txt", "größe": "größe.txt", "a/b c.d": "a_b_c.d.txt", "Temp.": "temp.txt", "a..b": "a.b.txt", "日本": "日本.txt"}
+    for number, (kind, column) in enumerate(kinds.items()):
+        file = write(tmp_path / f"{number}.parquet", {"image": column, **{name: [name, "y"] for name in names}, "more": column})
+        for format in ("tar", "lmdb"):
+            out = tmp_path / f"{number}{format}"
+            bale.pack(file, out, format=format)
+            dataset = bale.Dataset(out)
+            wanted = {"jpg": data[0], "more.jpg": data[0], **{field: name.encode() for name, field in names.items()}}
+            assert dataset[0] == wanted and dataset[1]["more.jpg"] == data[1], kind
+        assert bale.pack(bale.Dataset(out), tmp_path / f"{number}again")["samples"] == 2
+    paths = [{"bytes": None, "path": "x.jpg"}, {"bytes": None, "path": "y.jpg"}]  # of which no column has bytes
+    for name, value in zip("xy", data):
+        (tmp_path / f"{name}.jpg").write_bytes(value)
+    bale.pack(write(tmp_path / "paths.parquet", {"image": paths}), tmp_path / "paths")
+    assert list(bale.Dataset(tmp_path / "paths").keys) == ["x", "y"] and bale.Dataset(tmp_path / "paths")[1] == {"jpg": data[1]}
+
+
 def test_the_cache_of_a_folder_of_images(photos, tmp_path):
     """Of which datasets stores only the paths."""
     made = datasets.load_dataset("imagefolder", data_dir=str(photos), cache_dir=str(tmp_path / "cache"), split="train")

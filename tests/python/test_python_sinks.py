@@ -297,3 +297,70 @@ def test_extract_is_the_way_back_to_files(bale, packed, tmp_path):
     for i in range(7):
         for name, content in packed[i].items():
             assert (tmp_path / "files" / f"folder/x.{i}.{name}").read_bytes() == content
+
+@pytest.mark.parametrize("format", ["tar", "lmdb"])
+def test_names_of_classes_are_in_the_list_of_mds(tmp_path, format):
+    """They come back from the directory, from its shards, and from directories that Streaming's merge_index() lists together."""
+    classes = ["cat", "", "dög", "emu\udcff"]
+    for name in ("a", "b"):
+        bale.pack([(f"{name}{i}", {"jpg": encoded(i)}, i) for i in (0, 2, 3)], tmp_path / name, format=format, classes=classes)
+        bale.to_mds(tmp_path / name, tmp_path / "mds" / name, shard_size=2000)
+    assert len(list((tmp_path / "mds/a").glob("*.mds"))) > 1
+    bale.convert(tmp_path / "mds/a", tmp_path / "back")
+    for spec in (tmp_path / "mds/a", f"{tmp_path}/mds/a/shard.*.mds", tmp_path / "back"):
+        assert list(bale.Dataset(spec).classes) == classes and list(bale.Dataset(spec).labels) == [0, 2, 3]
+    merge_indexes(tmp_path / "mds", ["a", "b"])
+    bale.convert(tmp_path / "mds", tmp_path / "both")
+    for spec in (tmp_path / "mds", tmp_path / "both"):
+        assert list(bale.Dataset(spec).classes) == classes and len(bale.Dataset(spec)) == 6
+    listed = json.loads((tmp_path / "mds/b/index.json").read_text())
+    (tmp_path / "mds/b/index.json").write_text(json.dumps({**listed, "classes": ["dog", "", "cat", "emu"]}))
+    with pytest.raises(bale.Error, match="other names of classes than .*mds/a"):
+        bale.Dataset(tmp_path / "mds")
+    both = bale.Dataset(f"{tmp_path}/mds/a::{tmp_path}/mds/b")
+    assert both.classes[both.label(3)] == "dog" and both.classes[both.label(0)] == "cat"
+
+
+def merge_indexes(folder, names):
+    """As streaming.base.util.merge_index() of 0.13 does it: index.json of the directory above, with the shards' names below it."""
+    shards = []
+    for name in names:
+        for shard in json.loads((folder / name / "index.json").read_text())["shards"]:
+            for kind in ("raw_data", "zip_data"):
+                if shard.get(kind):
+                    shard[kind]["basename"] = os.path.join(name, shard[kind]["basename"])
+            shards.append(shard)
+    (folder / "index.json").write_text(json.dumps({"version": 2, "shards": shards}))
+
+
+@pytest.mark.parametrize("format", ["tar", "lmdb", "recordio"])
+@pytest.mark.parametrize("source", ["folder", "samples", "table"])
+def test_keys_with_dots_stay_the_same(tmp_path, format, source):
+    """However often they go through Parquet. The column has the names that the files had."""
+    names = ["a/x.1", "a/50%", "b/__y__", "c"]
+    if source == "folder":
+        for name in names:
+            (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "in" / f"{name}.jpg").write_bytes(encoded(0))
+        bale.pack(tmp_path / "in", tmp_path / "p0", format=format, flat=True)
+    elif source == "samples":
+        bale.pack([(name, {"jpg": encoded(0)}) for name in names], tmp_path / "p0", format=format)
+    else:
+        pq.write_table(pa_table({"image": [encoded(0)] * 4, "__key__": names}), tmp_path / "x.parquet")
+        bale.pack(tmp_path / "x.parquet", tmp_path / "p0", format=format)
+    keys = list(bale.Dataset(tmp_path / "p0").keys)
+    assert ("a/x%2E1" in keys) == (format != "lmdb" or source == "folder")
+    for i, column in enumerate(["__key__", None, "__key__"]):
+        file, = bale.to_parquet(tmp_path / f"p{i}", tmp_path / f"q{i}", key_column=column)
+        if column:
+            assert sorted(pq.read_table(file)["__key__"].to_pylist()) == sorted(names)
+        bale.pack(file, tmp_path / f"p{i + 1}", format=format)
+        assert list(bale.Dataset(tmp_path / f"p{i + 1}").keys) == keys
+    bale.to_mds(tmp_path / "p0", tmp_path / "mds")
+    bale.convert(tmp_path / "mds", tmp_path / "last", format=format)
+    assert list(bale.Dataset(tmp_path / "last").keys) == keys
+
+
+def pa_table(columns):
+    import pyarrow as pa
+    return pa.table(columns)

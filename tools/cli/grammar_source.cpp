@@ -24,7 +24,7 @@ void add_fields(CommandModel& app, SourceOptions& source) {
       "SRC is a folder of images; PATH has their boxes, keypoints, captions or panoptic masks, which become the fields "
       "boxes.json, keypoints.json, captions.json, or panoptic.png and segments.json: COCO's JSON, VOC's Annotations or "
       "ImageSets/Main/X.txt, YOLO's labels or "
-      "data.yaml, or a CSV of Open Images; may be repeated");
+      "data.yaml, or a CSV of boxes (Open Images' or in pixels); may be repeated");
   add_text(app, "--annotations-format", fmt::format("{}", fmt::join(annotation_formats(), "|")),
            source.annotations_format, "Format of the annotations (default: what they look like)")
       .needs(annotations);
@@ -40,6 +40,8 @@ void add_file_options(CommandModel& app, SourceOptions& source) {
              "Threads that list directories and examine files (default: 8); more help on network file systems");
   add_text(app, "--root", "DIR", source.root, "Where relative paths of lists and tables start");
   add_text(app, "--path-column", "NAME", source.path_column, "Column of the table that holds the path");
+  add_text(app, "--path-pattern", "PATTERN", source.path_pattern,
+           "Path of each row of the table, with {COLUMN} for its cell, as in 'train/{id}.jpg'");
   add_text(app, "--label-column", "NAME", source.label_column, "Column of the table that holds the label");
   add_flag(app, "--allow-unlabeled", source.allow_unlabeled,
            "Rows of a table without a label (an empty cell, NA, NaN, null and such) are samples without one");

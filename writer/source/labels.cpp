@@ -157,7 +157,7 @@ void require_class(std::int64_t number, const std::vector<std::string>& classes)
 }
 
 bool has_class_numbers(std::string_view field) {
-  return field == "boxes.json" || field == "keypoints.json" || field == "segments.json";
+  return field == "boxes.json" || field == "keypoints.json" || field == "segments.json" || field == "image_labels.json";
 }
 
 }  // namespace bale

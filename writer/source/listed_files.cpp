@@ -11,6 +11,7 @@
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/key.hpp"
+#include "bale/writer/source/folder_walk.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/record_reader.hpp"
 #include "bale/writer/source/source_root.hpp"
@@ -100,16 +101,68 @@ FileListing ListedFiles::finish(const std::string& place) {
   return std::move(listing_);
 }
 
-FileRow* ListedFiles::add(std::string_view path) {
+std::optional<PathAndLabel> path_and_label(std::string_view line) {
+  line = without_white_space(line);
+  const std::size_t cut = line.find_last_of(" \t");
+  if (cut == std::string_view::npos) return std::nullopt;
+  return PathAndLabel{.path = without_white_space(line.substr(0, cut)), .label = line.substr(cut + 1)};
+}
+
+std::string ListedFiles::full_path(const Place& place) const {
+  return place.is_absolute ? place.path : below(root_, place.path);
+}
+
+bool ListedFiles::exists(const Place& place) const {
+  struct stat info {};
+  return stat_long_path(full_path(place), info) == 0;
+}
+
+ListedFiles::Place ListedFiles::place_of(std::string_view path) {
   require_local_name(path);
-  std::string clean = normalized(trimmed(path));
-  bool absolute = clean.starts_with('/');
+  Place place{.path = normalized(trimmed(path))};
+  place.is_absolute = place.path.starts_with('/');
   // An absolute path below the root gets the same key as its relative path.
   const std::string prefix = root_ == "/" ? root_ : root_ + "/";
-  if (absolute && !root_.empty() && clean.starts_with(prefix)) {
-    clean.erase(0, prefix.size());
-    absolute = false;
+  if (place.is_absolute && !root_.empty() && place.path.starts_with(prefix)) {
+    place = {.path = place.path.substr(prefix.size())};
   }
+  add_extension(place);
+  if (!place.is_absolute || exists(place)) return place;
+  Place inside{.path = place.path.substr(1)};  // the slash stands for the root, as in Places365
+  add_extension(inside);
+  return exists(inside) ? inside : place;
+}
+
+/// Lists such as Food-101's name images without the extension.
+void ListedFiles::add_extension(Place& place) {
+  if (is_image_name(place.path) || exists(place)) return;
+  const std::string full = full_path(place);
+  const ImagesByStem& images = images_in(parent_directory(full));
+  const auto found = images.find(base_name(full));
+  if (found == images.end()) return;
+  if (found->second.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("the path \"{}\" is that of several images", printable(place.path)),
+                {.hint = "name one with its extension"});
+  }
+  place.path.resize(place.path.size() - found->first.size());
+  place.path += found->second;
+}
+
+const ListedFiles::ImagesByStem& ListedFiles::images_in(const std::string& directory) {
+  const auto [known, is_new] = images_.try_emplace(directory);
+  struct stat info {};
+  if (!is_new || stat_long_path(directory, info) != 0 || !S_ISDIR(info.st_mode)) return known->second;
+  for (const std::string& name : list_top_level(directory).files) {
+    if (!is_image_name(name)) continue;
+    const auto [image, is_only] = known->second.try_emplace(std::string(split_file_name(name).stem), name);
+    if (!is_only) image->second.clear();
+  }
+  return known->second;
+}
+
+FileRow* ListedFiles::add(std::string_view path) {
+  const auto [clean, absolute] = place_of(path);
   const std::string_view below_root = std::string_view(clean).substr(absolute ? 1 : 0);
   const std::size_t slash = clean.rfind('/');
   const std::string_view name = std::string_view(clean).substr(slash == std::string::npos ? 0 : slash + 1);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,16 +17,29 @@
 
 namespace bale {
 
+struct PathAndLabel {
+  std::string_view path;
+  std::string_view label;
+};
+/// A line "PATH LABEL", as Caffe, DALI, DomainNet and Places365 have them: what is before and after its last white
+/// space; nullopt if there is none.
+std::optional<PathAndLabel> path_and_label(std::string_view line);
+
 class ListedFiles {
  public:
   /// Relative paths start from `root` ("": the current directory).
   ListedFiles(const SourceOptions& options, std::string root);
 
   /// Adds the file as a sample. Returns its row, or null if the file is excluded or a companion of another. What is no
-  /// image by its name is looked into. White space around the path is dropped if no file has it. The key is the path below
-  /// the root. Throws (without a path) `invalid_argument` for an empty path or one with "..", and `not_found`, `damaged`
-  /// or `io` for a file that is no image by its name and by its content.
+  /// image by its name is looked into. A path that no file has may lack the extension of an image, and one that begins
+  /// with a slash may be below the root. White space around the path is dropped if no file has it. The key is the path
+  /// below the root. Throws (without a path) `invalid_argument` for an empty path or one with "..", and `not_found`,
+  /// `damaged` or `io` for a file that is no image by its name and by its content.
   FileRow* add(std::string_view path);
+  /// Where the file is, as add() finds it: the same for each way to write its path. Throws as add().
+  std::string path_of(std::string_view path) { return full_path(place_of(path)); }
+  /// Whether add() would find a file. Throws as add().
+  bool is_there(std::string_view path) { return exists(place_of(path)); }
   /// Deals with an error of add() for a line of `list`: a loss if such are skipped, else an error that names the line.
   void lose(const Error& error, const std::string& list, std::uint64_t line);
 
@@ -39,6 +53,17 @@ class ListedFiles {
   FileListing finish(const std::string& place);
 
  private:
+  struct Place {
+    std::string path;
+    bool is_absolute = false;  // else below the root
+  };
+  using ImagesByStem = std::unordered_map<std::string, std::string>;  // names of files; "" if several have the stem
+
+  Place place_of(std::string_view path);
+  std::string full_path(const Place& place) const;
+  bool exists(const Place& place) const;
+  void add_extension(Place& place);
+  const ImagesByStem& images_in(const std::string& directory);
   std::string_view trimmed(std::string_view path) const;
   std::string field_by_content(const std::string& file, std::string_view shown) const;
   std::uint32_t directory_id(std::string_view text, bool absolute);
@@ -49,6 +74,7 @@ class ListedFiles {
   PairRules pair_;
   DistantFiles distant_;
   std::unordered_map<std::string, std::uint32_t> directories_;
+  std::unordered_map<std::string, ImagesByStem> images_;  // of the directories of paths without an extension
   FileListing listing_;
   bool skip_damaged_;
 };

@@ -20,6 +20,7 @@
 #include "bale/writer/source/arrays/array_source.hpp"
 #include "bale/writer/source/file_rows.hpp"
 #include "bale/writer/source/folder_walk.hpp"
+#include "bale/writer/source/listed_files.hpp"
 #include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/source.hpp"
 #include "bale/writer/source/table_rows.hpp"
@@ -60,23 +61,31 @@ std::optional<FirstName> first_name(const std::string& path) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   const std::size_t end = text.find_first_of(std::string_view("\0\r\n", 3));
   FirstName first{.name = std::string(text.substr(0, end)), .ends_with_nul = end < text.size() && text[end] == '\0'};
-  const bool is_text = std::none_of(first.name.begin(), first.name.end(), [](char c) { return c >= 0 && c < ' '; });
+  const bool is_text =
+      std::none_of(first.name.begin(), first.name.end(), [](char c) { return c >= 0 && c < ' ' && c != '\t'; });
   if (first.name.empty() || !is_text) return std::nullopt;
   return first;
 }
 
-/// Whether no format knows the file, and it is called a text or begins with the path of a file.
-bool is_list_of_files(const std::string& path, const SourceOptions& options) {
+/// How the list of files is told, if it is one: no format knows the file, and it is called a text or begins with the
+/// path of a file, perhaps with a label after it. Else empty.
+std::string told_of_list(const std::string& path, const SourceOptions& options) {
   try {
     probe_format(path);
-    return false;
+    return {};
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::unsupported) return false;  // opening it says what is wrong
+    if (error.code() != ErrorCode::unsupported) return {};  // opening it says what is wrong
   }
   const std::optional<FirstName> first = first_name(path);
-  if (!first) return false;
-  const bool is_relative = !first->name.starts_with('/') && !options.root.empty();
-  return lower_case(path).ends_with(".txt") || long_path_exists(is_relative ? join_path(options.root, first->name) : first->name);
+  if (!first) return {};
+  const auto exists = [&](std::string_view name) {
+    const bool is_relative = !name.starts_with('/') && !options.root.empty();
+    return long_path_exists(is_relative ? join_path(options.root, std::string(name)) : std::string(name));
+  };
+  const std::optional<PathAndLabel> parts = path_and_label(first->name);
+  if (parts && !exists(first->name) && exists(parts->path))
+    return "taken as a list of files and labels by its first line";
+  return lower_case(path).ends_with(".txt") || exists(first->name) ? "taken as a list of files by its first line" : "";
 }
 
 /// Parquet and Arrow files without an image beside them: the error of opening one says who reads them.
@@ -112,6 +121,7 @@ void refuse_file_options(const std::string& spec, std::string_view what, const S
                                                      {"pair", !options.pair.empty()},
                                                      {"root", !options.root.empty()},
                                                      {"path_column", !options.path_column.empty()},
+                                                     {"path_pattern", !options.path_pattern.empty()},
                                                      {"label_column", !options.label_column.empty()},
                                                      {"allow_unlabeled", options.allow_unlabeled}};
   for (const auto& [name, is_given] : given) {
@@ -124,6 +134,7 @@ void refuse_file_options(const std::string& spec, std::string_view what, const S
 /// The kind of a directory without a manifest: images to pack, or shards of some tool.
 DetectedSource detect_directory(const std::string& path, const TopLevel& top, const SourceOptions& options) {
   if (long_path_exists(join_path(path, k_partial_name))) return {k_packed};
+  if (!top.directories.empty() && shards_in_own_list(path)) return {k_packed};
   if (!top.directories.empty() || top.files.empty()) return {k_folder};
   const auto num_shards = std::count_if(top.files.begin(), top.files.end(), is_called_as_shard);
   const auto num_images = std::count_if(top.files.begin(), top.files.end(), is_image_name);
@@ -174,8 +185,9 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
   }
   if (!S_ISDIR(info.st_mode)) {
     if (TableColumns::kind_of(spec)) return {k_table};
-    if (!is_list_of_files(spec, options)) return {k_packed};
-    return {k_list, "taken as a list of files by its first line"};
+    std::string told = told_of_list(spec, options);
+    if (told.empty()) return {k_packed};
+    return {k_list, std::move(told)};
   }
   if (long_path_exists(join_path(spec, k_manifest_name))) return {k_packed};
   if (has_arrays(spec, options)) return {k_folder};

@@ -14,7 +14,8 @@
 namespace bale {
 namespace {
 
-constexpr std::array<std::string_view, 5> k_path_names{"path", "file_name", "filename", "file", "image"};
+constexpr std::array<std::string_view, 8> k_path_names{"path",  "file_name",  "filename", "file",
+                                                       "image", "image_path", "filepath", "image_name"};
 constexpr std::array<std::string_view, 4> k_label_names{"label", "class", "target", "y"};
 
 /// Position of the column `wanted`; if that is empty, of the first of the `usual` names that exists.
@@ -38,6 +39,11 @@ std::optional<std::size_t> pick(std::size_t count, NameAt name_at, const std::st
   const std::string which = wanted.empty() ? fmt::format("a {}", what) : fmt::format("\"{}\"", printable(wanted));
   throw Error(ErrorCode::invalid_argument, fmt::format("no column for {}; there are: {}", which, known),
               {.hint = fmt::format("name it with {}", option)});
+}
+
+[[noreturn]] void refuse_pattern(const std::string& pattern, std::string_view why) {
+  throw Error(ErrorCode::invalid_argument, fmt::format("`path_pattern`: \"{}\" {}", printable(pattern), why),
+              {.hint = "name columns in braces, for example `path_pattern` 'train/{id}.jpg'"});
 }
 
 std::string without_spaces(std::string_view text) {
@@ -78,6 +84,46 @@ std::optional<TableColumns::Kind> TableColumns::kind_of(const std::string& path)
   return std::nullopt;
 }
 
+TableColumns::TableColumns(Kind kind, const SourceOptions& options) : kind_(kind), options_(options) {
+  if (!options.path_pattern.empty()) parse_pattern();
+}
+
+void TableColumns::parse_pattern() {
+  const std::string& pattern = options_.path_pattern;
+  if (!options_.path_column.empty()) refuse_pattern(pattern, "excludes `path_column`");
+  for (std::string_view rest = pattern; !rest.empty();) {
+    const std::size_t open = std::min(rest.find('{'), rest.size());
+    if (open > 0) pattern_.push_back({.text = std::string(rest.substr(0, open))});
+    rest.remove_prefix(open);
+    if (rest.empty()) break;
+    const std::size_t close = rest.find('}');
+    if (close == std::string_view::npos || close == 1)
+      refuse_pattern(pattern, "has braces without the name of a column");
+    pattern_.push_back({.text = std::string(rest.substr(1, close - 1)), .is_column = true});
+    rest.remove_prefix(close + 1);
+  }
+  if (std::none_of(pattern_.begin(), pattern_.end(), [](const PatternPart& part) { return part.is_column; })) {
+    refuse_pattern(pattern, "names no column, so all rows would have one file");
+  }
+}
+
+bool TableColumns::is_in_pattern(std::string_view column) const {
+  return std::any_of(pattern_.begin(), pattern_.end(),
+                     [&](const PatternPart& part) { return part.is_column && part.text == column; });
+}
+
+template <typename CellOf>
+std::string TableColumns::filled_pattern(const CellOf& cell_of) const {
+  std::string path;
+  for (const PatternPart& part : pattern_) {
+    const std::string cell = part.is_column ? without_spaces(cell_of(part)) : part.text;
+    if (cell.empty())
+      throw Error(ErrorCode::invalid_argument, fmt::format("no value in the column \"{}\"", printable(part.text)));
+    path += cell;
+  }
+  return path;
+}
+
 void TableColumns::set_header(std::string_view record) {
   split(record, header_);
   for (std::size_t i = 0; i < header_.size(); ++i) {
@@ -86,8 +132,18 @@ void TableColumns::set_header(std::string_view record) {
   split(record, header_);
   for (std::string& name : header_) name = without_spaces(name);
   const auto name_at = [&](std::size_t i) -> const std::string& { return header_[i]; };
-  const auto path = pick(header_.size(), name_at, options_.path_column, k_path_names);
-  if (!path) refuse_columns("path", options_.path_column, "`path_column`", column_names());
+  for (PatternPart& part : pattern_) {
+    if (!part.is_column) continue;
+    const auto column = pick(header_.size(), name_at, part.text, {});
+    if (!column) refuse_columns("path", part.text, "`path_pattern`", column_names());
+    part.column = *column;
+  }
+  const auto path = pattern_.empty() ? pick(header_.size(), name_at, options_.path_column, k_path_names)
+                                     : std::optional(header_.size());
+  if (!path) {
+    refuse_columns("path", options_.path_column,
+                   "`path_column`, or make it of columns with `path_pattern`, such as '{id}.jpg'", column_names());
+  }
   path_column_ = *path;
   if (options_.flat) return;
   label_column_ = pick(header_.size(), name_at, options_.label_column, k_label_names);
@@ -111,19 +167,36 @@ TableRow TableColumns::parse(std::string_view record) {
     if (cells.size() != header_.size()) {
       throw Error(ErrorCode::damaged, fmt::format("{} cells, but the header has {}", cells.size(), header_.size()));
     }
-    row.path = std::move(cells[path_column_]);
     if (label_column_) row.label = without_spaces(cells[*label_column_]);
-    row.has_extra = header_.size() > (label_column_ ? 2U : 1U);
+    row.path = pattern_.empty()
+                   ? std::move(cells[path_column_])
+                   : filled_pattern([&](const PatternPart& part) -> const std::string& { return cells[part.column]; });
+    for (std::size_t i = 0; i < header_.size() && !row.has_extra; ++i) row.has_extra = is_extra(i);
     return row;
   }
   const JsonRow json(record, options_);
-  std::optional<std::string> path = json.path ? cell_of(json.members()[*json.path].value) : std::nullopt;
-  if (path && json.members()[*json.path].value.kind() == Json::Kind::real) path.reset();
-  if (!path) {
-    throw Error(ErrorCode::invalid_argument, "no path in the object", {.hint = "name its column with `path_column`"});
+  const auto text_of = [](const Json& value) {
+    return value.kind() == Json::Kind::real ? std::nullopt : cell_of(value);
+  };
+  if (pattern_.empty()) {
+    std::optional<std::string> path = json.path ? text_of(json.members()[*json.path].value) : std::nullopt;
+    if (!path) {
+      throw Error(
+          ErrorCode::invalid_argument, "no path in the object",
+          {.hint =
+               "name its column with `path_column`, or make it of columns with `path_pattern`, such as '{id}.jpg'"});
+    }
+    row.path = std::move(*path);
+  } else {
+    row.path = filled_pattern([&](const PatternPart& part) {
+      const Json* const value = json.object.find(part.text);
+      return value == nullptr ? std::string() : text_of(*value).value_or("");
+    });
   }
-  row.path = std::move(*path);
-  row.has_extra = json.members().size() > (json.label ? 2U : 1U);
+  row.has_extra = std::any_of(json.members().begin(), json.members().end(), [&](const Json::Member& member) {
+    const auto at = static_cast<std::size_t>(&member - json.members().data());
+    return is_extra_member(json.path, json.label, at, member.name);
+  });
   if (header_.empty()) {
     for (const Json::Member& member : json.members()) header_.push_back(member.name);
   }
@@ -144,8 +217,9 @@ std::string TableColumns::extra_json(std::string_view record) const {
   if (kind_ == Kind::jsonl) {
     const JsonRow json(record, options_);
     Json rest = json.object;
-    for (const auto& column : {json.path, json.label}) {
-      if (column) rest.erase(json.members()[*column].name);
+    for (std::size_t at = 0; at < json.members().size(); ++at) {
+      const std::string& name = json.members()[at].name;
+      if (!is_extra_member(json.path, json.label, at, name)) rest.erase(name);
     }
     return rest.dump();
   }
@@ -153,7 +227,7 @@ std::string TableColumns::extra_json(std::string_view record) const {
   split(record, cells);
   std::map<std::string_view, std::string_view> members;
   for (std::size_t i = 0; i < std::min(cells.size(), header_.size()); ++i) {
-    if (i != path_column_ && i != label_column_) members[header_[i]] = cells[i];
+    if (is_extra(i)) members[header_[i]] = cells[i];
   }
   return Json::object_of(members).dump();
 }

@@ -27,7 +27,8 @@ class TableColumns {
   /// The kind by the suffix of `path`; nullopt if it is not a table's.
   static std::optional<Kind> kind_of(const std::string& path);
 
-  TableColumns(Kind kind, const SourceOptions& options) : kind_(kind), options_(options) {}
+  /// Throws `invalid_argument` for a path_pattern that is none.
+  TableColumns(Kind kind, const SourceOptions& options);
 
   Kind kind() const { return kind_; }
   /// Sets the header record; csv and tsv only, before any row. Throws `invalid_argument` if a required column is
@@ -45,12 +46,31 @@ class TableColumns {
   std::string extra_json(std::string_view record) const;
 
  private:
+  struct PatternPart {
+    std::string text;
+    bool is_column = false;
+    std::size_t column = 0;  // of csv and tsv
+  };
+
+  void parse_pattern();
+  bool is_in_pattern(std::string_view column) const;
+  /// Whether a column of csv and tsv, or a member of jsonl, is neither path nor label.
+  bool is_extra(std::size_t column) const {
+    return column != path_column_ && column != label_column_ && !is_in_pattern(header_[column]);
+  }
+  bool is_extra_member(std::optional<std::size_t> path, std::optional<std::size_t> label, std::size_t member,
+                       std::string_view name) const {
+    return (member != path || !pattern_.empty()) && member != label && !is_in_pattern(name);
+  }
+  template <typename CellOf>
+  std::string filled_pattern(const CellOf& cell_of) const;
   void split(std::string_view record, std::vector<std::string>& cells) const {
     split_cells(record, kind_ == Kind::tsv ? '\t' : ',', cells, skips_spaces_);
   }
 
   Kind kind_;
   SourceOptions options_;
+  std::vector<PatternPart> pattern_;  // path_pattern; empty: the path is in a column
   std::vector<std::string> header_;
   bool skips_spaces_ = false;  // the header is "path, label"
   std::size_t path_column_ = 0;

@@ -1,9 +1,12 @@
 // CSV, TSV and JSONL: one path and one label per row. The other columns become the sample's `json` field, which is read
 // from the table again when the sample is read.
+#include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/source/labels.hpp"
@@ -21,10 +24,17 @@ struct Record {
   std::uint32_t bytes;
 };
 
+/// A further row of an image.
+struct LaterRecord {
+  std::size_t sample;
+  Record record;
+};
+
 struct Table {
   TableColumns columns;
   FileListing listing{};
-  std::vector<Record> records{};  // of the samples; empty if no row has more than path and label
+  std::vector<Record> records{};     // of the samples; empty if no row has more than path and label
+  std::vector<LaterRecord> later{};  // by sample; if there are any, `json` is a list of all rows of an image
 };
 
 class TableSource : public FileSource {
@@ -34,26 +44,47 @@ class TableSource : public FileSource {
                    table.records.empty() ? std::vector<std::string>() : std::vector<std::string>{"json"}),
         file_(std::move(file)),
         columns_(std::move(table.columns)),
-        records_(std::move(table.records)) {}
+        records_(std::move(table.records)),
+        later_(std::move(table.later)) {}
 
  protected:
-  std::uint64_t extra_bytes(std::uint64_t i, std::size_t) const override { return records_[i].bytes; }
+  std::uint64_t extra_bytes(std::uint64_t i, std::size_t) const override {
+    std::uint64_t sum = 0;
+    for_each_record(i, [&](const Record& record) { sum += record.bytes; });
+    return sum;
+  }
   void append_extra(std::uint64_t i, std::size_t, const SampleView&, std::string& out) const override {
     try {
-      out += columns_.extra_json(file_.read(records_[i].offset, records_[i].bytes));
+      char before = '[';
+      for_each_record(i, [&](const Record& record) {
+        if (!later_.empty()) out += std::exchange(before, ',');
+        out += columns_.extra_json(file_.read(record.offset, record.bytes));
+      });
+      if (!later_.empty()) out += ']';
     } catch (const Error& error) {
       if (!error.context().path.empty()) throw;
       throw Error(error.code(), fmt::format("its row in the table: {}", error.message()), {.path = origin(i)});
     }
   }
   void append_extra_identity(std::uint64_t i, std::string& out) const override {
-    out += file_.read(records_[i].offset, records_[i].bytes);
+    for_each_record(i, [&](const Record& record) { out += file_.read(record.offset, record.bytes); });
   }
 
  private:
+  template <typename Use>
+  void for_each_record(std::uint64_t i, const Use& use) const {
+    use(records_[i]);
+    const auto is_before = [](const LaterRecord& later, std::uint64_t sample) { return later.sample < sample; };
+    for (auto at = std::lower_bound(later_.begin(), later_.end(), i, is_before); at != later_.end() && at->sample == i;
+         ++at) {
+      use(at->record);
+    }
+  }
+
   ListedText file_;
   TableColumns columns_;
   std::vector<Record> records_;
+  std::vector<LaterRecord> later_;
 };
 
 class TableLister {
@@ -76,9 +107,11 @@ class TableLister {
         line = reader.line();
         if (reader.record().empty()) continue;
         const TableRow row = table.columns.parse(reader.record());
+        const Record record{reader.offset(), static_cast<std::uint32_t>(reader.record().size())};
+        if (row.has_extra && add_to_earlier(files, row, record, line, table)) continue;
         FileRow* const added = add(files, row.path, line);
         if (added == nullptr) continue;
-        table.records.push_back({reader.offset(), static_cast<std::uint32_t>(reader.record().size())});
+        table.records.push_back(record);
         has_extra = has_extra || row.has_extra;
         added->label = word_of(row.label, line);
       }
@@ -87,18 +120,51 @@ class TableLister {
     }
     files.require_samples(path_, "the table names no image", {});
     table.listing = files.finish(path_);
+    tell_of_later(table);
     if (!has_extra) table.records = {};
     set_labels(table, has_extra);
     const bool is_labeled = !words_.empty();
-    tell_unused_options(options_,
-                        {"pair", "pair_path", "root", "path_column", "flat", "list_jobs", options_.flat ? "" : "class_map",
-                         is_labeled ? "allow_unlabeled" : "", options_.flat ? "" : "label_column"},
-                        is_labeled ? "this is a table" : "the images of the table get no labels", path_,
-                        table.listing.notices);
+    tell_unused_options(
+        options_,
+        {"pair", "pair_path", "root", "path_column", "path_pattern", "flat", "list_jobs",
+         options_.flat ? "" : "class_map", is_labeled ? "allow_unlabeled" : "", options_.flat ? "" : "label_column"},
+        is_labeled ? "this is a table" : "the images of the table get no labels", path_, table.listing.notices);
     return table;
   }
 
  private:
+  /// Whether the row is a further one of an image, as tables of captions and of boxes have them.
+  bool add_to_earlier(ListedFiles& files, const TableRow& row, const Record& record, std::uint64_t line, Table& table) {
+    std::string path;
+    try {
+      path = files.path_of(row.path);
+    } catch (const Error&) {
+      return false;  // add() says what is wrong
+    }
+    const auto [known, is_new] = sample_of_path_.try_emplace(hash_key(path), First{table.records.size(), line});
+    const auto& samples = files.listing().rows.samples();
+    if (is_new || known->second.sample >= samples.size()) return false;
+    const FileRow& first = samples[known->second.sample];
+    if (files.listing().rows.path(first) != path) return false;
+    if (word_of(row.label, line) != first.label) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("\"{}\" has another label than in line {}", printable(row.path), known->second.line),
+                  {.hint = "give `flat` to keep the labels of all rows of an image in the field json"});
+    }
+    table.later.push_back({known->second.sample, record});
+    return true;
+  }
+
+  void tell_of_later(Table& table) const {
+    if (table.later.empty()) return;
+    std::stable_sort(table.later.begin(), table.later.end(),
+                     [](const LaterRecord& a, const LaterRecord& b) { return a.sample < b.sample; });
+    NoticeLog log;
+    log.warn(fmt::format("{} rows are further ones of their images: the field json is the list of all rows of an image",
+                         table.later.size()));
+    table.listing.notices.merge(log, path_);
+  }
+
   FileRow* add(ListedFiles& files, const std::string& path, std::uint64_t line) const {
     try {
       return files.add(path);
@@ -161,8 +227,13 @@ class TableLister {
   TableColumns::Kind kind_;
   const SourceOptions& options_;
   Labels labels_;
-  std::unordered_map<std::string, std::size_t> numbers_;  // of the words
-  std::vector<LabelWord> words_;                          // that are labels, each once
+  struct First {
+    std::size_t sample;
+    std::uint64_t line;
+  };
+  std::unordered_map<std::uint64_t, First> sample_of_path_;  // by the hash of the path
+  std::unordered_map<std::string, std::size_t> numbers_;     // of the words
+  std::vector<LabelWord> words_;                             // that are labels, each once
   std::uint64_t num_missing_ = 0;
   LabelWord first_missing_;
 };

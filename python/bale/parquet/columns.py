@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 IMAGE_NAMES = ("image", "img", "picture", "jpg", "jpeg", "png", "webp", "x", "data")
 CLASSES_NOTE = b"bale_classes"  # of a schema: names of classes that no ClassLabel can have
+KEYS_NOTE = b"bale_keys"  # of a schema: "encoded" if keys that every format encodes are the names of files here
 LABEL_NAMES = ("label", "class", "target", "y", "cls")
 
 
@@ -25,7 +26,7 @@ class Column(NamedTuple):
 
     name: str
     kind: Kind
-    stem: str  # of its fields: lower case, "_" for "/"
+    stem: str  # of its fields, as stem_of() makes it
     shape: tuple[int, ...] | None = None  # of a row of Array2D ... Array5D, -1 for a side that varies
     classes: tuple[str, ...] = ()  # of a ClassLabel
 
@@ -72,7 +73,9 @@ class Columns:
         if self.image is None:
             return None
         kind = _storage(self._schema.field(self.image).type)
-        return f"{self.image}.path" if _is_file(kind) else self.image if is_text(kind) else None
+        if is_text(kind):
+            return self.image
+        return f"{self.image}.path" if _is_file(kind) and is_text(_members(kind).get("path")) else None
 
     def wanted(self) -> list[str]:
         """Names of all columns that are read."""
@@ -125,7 +128,7 @@ class Columns:
 
     def _column(self, name: str) -> Column:
         kind = _storage(self._schema.field(name).type)
-        stem = name.lower().replace("/", "_")
+        stem = stem_of(name)
         said = self._type_name(name)
         if said.startswith("Array") and self._feature(name).get("shape"):
             shape = tuple(-1 if side is None else int(side) for side in self._feature(name)["shape"])
@@ -208,7 +211,7 @@ def fields_of_batch(batch: pa.RecordBatch, columns: Iterable[Column], bytes_of: 
     for fields, values in zip(rows, numbers, strict=True):
         if is_taken:
             for name, value in values.items():
-                put(fields, _named(name.lower().replace("/", "_"), "json"), _json(value))
+                put(fields, _named(stem_of(name), "json"), _json(value))
         elif values:
             put(fields, "json", _json(values))
     return rows
@@ -225,7 +228,7 @@ def _add(fields: dict[str, Any], column: Column, value: Any, bytes_of: Callable[
     if column.kind in ("image", "file"):
         content = bytes_of(value)
         if content is not None:
-            extension = field_of_image(content) if column.kind == "image" else extension_of(value["path"])
+            extension = field_of_image(content) if column.kind == "image" else extension_of(value.get("path"))
             put(fields, _named(column.stem, extension), content)
     elif column.kind == "images":
         for number, one in enumerate(value):
@@ -252,6 +255,13 @@ def extension_of(path: str | None) -> str:
     """Of a file that is no image; empty if its name has none."""
     extension = (path or "").rpartition("/")[2].rpartition(".")[2].lower()
     return extension if "." in (path or "") and extension.isascii() and extension.isalnum() else ""
+
+
+def stem_of(name: str) -> str:
+    """A column's name as that of a field: lower case, "_" for "/" and spaces, and dots only between other characters."""
+    import re
+
+    return re.sub(r"\.\.+", ".", re.sub(r"[\s/\x00-\x1f\x7f]", "_", name.lower()).strip(".")) or "_"
 
 
 def _named(stem: str, extension: str) -> str:
@@ -339,20 +349,27 @@ def _storage(kind: Any) -> Any:
 
 
 def _is_file(kind: Any) -> bool:
-    """{bytes, path}, as datasets stores images."""
+    """{bytes, path}, as datasets stores images; other writers leave out one of the two, or have only nulls in it."""
+    members = _members(kind)
+    if "bytes" not in members or not set(members) <= {"bytes", "path"}:
+        return False
+    has_bytes, has_path = _is_bytes(members["bytes"]), is_text(members.get("path"))
+    is_right = has_bytes or _is_called(members["bytes"], "null") and has_path
+    return is_right and (has_path or "path" not in members or _is_called(members["path"], "null"))
+
+
+def _members(kind: Any) -> dict[str, Any]:
+    """The types of the members of a struct; empty of anything else."""
     import pyarrow as pa
 
-    if not pa.types.is_struct(kind):
-        return False
-    names = {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)}
-    return set(names) == {"bytes", "path"} and _is_bytes(names["bytes"]) and is_text(names["path"])
+    return {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)} if pa.types.is_struct(kind) else {}
 
 
 def _is_called(kind: Any, name: str) -> bool:
     """Whether pyarrow's is_NAME() is true, if this pyarrow has it."""
     import pyarrow as pa
 
-    return bool(getattr(pa.types, f"is_{name}", lambda _: False)(kind))
+    return kind is not None and bool(getattr(pa.types, f"is_{name}", lambda _: False)(kind))
 
 
 def _is_bytes(kind: Any) -> bool:
@@ -360,7 +377,7 @@ def _is_bytes(kind: Any) -> bool:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether values of an Arrow type are strings."""
+    """Whether values of an Arrow type, or None, are strings."""
     if _is_called(kind, "dictionary"):
         kind = kind.value_type
     return any(_is_called(kind, name) for name in ("string", "large_string", "string_view"))

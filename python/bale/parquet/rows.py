@@ -46,10 +46,10 @@ def _content(value: Any, read_file: Callable[[str], bytes]) -> bytes | None:
         return value
     path = value
     if isinstance(value, dict):
-        if value["bytes"] is not None:
-            content: bytes = value["bytes"]
+        content: bytes | None = value.get("bytes")
+        if content is not None:
             return content
-        path = value["path"]
+        path = value.get("path")
     return None if path is None else read_file(path)
 
 

@@ -7,7 +7,7 @@ import posixpath
 from bale import _bale
 from bale.errors import Error, make_error
 from bale.opened_file import open_file
-from bale.parquet.columns import Columns, is_text
+from bale.parquet.columns import KEYS_NOTE, Columns, is_text
 from bale.parquet.found import find_splits
 from bale.parquet.keys import KEY_NAMES, are_keys, flat_column, key_of_path, key_of_text, number_key
 from bale.parquet.rows import rows_of_batch
@@ -128,6 +128,11 @@ class TableSamples:
         self.size: int | None = None if None in counts or "skip" in self._missing else sum(count or 0 for count in counts)
         self.classes: list[str] | None = self._find_classes()
         self._numbers = {name: number for number, name in enumerate(self.classes or ())}
+
+    @property
+    def _has_keys_of_files(self) -> bool:
+        """Whether to_parquet() wrote names of files for keys that are encoded in every format."""
+        return all((table.schema.metadata or {}).get(KEYS_NOTE) == b"encoded" for table in self._tables)
 
     @property
     def has_images(self) -> bool:

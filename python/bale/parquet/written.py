@@ -7,7 +7,7 @@ import re
 from bale import _bale
 from bale.dataset import Dataset, shown
 from bale.errors import make_error
-from bale.parquet.columns import CLASSES_NOTE
+from bale.parquet.columns import CLASSES_NOTE, KEYS_NOTE
 from bale.parquet.tables import require_pyarrow
 from bale.sample_fields import field_sets, fields_to_write, main_image, read_ahead
 from bale.staged import staged_directory
@@ -15,7 +15,7 @@ from bale.writer import size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from bale.options import Size
@@ -130,6 +130,9 @@ class _Columns:
         metadata: dict[str | bytes, str] = {"huggingface": json.dumps({"info": {"features": self._features}})}
         if dataset.classes and (not self._has_labels or _different_names(dataset.classes) != dataset.classes):
             metadata[CLASSES_NOTE] = json.dumps(dataset.classes)
+        self._key_of, are_of_files = _key_reader(dataset)
+        if are_of_files:
+            metadata[KEYS_NOTE] = "encoded"
         self.schema: Any = pa.schema(self._types, metadata=metadata)
 
     def _add(self, name: str, kind: Any, feature: dict[str, Any]) -> None:
@@ -151,7 +154,7 @@ class _Columns:
 
     def row_of(self, dataset: Dataset, i: int) -> tuple[dict[str, Any], int]:
         """A row, and how many bytes its fields have."""
-        fields, key = dataset[i], dataset.key(i)
+        fields, key = dataset[i], self._key_of(i)
         row: dict[str, Any] = dict.fromkeys(self.schema.names)
         main = main_image(fields)
         if main is not None:
@@ -164,6 +167,20 @@ class _Columns:
             if name in fields and name != main:
                 row[column] = _value(dataset, key, name, fields[name])
         return row, sum(map(len, fields.values()))
+
+
+def _key_reader(dataset: Dataset) -> tuple[Callable[[int], str], bool]:
+    """What gives each sample's key as it is written: the file's name if all keys are encoded as such; and whether packing has to
+    encode them again in every format. If the manifest says that they were encoded, the Writer does that where it must."""
+    has_changed = False
+    for key in map(dataset.key, range(len(dataset))):
+        name = _bale.decode_key(key)
+        if _bale.encode_key(name) != key:
+            return dataset.key, False
+        has_changed = has_changed or name != key
+    if not has_changed:
+        return dataset.key, False
+    return lambda i: _bale.decode_key(dataset.key(i)), not dataset._dataset.are_keys_encoded()
 
 
 class _Files:

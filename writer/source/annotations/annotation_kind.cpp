@@ -23,7 +23,8 @@ bool ends_with_any(const std::string& path, std::initializer_list<std::string_vi
   return std::any_of(suffixes.begin(), suffixes.end(), [&](std::string_view suffix) { return path.ends_with(suffix); });
 }
 
-std::string kind_of_directory(const std::string& path) {
+/// By its files, or those of its first directory, as there is one per class or split.
+std::string kind_of_directory(const std::string& path, int depth = 0) {
   const TopLevel top = list_top_level(path);
   const auto has = [&](std::string_view suffix) {
     return std::any_of(top.files.begin(), top.files.end(),
@@ -31,7 +32,9 @@ std::string kind_of_directory(const std::string& path) {
   };
   if (has(".xml")) return k_voc;
   if (has(".txt") || base_name(path) == "labels") return k_yolo;
-  return {};
+  if (top.directories.empty() || depth == 3) return {};
+  return kind_of_directory(join_path(path, *std::min_element(top.directories.begin(), top.directories.end())),
+                           depth + 1);
 }
 
 /// "" if it cannot be guessed.

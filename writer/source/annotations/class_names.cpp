@@ -1,12 +1,16 @@
-#include "bale/formats/base/ascii_case.hpp"
 #include "bale/writer/source/annotations/class_names.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json.hpp"
 #include "bale/writer/source/annotations/text_files.hpp"
 #include "bale/writer/source/integer_text.hpp"
 
@@ -15,6 +19,38 @@ namespace {
 
 constexpr std::int64_t k_max_class = 1'000'000;
 constexpr std::string_view k_blanks = " \t\r\n";
+
+void append_utf8(std::uint32_t code, std::string& out) {
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+    return;
+  }
+  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  constexpr std::uint32_t k_first[] = {0, 0xC0, 0xE0, 0xF0};
+  out += static_cast<char>(k_first[more] | code >> (6 * more));
+  for (int left = more - 1; left >= 0; --left) out += static_cast<char>(0x80 | (code >> (6 * left) & 0x3F));
+}
+
+/// Appends what an escape in double quotes stands for. `text` follows the backslash. Returns the number of characters
+/// taken; 0 for an escape that YAML does not have. Source: YAML 1.2.2, section 5.7.
+std::size_t add_escaped(std::string_view text, std::string& out) {
+  constexpr std::string_view k_names = "abt\tnvfre \"/\\N_LP";
+  constexpr std::array<std::uint32_t, 17> k_codes{7,   8,   9,   9,    10,   11,   12,     13,    27,
+                                                  ' ', '"', '/', '\\', 0x85, 0xA0, 0x2028, 0x2029};
+  if (text.empty()) return 0;
+  if (const std::size_t at = k_names.find(text[0]); at != std::string_view::npos) {
+    append_utf8(k_codes[at], out);
+    return 1;
+  }
+  const std::size_t digits = text[0] == 'x' ? 2 : text[0] == 'u' ? 4 : text[0] == 'U' ? 8 : 0;
+  std::uint32_t code = 0;
+  const std::string_view hex = text.substr(1, digits);
+  const auto [end, problem] = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
+  const bool is_code = digits > 0 && hex.size() == digits && problem == std::errc{} && end == hex.data() + hex.size();
+  if (!is_code || code == 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
+  append_utf8(code, out);
+  return 1 + digits;
+}
 
 /// A plain or quoted YAML text, up to one of `ends`, and what follows it.
 class Scanner {
@@ -34,10 +70,21 @@ class Scanner {
     rest_.remove_prefix(1);
     return true;
   }
+  /// The characters before the next blank.
+  std::string_view take_word() {
+    const std::string_view word = rest_.substr(0, rest_.find_first_of(k_blanks));
+    rest_.remove_prefix(word.size());
+    return word;
+  }
   /// nullopt: a form that is not read.
   std::optional<std::string> scalar(std::string_view ends) {
     if (rest_.starts_with('\'') || rest_.starts_with('"')) return quoted();
-    if (rest_.empty() || std::string_view("[{&*!|>%@`").find(rest_[0]) != std::string_view::npos) return std::nullopt;
+    if (rest_.starts_with('&')) {  // an anchor
+      take_word();
+      skip_space();
+      return scalar(ends);
+    }
+    if (rest_.empty() || std::string_view("[{*!|>%@`").find(rest_[0]) != std::string_view::npos) return std::nullopt;
     std::size_t end = std::min(rest_.find_first_of(ends), rest_.size());
     const std::size_t comment = std::min(rest_.find(" #"), rest_.find("\t#"));
     end = std::min(end, comment);
@@ -53,9 +100,9 @@ class Scanner {
     for (std::size_t i = 1; i < rest_.size(); ++i) {
       if (rest_[i] == '\n') return std::nullopt;
       if (rest_[i] == '\\' && quote == '"') {
-        const bool is_plain = i + 1 < rest_.size() && (rest_[i + 1] == '"' || rest_[i + 1] == '\\');
-        if (!is_plain) return std::nullopt;
-        value += rest_[++i];
+        const std::size_t taken = add_escaped(rest_.substr(i + 1), value);
+        if (taken == 0) return std::nullopt;
+        i += taken;
       } else if (rest_[i] != quote) {
         value += rest_[i];
       } else if (quote == '\'' && i + 1 < rest_.size() && rest_[i + 1] == quote) {
@@ -77,22 +124,14 @@ class DataYaml {
 
   YoloData parse() {
     if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
-    std::optional<std::int64_t> count;
-    while (at_ < text_.size()) {
-      const std::string_view line = take_line();
-      if (line.starts_with("names:")) {
-        take_names(line.substr(6));
-      } else if (line.starts_with("nc:")) {
-        Scanner value(stripped(line.substr(3)));
-        count = parse_integer(value.scalar("\n").value_or(""));
-        if (!count) fail(ErrorCode::damaged, "nc is not a whole number");
-      } else if (line.starts_with("kpt_shape:")) {
-        data_.has_keypoints = true;
-      }
+    if (stripped(text_).starts_with('{')) {
+      take_json();
+    } else {
+      while (at_ < text_.size()) take_member(take_line());
     }
     if (data_.names.empty()) fail(ErrorCode::damaged, "no `names`, as a data.yaml of YOLO has");
-    if (count && *count != static_cast<std::int64_t>(data_.names.size())) {
-      fail(ErrorCode::damaged, fmt::format("nc is {}, but there are {} names", *count, data_.names.size()));
+    if (count_ && *count_ != static_cast<std::int64_t>(data_.names.size())) {
+      fail(ErrorCode::damaged, fmt::format("nc is {}, but there are {} names", *count_, data_.names.size()));
     }
     return std::move(data_);
   }
@@ -114,10 +153,109 @@ class DataYaml {
     return line;
   }
 
+  /// JSON is YAML, too.
+  void take_json() {
+    try {
+      const Json root = parse_json(text_);
+      const Json& names = root.at("names");
+      std::int64_t next = 0;
+      if (names.is_array()) {
+        for (const Json& name : names.as_list("names")) add(next++, name.as_text("a name"));
+      } else {
+        for (const auto& [number, name] : names.as_members("names")) add(number_of(number), name.as_text("a name"));
+      }
+      if (root.contains("nc")) count_ = root.whole<std::int64_t>("nc");
+      if (!root.contains("kpt_shape")) return;
+      const std::vector<Json>& shape = root.list("kpt_shape");
+      if (shape.size() != 2) fail(ErrorCode::damaged, k_bad_shape);
+      set_keypoints(shape[0].as_count("kpt_shape"), shape[1].as_count("kpt_shape"));
+    } catch (const Error& error) {
+      if (!error.context().path.empty()) throw;
+      fail(error.code(), error.message());
+    }
+  }
+
+  /// A line "name: value", whose name may be quoted.
+  void take_member(std::string_view line) {
+    if (line.empty() || std::string_view(" \t#-").find(line[0]) != std::string_view::npos) return;
+    Scanner member(line);
+    const std::optional<std::string> name = member.scalar(":");
+    if (name) member.skip_space();
+    if (!name || !member.take(':')) return;
+    const std::string_view after = member.rest();
+    if (*name == "names") {
+      take_names(after);
+    } else if (*name == "nc") {
+      Scanner value(stripped(after));
+      count_ = parse_integer(value.scalar("\n").value_or(""));
+      if (!count_) fail(ErrorCode::damaged, "nc is not a whole number");
+    } else if (*name == "kpt_shape") {
+      take_shape(after);
+    }
+  }
+
+  /// "[17, 3]", or two lines "- 17" and "- 3".
+  void take_shape(std::string_view after) {
+    std::vector<std::size_t> numbers;
+    Scanner list(from(after));
+    list.skip_space();
+    const bool is_flow = list.take('[');
+    while (numbers.size() < 2) {
+      list.skip_space();
+      if (!is_flow && !list.take('-')) break;
+      list.skip_space();
+      const auto number = parse_integer(list.scalar(is_flow ? ",]\n" : "\n").value_or(""));
+      if (!number || *number < 0) break;
+      numbers.push_back(static_cast<std::size_t>(*number));
+      if (is_flow && !list.take(',')) break;
+    }
+    if (numbers.size() != 2) fail(ErrorCode::damaged, k_bad_shape);
+    set_keypoints(numbers[0], numbers[1]);
+  }
+
+  void set_keypoints(std::size_t count, std::size_t numbers) {
+    if (count == 0 || count > k_max_keypoints || numbers < 2 || numbers > 3) fail(ErrorCode::damaged, k_bad_shape);
+    data_.num_keypoints = count;
+    data_.keypoint_numbers = numbers;
+  }
+
+  /// The whole text from where `part` of it begins.
+  std::string_view from(std::string_view part) const {
+    return text_.substr(static_cast<std::size_t>(part.data() - text_.data()));
+  }
+
+  /// The rest of the line after the anchor "&NAME". Reading goes on in the next line.
+  std::string_view go_to_anchor(std::string_view name) {
+    const std::string anchor = fmt::format(" &{}", name);
+    for (std::size_t at = text_.find(anchor); at != std::string_view::npos; at = text_.find(anchor, at + 1)) {
+      const std::string_view after = text_.substr(at + anchor.size());
+      if (!after.empty() && k_blanks.find(after[0]) == std::string_view::npos) continue;
+      at_ = text_.rfind('\n', at) + 1;
+      const std::string_view line = take_line();
+      return line.substr(at + anchor.size() - start_);
+    }
+    fail_form();
+  }
+
   void take_names(std::string_view after) {
     if (!data_.names.empty()) fail(ErrorCode::damaged, "`names` a second time");
+    const std::size_t next = at_;
+    Scanner value(stripped(after));
+    if (value.take('*')) {
+      take_list(go_to_anchor(value.take_word()));
+      at_ = next;
+      return;
+    }
+    if (value.take('&')) {
+      value.take_word();
+      after = value.rest();
+    }
+    take_list(after);
+  }
+
+  void take_list(std::string_view after) {
     // A list in brackets may begin and go on in the next lines.
-    Scanner list(text_.substr(static_cast<std::size_t>(after.data() - text_.data())));
+    Scanner list(from(after));
     list.skip_space();
     if (!list.rest().starts_with('[') && !list.rest().starts_with('{')) {
       const std::string_view here = stripped(after);
@@ -186,8 +324,13 @@ class DataYaml {
     data_.names[at] = std::move(*name);
   }
 
+  static constexpr std::size_t k_max_keypoints = 10'000;
+  static constexpr std::string_view k_bad_shape =
+      "kpt_shape is not the number of keypoints, and 2 or 3 numbers of each";
+
   const std::string& path_;
   std::string_view text_;
+  std::optional<std::int64_t> count_;
   std::size_t at_ = 0;
   std::size_t start_ = 0;  // of the current line
   YoloData data_;

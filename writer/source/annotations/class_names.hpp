@@ -10,13 +10,14 @@
 namespace bale {
 
 struct YoloData {
-  std::vector<std::string> names;  // of class 0, 1, ...
-  bool has_keypoints = false;      // kpt_shape
+  std::vector<std::string> names;    // of class 0, 1, ...
+  std::size_t num_keypoints = 0;     // kpt_shape: of each object; 0: none
+  std::size_t keypoint_numbers = 0;  // 2 or 3: x, y and perhaps the visibility
 };
 
-/// Reads `names` (a list or a map, in lines or in brackets), `nc` and `kpt_shape` of a data.yaml. This is the part of
-/// YAML that such files use: other members are ignored. Throws `unsupported` with the line for other forms, `damaged`
-/// for names that contradict `nc`. Errors name `path`.
+/// Reads `names` (a list or a map, in lines or in brackets), `nc` and `kpt_shape` of a data.yaml, which may be JSON.
+/// This is the part of YAML that such files use, with anchors: other members are ignored. Throws `unsupported` with the
+/// line for other forms, `damaged` for names that contradict `nc`. Errors name `path`.
 YoloData parse_data_yaml(std::string_view text, const std::string& path);
 
 /// One name per line.

@@ -5,8 +5,10 @@
 // The masks of panoptic/X.json are PNGs in the directory panoptic/X, as COCO's zip unpacks. They are stored as they
 // are.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -69,7 +71,8 @@ class Coco : public AnnotationSet {
     return all;
   }
 
-  void match(const FolderImages&, AnnotationLog& log) override {
+  void match(const FolderImages& folder, AnnotationLog& log) override {
+    find_places(folder);
     if (kind_ == Kind::panoptic) return;  // such images are losses
     const auto empty = std::count_if(
         starts_.begin() + (starts_.empty() ? 0 : 1), starts_.end(),
@@ -164,8 +167,9 @@ class Coco : public AnnotationSet {
     }
     check_object(annotation);
     if (kind_ == Kind::keypoints) check_keypoints(annotation);
+    const bool is_kept = !labels_.has_map() && annotation.at("category_id").is_whole();
     number_category(annotation, categories_, labels_);
-    out += labels_.has_map() ? annotation.dump() : text;
+    out += is_kept ? without_nan(text) : annotation.dump();
   }
 
   void read(AnnotationLog& log) {
@@ -182,13 +186,13 @@ class Coco : public AnnotationSet {
           add_category(parse_element(elements.element()));
         } else if (elements.array() == "annotations") {
           const Json annotation = parse_element(elements.element());
-          const Json* const id = id_in(annotation, "image_id");
-          if (id == nullptr) {
+          const Json id = id_in(annotation, "image_id");
+          if (id.is_null()) {
             if (num_without_image++ == 0) first_without = elements.offset();
             continue;
           }
-          count_kind(annotation, *id);
-          pieces_.push_back({elements.offset(), static_cast<std::uint32_t>(elements.element().size()), number_of(*id)});
+          count_kind(annotation, id);
+          pieces_.push_back({elements.offset(), static_cast<std::uint32_t>(elements.element().size()), number_of(id)});
         }
       } catch (const Error& error) {
         if (!error.context().path.empty()) throw;
@@ -234,29 +238,39 @@ class Coco : public AnnotationSet {
   }
 
   void add_image(const Json& image) {
-    const Json* const image_id = id_in(image, "id");
-    if (image_id == nullptr) throw Error(ErrorCode::damaged, "an image without an \"id\"");
-    const Json* const name = image.find("file_name");
-    if (name == nullptr || !name->is_text() || name->as_text("file_name").empty()) {
-      throw Error(ErrorCode::damaged, "an image without a \"file_name\"");
-    }
-    Id& id = ids_[number_of(*image_id)];
+    const Json image_id = id_in(image, "id");
+    if (image_id.is_null()) throw Error(ErrorCode::damaged, "an image without an \"id\"");
+    ImageName name = image_name_of(image);
+    Id& id = ids_[number_of(image_id)];
     if (!id.file_name.empty())
-      throw Error(ErrorCode::damaged, fmt::format("two images have the id {}", image_id->dump()));
-    id.file_name = name->as_text("file_name");
+      throw Error(ErrorCode::damaged, fmt::format("two images have the id {}", image_id.dump()));
+    if (!name.without_directory.empty()) other_places_.emplace(name.path, std::move(name.without_directory));
+    id.file_name = std::move(name.path);
+  }
+
+  /// Images that are named by URLs lie in the folder itself, or in its directory of the URL's.
+  void find_places(const FolderImages& folder) {
+    if (other_places_.empty()) return;
+    const std::unordered_set<std::string> there(folder.paths.begin(), folder.paths.end());
+    for (const auto& [path, other] : other_places_) {
+      if (there.contains(path) || !there.contains(other)) continue;
+      const auto row = rows_.extract(path);
+      if (!rows_.try_emplace(other, row.mapped()).second) continue;  // of another directory: reading it will report it
+      images_[row.mapped()] = other;
+    }
   }
 
   void add_category(const Json& category) {
-    const Json* const id = category.find("id");
+    const Json id = id_in(category, "id");
     const Json* const name = category.find("name");
-    if (id == nullptr || !id->is_whole() || name == nullptr || !name->is_text()) {
+    if (!id.is_whole() || name == nullptr || !name->is_text()) {
       throw Error(ErrorCode::damaged, "a category without an \"id\" and a \"name\"");
     }
-    if (!id->is_whole_within(0, k_max_category)) {
+    if (!id.is_whole_within(0, k_max_category)) {
       throw Error(ErrorCode::unsupported,
-                  fmt::format("a category with the id {}, not one of 0..{}", id->dump(), k_max_category));
+                  fmt::format("a category with the id {}, not one of 0..{}", id.dump(), k_max_category));
     }
-    const auto at = id->as_whole<std::size_t>("id");
+    const auto at = id.as_whole<std::size_t>("id");
     if (categories_.size() <= at) categories_.resize(at + 1);
     if (!categories_[at].empty()) throw Error(ErrorCode::damaged, fmt::format("two categories have the id {}", at));
     categories_[at] = name->as_text("name");
@@ -315,6 +329,7 @@ class Coco : public AnnotationSet {
   std::vector<std::string> categories_;  // by id
   std::vector<std::string> images_;      // by row
   std::unordered_map<std::string, std::uint32_t> rows_;
+  std::map<std::string, std::string> other_places_;  // of images that are named by URLs
   std::vector<Piece> pieces_;  // in the order of their images
   std::vector<std::uint64_t> starts_;
   std::uint64_t num_captions_ = 0;

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json.hpp"
+#include "bale/writer/source/source_root.hpp"
 
 namespace bale {
 namespace {
@@ -19,28 +24,81 @@ bool is_list_of(const Json& value, const Fits& fits) {
   return std::all_of(items.begin(), items.end(), fits);
 }
 
+constexpr std::string_view k_no_numbers[] = {"NaN", "-Infinity", "Infinity"};
+
+bool may_have_nan(std::string_view text) {
+  return text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos;
+}
+
 bool is_box(const Json* value) {
   return value != nullptr && value->size() == 4 && is_list_of(*value, [](const Json& number) {
            return number.is_number() && std::isfinite(static_cast<float>(number.as_real("a coordinate")));
          });
 }
 
-bool has_whole(const Json& object, const char* name) {
+/// The member as a whole number, if that is what its value is: 1.0, too.
+std::optional<std::int64_t> whole_in(const Json& object, const char* name) {
   const Json* const member = object.find(name);
-  return member != nullptr && member->is_whole();
+  if (member == nullptr || !member->is_number()) return std::nullopt;
+  if (member->is_whole())
+    return member->is_whole_within(INT64_MIN, INT64_MAX) ? std::optional(member->as_whole<std::int64_t>(name))
+                                                         : std::nullopt;
+  constexpr double k_exact = 9007199254740992.0;
+  const double value = member->as_real(name);
+  const bool is_whole = value >= -k_exact && value <= k_exact && value == std::floor(value);
+  return is_whole ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
 }
+
+bool has_whole(const Json& object, const char* name) { return whole_in(object, name).has_value(); }
 
 }  // namespace
 
 Json parse_element(std::string_view text, bool whole) {
-  Json parsed = parse_json(text, {.dropped = whole ? "" : "segmentation"});
+  const std::string plain = may_have_nan(text) ? without_nan(text) : std::string();
+  Json parsed = parse_json(may_have_nan(text) ? plain : text, {.dropped = whole ? "" : "segmentation"});
   if (!parsed.is_object()) throw Error(ErrorCode::damaged, "not a JSON object");
   return parsed;
 }
 
-const Json* id_in(const Json& object, const char* name) {
+std::string without_nan(std::string_view text) {
+  if (!may_have_nan(text)) return std::string(text);
+  std::string plain;
+  bool is_in_text = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    const auto word = std::find_if(std::begin(k_no_numbers), std::end(k_no_numbers),
+                                   [&](std::string_view one) { return !is_in_text && rest.starts_with(one); });
+    if (word != std::end(k_no_numbers)) {
+      plain += "null";
+      at += word->size();
+      continue;
+    }
+    const std::size_t length = is_in_text && rest.starts_with('\\') ? std::min<std::size_t>(2, rest.size()) : 1;
+    if (rest.starts_with('"')) is_in_text = !is_in_text;
+    plain += rest.substr(0, length);
+    at += length;
+  }
+  return plain;
+}
+
+Json id_in(const Json& object, const char* name) {
   const Json* const id = object.find(name);
-  return id != nullptr && (id->is_whole() || id->is_text()) ? id : nullptr;
+  if (id == nullptr || id->is_text() || id->is_whole()) return id == nullptr ? Json() : *id;
+  const std::optional<std::int64_t> whole = whole_in(object, name);
+  return whole ? Json(*whole) : Json();
+}
+
+ImageName image_name_of(const Json& image) {
+  const auto text_in = [&](const char* name) -> std::string {
+    const Json* const value = image.find(name);
+    return value != nullptr && value->is_text() ? value->as_text(name) : std::string();
+  };
+  if (std::string name = text_in("file_name"); !name.empty()) return {.path = clean_path(name)};
+  const std::string url = text_in("coco_url");
+  const std::string file = url.substr(url.rfind('/') + 1);
+  if (file.empty()) throw Error(ErrorCode::damaged, "an image without a \"file_name\"");
+  const std::string directory = base_name(url.substr(0, url.size() - std::min(url.size(), file.size() + 1)));
+  return {.path = directory.empty() ? file : directory + "/" + file, .without_directory = file};
 }
 
 void check_object(const Json& annotation) {
@@ -53,9 +111,8 @@ void check_object(const Json& annotation) {
 }
 
 void number_category(Json& object, const std::vector<std::string>& categories, const Labels& labels) {
-  const auto number = object.whole<std::int64_t>("category_id");
-  const std::int64_t renumbered = labels.renumbered(number, categories);
-  if (renumbered != number) object["category_id"] = renumbered;
+  const auto number = whole_in(object, "category_id").value_or(-1);
+  object["category_id"] = labels.renumbered(number, categories);
 }
 
 void check_keypoints(const Json& annotation) {

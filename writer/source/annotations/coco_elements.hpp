@@ -15,8 +15,19 @@ namespace bale {
 /// The element, an object. Members that are large and not needed are dropped while parsing, unless `whole`.
 Json parse_element(std::string_view text, bool whole = false);
 
-/// The id of an image, a whole number or text, in the member `name`; nullptr if there is none.
-const Json* id_in(const Json& object, const char* name);
+/// JSON as Python writes it, without the words that JSON does not have: NaN and infinities become null.
+std::string without_nan(std::string_view text);
+
+/// The id of an image, a whole number or text, in the member `name`; null if there is none. 1.0 is 1, as in Python.
+Json id_in(const Json& object, const char* name);
+
+/// The path of an image below the folder, in the member `file_name`, or the name in LVIS's `coco_url`, with the
+/// directory before it. Throws if there is neither.
+struct ImageName {
+  std::string path;
+  std::string without_directory{};  // of a URL: the other place where the image may be
+};
+ImageName image_name_of(const Json& image);
 
 /// Throws unless the annotation has a box and a category, as the loader reads them.
 void check_object(const Json& annotation);

@@ -21,7 +21,7 @@ void add_comma(std::string& list) {
 
 void TargetText::add(const std::array<double, 4>& box, std::int64_t label) {
   add_comma(boxes_);
-  add_comma(labels_);
+  add_label(label);
   char before = '[';
   for (const double number : box) {
     if (!std::isfinite(static_cast<float>(number))) throw Error(ErrorCode::damaged, "a coordinate is too large");
@@ -29,6 +29,10 @@ void TargetText::add(const std::array<double, 4>& box, std::int64_t label) {
     boxes_ += number_text(number);
   }
   boxes_ += ']';
+}
+
+void TargetText::add_label(std::int64_t label) {
+  add_comma(labels_);
   labels_ += fmt::format_int(label).c_str();
 }
 
@@ -38,8 +42,9 @@ void TargetText::add_to(std::size_t list, std::string_view json) {
 }
 
 void TargetText::append_to(std::string& out) const {
-  out += fmt::format(R"({{"boxes":[{}],"labels":[{}])", boxes_, labels_);
-  for (std::size_t i = 0; i < names_.size(); ++i) out += fmt::format(R"(,"{}":[{}])", names_[i], lists_[i]);
+  out += has_boxes_ ? fmt::format(R"({{"boxes":[{}],"labels":[{}])", boxes_, labels_)
+                    : fmt::format(R"({{"labels":[{}])", labels_);
+  for (std::size_t i = 0; i < names_.size(); ++i) out += fmt::format(",{}:[{}]", json_of_text(names_[i]), lists_[i]);
   out += '}';
 }
 
@@ -53,6 +58,15 @@ double parse_number(std::string_view text) {
     throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a number", excerpt(printable(text), 40)));
   }
   return value;
+}
+
+std::string json_of_cell(std::string_view cell) {
+  if (cell.empty()) return "null";
+  try {
+    return number_text(parse_number(cell));
+  } catch (const Error&) {
+    return json_of_text(cell);
+  }
 }
 
 std::string number_text(double value) {

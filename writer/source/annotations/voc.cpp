@@ -22,6 +22,7 @@ namespace bale {
 namespace {
 
 constexpr const char* k_attributes[] = {"difficult", "truncated", "occluded"};
+constexpr unsigned k_xml_jobs = 8;
 constexpr std::uint64_t k_max_list_bytes = std::uint64_t{256} << 20;
 
 /// The <object> elements of one file.
@@ -52,7 +53,6 @@ class Objects {
       fail(fmt::format("<{}>: {}", name, error.message()), box.offset_debug());
     }
   }
-
  private:
   [[noreturn]] void fail(const std::string& what, std::ptrdiff_t offset) const {
     throw Error(ErrorCode::damaged, what,
@@ -73,12 +73,7 @@ class Voc : public AnnotationSet {
       read_list();
       directory_ = join_path(parent_directory(parent_directory(parent_directory(path))), "Annotations");
     }
-    for (const std::string& name : list_top_level(directory_).files) {
-      const StemAndExtension parts = split_file_name(name);
-      if (parts.extension != "xml" && parts.extension != "XML") continue;
-      if (!files_.add(join_path(directory_, name))) continue;
-      rows_.emplace(std::string(parts.stem), files_.size() - 1);
-    }
+    find_files();
     if (files_.size() == 0) {
       throw Error(ErrorCode::invalid_argument, "no XML file with annotations", {.path = directory_});
     }
@@ -104,8 +99,7 @@ class Voc : public AnnotationSet {
       }
     } else {
       for (std::uint32_t row = 0; row < files_.size(); ++row) {
-        const std::string name = base_name(files_.path(row));
-        if (by_stem.contains(split_file_name(name).stem)) continue;
+        if (by_stem.contains(stem_of(names_[row]))) continue;
         log.lose(files_.path(row), fmt::format("annotations of an image that is not in {}", printable(folder.root)), 1);
       }
       for (const std::string& image : folder.paths) num_bare += rows_.contains(std::string(stem_of(image))) ? 0 : 1;
@@ -132,6 +126,23 @@ class Voc : public AnnotationSet {
   }
 
  private:
+  /// The XML files, also those in directories of the classes, as ILSVRC has them.
+  void find_files() {
+    while (directory_.size() > 1 && directory_.ends_with('/')) directory_.pop_back();
+    NoticeLog others;
+    std::vector<SourceLoss> losses;
+    const auto is_xml = [](std::string_view name) { return name.ends_with(".xml") || name.ends_with(".XML"); };
+    DirectoryWalk walk(directory_, {.wanted = is_xml}, others, losses, k_xml_jobs);
+    for (const DirectoryFiles& files : walk.files_below(directory_)) {
+      for (std::size_t i = 0; i < files.size(); ++i) {
+        const std::string path = join_path(files.path(), files[i]);
+        if (!files_.add(path)) continue;
+        names_.push_back(path.substr(directory_ == "/" ? 1 : directory_.size() + 1));
+        rows_.emplace(std::string(stem_of(names_.back())), files_.size() - 1);
+      }
+    }
+  }
+
   static std::string_view stem_of(std::string_view image) {
     const std::size_t dot = image.rfind('.');
     const std::size_t slash = image.rfind('/');
@@ -153,7 +164,8 @@ class Voc : public AnnotationSet {
       std::size_t list = 1;
       for (const char* const attribute : k_attributes) {
         const std::string_view value = stripped(object.child(attribute).child_value());
-        targets.add_to(list++, value.empty() ? "null" : number_text(parse_number(value)));
+        const bool is_unknown = value.empty() || lower_case(value) == "unspecified";
+        targets.add_to(list++, is_unknown ? "null" : number_text(objects.number(object, attribute)));
       }
       const std::string_view pose = stripped(object.child("pose").child_value());
       targets.add_to(list, pose.empty() ? "null" : json_of_text(pose));
@@ -191,7 +203,8 @@ class Voc : public AnnotationSet {
   std::vector<std::string> fields_{"boxes.json"};
   Labels labels_;
   TextFiles files_;
-  std::unordered_map<std::string, std::uint32_t> rows_;  // by stem
+  std::vector<std::string> names_;                       // of files_, below directory_
+  std::unordered_map<std::string, std::uint32_t> rows_;  // by the name without its extension
   std::vector<std::string> listed_;                      // names of ImageSets; empty: all
   std::vector<std::string> images_;
 };

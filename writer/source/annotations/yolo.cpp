@@ -1,7 +1,9 @@
 // YOLO: a text file per image, with lines "class cx cy width height" in parts of the image's sides
 // (https://docs.ultralytics.com/datasets/detect/).
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -35,13 +37,41 @@ std::vector<std::string_view> split_words(std::string_view line) {
   return words;
 }
 
-/// `path` with its last directory "images" replaced by "labels", as ultralytics has them; else unchanged.
+/// `path` with its last directory "images" replaced by "labels", as ultralytics has them; else unchanged. A relative
+/// path may have that directory above the current one.
 std::string labels_place(const std::string& path) {
   constexpr std::string_view k_images = "/images/";
-  const std::string whole = "/" + path;  // so that the first directory counts
-  const std::size_t at = whole.rfind(k_images);
-  if (at == std::string::npos) return path;
-  return (whole.substr(0, at) + "/labels/" + whole.substr(at + k_images.size())).substr(1);
+  const auto replaced = [&](const std::string& whole) -> std::optional<std::string> {
+    const std::size_t at = whole.rfind(k_images);
+    if (at == std::string::npos) return std::nullopt;
+    return whole.substr(0, at) + "/labels/" + whole.substr(at + k_images.size());
+  };
+  if (auto place = replaced("/" + path)) return place->substr(1);  // the first directory counts
+  if (path.starts_with('/')) return path;
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  if (error) return path;
+  return replaced((here / path).lexically_normal().string()).value_or(path);
+}
+
+/// What a data.yaml near a directory of labels says: in it, or up to two directories above. Those that are no such file
+/// say nothing.
+YoloData data_near(const std::string& labels) {
+  std::string directory = labels;
+  for (int level = 0; level < 3 && !directory.empty(); ++level, directory = parent_directory(directory)) {
+    struct stat info {};
+    if (stat_long_path(directory, info) != 0) break;
+    for (const std::string& name : list_top_level(directory).files) {
+      if (!name.ends_with(".yaml") && !name.ends_with(".yml")) continue;
+      const std::string path = join_path(directory, name);
+      try {
+        return parse_data_yaml(as_text(read_file(path, k_max_names_bytes)), path);
+      } catch (const Error& error) {
+        if (is_lack_of_resources(error)) throw;
+      }
+    }
+  }
+  return {};
 }
 
 /// An annotation as a line of the file says it.
@@ -50,9 +80,13 @@ struct Line {
   std::vector<double> numbers;
 };
 
-Line parse_line(std::string_view line) {
+/// `of_pose`: how many numbers a line has, of a dataset with keypoints; else 0.
+Line parse_line(std::string_view line, std::size_t of_pose) {
   const std::vector<std::string_view> words = split_words(line);
-  if (words.size() < 5 || words.size() % 2 == 0) {
+  if (of_pose != 0 && words.size() != of_pose) {
+    throw Error(ErrorCode::damaged, fmt::format("{} numbers, not the {} that kpt_shape says", words.size(), of_pose));
+  }
+  if (words.size() < 5 || (of_pose == 0 && words.size() % 2 == 0)) {
     throw Error(ErrorCode::damaged,
                 fmt::format("{} numbers, not class, cx, cy, width and height, and no polygon", words.size()));
   }
@@ -92,8 +126,9 @@ class Yolo : public AnnotationSet {
       if (stat_long_path(names, info) == 0) classes_ = parse_class_lines(text_of(names));
     } else if (path.ends_with(".yaml") || path.ends_with(".yml")) {
       YoloData data = parse_data_yaml(text_of(path), path);
+      set_keypoints(data);
+      has_data_ = true;
       classes_ = std::move(data.names);
-      has_keypoints_ = data.has_keypoints;
     } else {
       classes_ = parse_class_lines(text_of(path));
       if (classes_.empty()) throw Error(ErrorCode::invalid_argument, "names no class", {.path = path});
@@ -110,10 +145,15 @@ class Yolo : public AnnotationSet {
   bool names_images() const override { return false; }
 
   void match(const FolderImages& folder, AnnotationLog& log) override {
-    if (classes_.empty()) log.warn(path_, "no class names: there is no classes.txt; give data.yaml instead");
     const bool is_given = !labels_.empty();
     if (!is_given) labels_ = labels_place(folder.root + "/");
     while (labels_.size() > 1 && labels_.ends_with('/')) labels_.pop_back();
+    if (!has_data_) {
+      const YoloData near = data_near(labels_);  // only it tells keypoints from polygons
+      set_keypoints(near);
+      if (classes_.empty() && of_pose_ != 0) classes_ = near.names;
+    }
+    if (classes_.empty()) log.warn(path_, "no class names: there is no classes.txt; give data.yaml instead");
     std::uint64_t num_bare = 0;
     std::unordered_map<std::string, const std::string*> image_of;
     for (const std::string& image : folder.paths) {
@@ -153,18 +193,21 @@ class Yolo : public AnnotationSet {
 
   void append(std::uint32_t row, std::size_t, const SampleView& image, std::string& out) const override {
     TargetText targets({"yolo"});
+    std::string objects;  // with keypoints
     if (row != k_no_row) {
       const std::string text = files_.read(row);
       for_each_line(text, [&](std::string_view line, std::size_t number) {
         try {
-          add(parse_line(line), image, targets);
+          const Line parsed = parse_line(line, of_pose_);
+          of_pose_ == 0 ? add(parsed, image, targets) : add_pose(parsed, image, objects);
         } catch (const Error& error) {
           throw Error(error.code(), fmt::format("line {}: {}", number, error.message()),
                       {.path = files_.path(row), .hint = error.context().hint});
         }
       });
     }
-    targets.append_to(out);
+    if (of_pose_ == 0) return targets.append_to(out);
+    out += "[" + objects + "]";
   }
   void append_identity(std::uint32_t row, std::string& out) const override {
     if (row != k_no_row) files_.append_identity(row, out);
@@ -175,11 +218,36 @@ class Yolo : public AnnotationSet {
     return std::string(as_text(read_file(path, k_max_names_bytes)));
   }
 
-  void add(const Line& line, const SampleView& image, TargetText& targets) const {
-    if (has_keypoints_) {
-      throw Error(ErrorCode::unsupported, "keypoints of YOLO (kpt_shape), which bale does not pack",
-                  {.hint = "pack them as COCO's annotations"});
+  void set_keypoints(const YoloData& data) {
+    if (data.num_keypoints == 0) return;
+    keypoint_numbers_ = data.keypoint_numbers;
+    of_pose_ = 5 + data.num_keypoints * data.keypoint_numbers;
+    fields_ = {"keypoints.json"};
+  }
+
+  /// An object as COCO has it: pixels, "bbox" as x, y, width and height, three numbers per keypoint. One without a
+  /// visibility is visible, unless both its numbers are 0.
+  void add_pose(const Line& line, const SampleView& image, std::string& out) const {
+    const std::int64_t label = class_numbers_.renumbered(line.label, classes_);
+    const std::vector<double>& numbers = line.numbers;
+    const RelativeTo size(image);
+    const std::array<double, 4> box = corners_of({numbers.begin(), numbers.begin() + 4});
+    std::string points;
+    for (std::size_t i = 4; i < numbers.size(); i += keypoint_numbers_) {
+      const double x = numbers[i];
+      const double y = numbers[i + 1];
+      check_relative({x, y, 0, 0});
+      const double visible = keypoint_numbers_ == 3 ? numbers[i + 2] : x == 0 && y == 0 ? 0 : 2;
+      points += fmt::format("{}{},{},{}", points.empty() ? "" : ",", number_text(x * size.width),
+                            number_text(y * size.height), number_text(visible));
     }
+    out += fmt::format(R"({}{{"bbox":[{},{},{},{}],"category_id":{},"keypoints":[{}]}})", out.empty() ? "" : ",",
+                       number_text(box[0] * size.width), number_text(box[1] * size.height),
+                       number_text((box[2] - box[0]) * size.width), number_text((box[3] - box[1]) * size.height), label,
+                       points);
+  }
+
+  void add(const Line& line, const SampleView& image, TargetText& targets) const {
     const std::int64_t label = class_numbers_.renumbered(line.label, classes_);
     const std::array<double, 4> box = corners_of(line.numbers);
     const RelativeTo size(image);
@@ -207,14 +275,14 @@ class Yolo : public AnnotationSet {
   }
 
   /// Whether a file without an image has boxes, by its first line.
-  static bool is_labels(const std::string& path) {
+  bool is_labels(const std::string& path) const {
     TextFiles file;
     if (!file.add(path) || file.bytes(0) > TextFiles::k_max_bytes) return false;
     std::optional<bool> is;
     for_each_line(file.read(0), [&](std::string_view line, std::size_t) {
       if (is) return;
       try {
-        parse_line(line);
+        parse_line(line, of_pose_);
         is = true;
       } catch (const Error&) {
         is = false;
@@ -228,7 +296,9 @@ class Yolo : public AnnotationSet {
   std::vector<std::string> fields_{"boxes.json"};
   std::vector<std::string> classes_;  // as the files number them
   Labels class_numbers_;
-  bool has_keypoints_ = false;
+  bool has_data_ = false;    // data.yaml was given
+  std::size_t of_pose_ = 0;  // numbers of a line, of a dataset with keypoints
+  std::size_t keypoint_numbers_ = 0;
   TextFiles files_;
   std::unordered_map<std::string, std::uint32_t> rows_;  // by image
 };

@@ -166,6 +166,8 @@ struct Format {
   /// there is no such list. Null if the format has none. Throws `damaged`, `unsupported`, and `not_found` for a shard
   /// that is not there.
   std::optional<std::vector<std::string>> (*list)(const std::string& directory) = nullptr;
+  /// Names of class 0, 1, ... that the list in a directory has; empty if it has none. Null if such lists have none.
+  std::vector<std::string> (*classes)(const std::string& directory) = nullptr;
   /// Which names of fields its shards can hold.
   FieldRule field_rule{};
 };

@@ -133,7 +133,8 @@ struct SourceOptions {
   bool allow_empty = false;       // torchvision's allow_empty
   bool allow_unlabeled = false;           // rows of a table without a label are samples without one
   bool may_lack_images = false;   // the same, for a command that looks at what is there, whatever kind the source is
-  std::string path_column{};              // of a table; empty: path, file_name, filename, file or image
+  std::string path_column{};      // of a table; empty: path, file_name, filename, file, image, ...
+  std::string path_pattern{};     // of a table: the path, with {COLUMN} for a row's cell; empty: path_column
   std::string label_column{};             // of a table; empty: label, class, target or y
   std::string root{};                     // directory of relative paths in lists and tables
   bool nul_separated = false;             // a list is separated by NUL instead of newlines
@@ -153,7 +154,7 @@ std::unique_ptr<Source> open_folder_source(const std::string& path, const Source
 /// parent directories.
 std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOptions& options);
 /// Opens a .csv or .tsv file with a header, or a .jsonl file with one object per line. Additional columns become the
-/// `json` field.
+/// `json` field; if an image has several rows, all samples have a list of their rows there.
 std::unique_ptr<Source> open_table_source(const std::string& path, const SourceOptions& options);
 /// Opens the images below a folder with SourceOptions::annotations, which become fields (docs/FIELDS.md): COCO's JSON, Pascal
 /// VOC's directory Annotations or a list of ImageSets, YOLO's labels or data.yaml, Open Images' table of boxes. Samples have
