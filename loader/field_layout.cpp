@@ -8,7 +8,9 @@
 
 #include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/field_names.hpp"
 #include "bale/formats/base/rounding.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/loader/largest_rows.hpp"
 #include "bale/loader/transform/array_field.hpp"
@@ -25,6 +27,19 @@ constexpr std::uint64_t k_room_per_compressed_byte = 8;
 
 bool is_ragged(const Field& field) { return !is_one_array(field.kind); }
 
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The fields of all samples, or of the first shard's.
+std::vector<std::string> known_fields(const Dataset& dataset) {
+  if (dataset.num_counted_shards() == dataset.num_shards()) return dataset.fields();
+  std::vector<std::string> names;
+  const IndexInUse index = dataset.use_index(0);
+  for (const FieldInfo& field : index->fields()) names.push_back(field.name);
+  return names;
+}
+
 void require_field(const Dataset& dataset, const Field& field) {
   if (field.source == k_label_field && dataset.translates_labels()) {
     throw Error(ErrorCode::invalid_argument,
@@ -32,7 +47,7 @@ void require_field(const Dataset& dataset, const Field& field) {
                 {.hint = "use the batch's labels, which are numbers of the merged classes"});
   }
   const std::vector<std::string>& names = dataset.fields();
-  if (std::find(names.begin(), names.end(), field.source) != names.end()) return;
+  if (contains(names, field.source)) return;
   const bool is_known = field.kind == FieldKind::mask || (!field.type.empty() && field.shape);
   if (field.optional && (is_ragged(field) || is_known)) return;
   throw Error(ErrorCode::invalid_argument, fmt::format("fields: no sample has the field \"{}\"; the dataset has {}",
@@ -87,6 +102,28 @@ void measure_ragged(const Dataset& dataset, const std::vector<Field>& fields, st
 }
 
 }  // namespace
+
+void require_image_and_label(const Dataset& dataset, const LoaderOptions& options) {
+  const std::vector<std::string> names = known_fields(dataset);
+  if (names.empty()) return;  // no samples
+  const auto refuse = [&](const std::string& what, const char* hint) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("{}; the dataset has {}", what, fmt::join(names, ", ")), {.hint = hint});
+  };
+  const bool has_image = contains(names, k_array_field) || std::any_of(names.begin(), names.end(), is_image_field);
+  if (options.field.empty() && !has_image) {
+    refuse("field: no sample has a field with an image's name", "name the field that is the image (field= in Python)");
+  }
+  if (!options.field.empty() && !contains(names, options.field)) {
+    refuse(fmt::format("field: no sample has the field \"{}\"", printable(options.field)), "name one of these, or none");
+  }
+  if (options.label_field.empty()) return;
+  if (dataset.translates_labels()) {
+    refuse("label_field: classes of several datasets are merged", "use the labels of the datasets, and leave label_field out");
+  }
+  if (!contains(names, options.label_field)) {
+    refuse(fmt::format("label_field: no sample has the field \"{}\"", printable(options.label_field)), "name one of these, or none");
+  }
+}
 
 FieldLayout::FieldLayout(const Dataset& dataset, const LoaderOptions& options, std::uint64_t max_deliveries)
     : fields_(options.fields), rooms_(options.fields.size()) {

@@ -54,6 +54,7 @@ Dataset open_dataset(const std::string& spec, const LoaderOptions& options, std:
                                          .index_memory = std::move(index_memory),
                                          .counting = counts_later ? Counting::while_read : Counting::when_opened});
   dataset.count_beyond(0);  // so that a dataset that cannot be read is an error here
+  require_image_and_label(dataset, options);
   return dataset;
 }
 
@@ -84,6 +85,7 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, con
                       .num_samples = is_all_counted(dataset) ? dataset.size() : 0,  // for the cache of seek points
                       .device_pixels = options.device_pixels,
                       .field = options.field,
+                      .label_field = options.label_field,
                       .fields = fields.fields(),
                       .field_rooms = fields.rooms(),
                       .directory = {},
@@ -293,7 +295,7 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
   ErrorCode code = ErrorCode::damaged;
   try {
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);
-    const std::int64_t label = dataset_.label_in_shard(shard, sample_in_shard);
+    const std::int64_t label = options_.label_field.empty() ? dataset_.label_in_shard(shard, sample_in_shard) : k_no_label;
     ring_.labels(slot)[row] = label == k_no_label ? options_.no_label : label;
     asked.identity = dataset_.shard_identity(shard);
   } catch (const Error& caught) {  // if a shard is damaged, its samples fail, not the stream

@@ -21,7 +21,7 @@ bool can_count_later(const LoaderOptions& options) {
   const auto has_fixed_shape = [](const Transform& view) { return view.has_fixed_shape(); };
   return begins_in_stored_order(options.shuffle) && has_fixed_shape(options.transform) &&
          std::all_of(options.further_views.begin(), options.further_views.end(), has_fixed_shape) &&
-         options.fields.empty() && options.seek_point_cache_bytes == 0 &&
+         options.fields.empty() && options.label_field.empty() && options.seek_point_cache_bytes == 0 &&
          options.on_bad_sample != OnBadSample::substitute;
 }
 

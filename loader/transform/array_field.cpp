@@ -66,14 +66,14 @@ std::uint64_t array_row_bytes(const Field& field) {
 }
 
 void complete_array_field(Field& field, Bytes stored) {
-  if (looks_like_json(stored)) {
+  if (!field.members.empty() || looks_like_json(stored)) {
     if (field.type.empty()) {
       throw Error(
           ErrorCode::invalid_argument,
           fmt::format("fields: \"{}\" is JSON, which does not say the type of its numbers", printable(field.name)),
           {.hint = "give the field a dtype"});
     }
-    field.shape = json_array_shape(stored);
+    field.shape = json_array_shape(field, stored);
     return;
   }
   const ArrayHeader header = header_of(stored);
@@ -85,7 +85,7 @@ void complete_array_field(Field& field, Bytes stored) {
 }
 
 void read_array_field(const Field& field, Bytes stored, MutableBytes out) {
-  if (looks_like_json(stored)) return read_json_array(field, stored, out);
+  if (!field.members.empty() || looks_like_json(stored)) return read_json_array(field, stored, out);
   const ArrayHeader header = header_of(stored);
   if (header.type != field.type || header.shape != *field.shape) {
     throw Error(ErrorCode::unsupported,

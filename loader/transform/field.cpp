@@ -51,6 +51,7 @@ void check_one(const Field& field) {
     refuse("has a format, which only boxes have");
   }
   if (field.kind != FieldKind::array && field.shape) refuse("has a shape, which only arrays have");
+  if (field.kind != FieldKind::array && !field.members.empty()) refuse("has members, which only arrays have");
   if (field.view && !is_target(field.kind)) refuse("has a view, which only masks, boxes and keypoints have");
   if (!field.type.empty()) array_type_bytes(field.type);
 }

@@ -1,9 +1,11 @@
 #include "bale/loader/transform/json_array.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,12 +25,41 @@ Json parsed_array(Bytes stored) {
   }
 }
 
+/// What the arrays are made of: the members of the field, as a list if there are several; else all of it.
+Json values_of(const Field& field, Bytes stored) {
+  const Json given = parsed_array(stored);
+  if (field.members.empty()) return given;
+  if (field.members.size() == 1) return given.at(field.members.front());
+  Json values = Json::array();
+  for (const std::string& member : field.members) values.push_back(given.at(member));
+  return values;
+}
+
+/// The number that a text says, as in a CSV; null if it says none.
+Json number_of(std::string_view text) {
+  constexpr std::string_view k_space = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(k_space), text.size()));
+  text = text.substr(0, text.find_last_not_of(k_space) + 1);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const char* const end = text.data() + text.size();
+  const auto read = [&](auto number) -> Json {
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc() && stop == end ? Json(number) : Json();
+  };
+  for (Json number : {read(std::int64_t{}), read(std::uint64_t{}), read(double{})}) {
+    if (!number.is_null()) return number;
+  }
+  return {};
+}
+
 /// Stores numbers as values of one type.
 class Store {
  public:
-  Store(std::string_view type, std::byte* out) : type_(type), out_(out) {}
+  Store(const Field& field, std::byte* out) : type_(field.type), takes_texts_(!field.members.empty()), out_(out) {}
 
-  void operator()(const Json& number) {
+  void operator()(const Json& given) {
+    const Json read = takes_texts_ && given.is_text() ? number_of(given.as_text({})) : Json();
+    const Json& number = read.is_null() ? given : read;
     const char kind = type_[1];
     const std::uint64_t bytes = array_type_bytes(type_);
     const bool is_truth = number.is_truth();
@@ -78,6 +109,7 @@ class Store {
   }
 
   std::string_view type_;
+  bool takes_texts_;
   std::byte* out_;
 };
 
@@ -99,8 +131,8 @@ bool looks_like_json(Bytes stored) {
          std::string_view("[-0123456789tf").find(text[begin]) != std::string_view::npos;
 }
 
-std::vector<std::uint64_t> json_array_shape(Bytes stored) {
-  const Json given = parsed_array(stored);
+std::vector<std::uint64_t> json_array_shape(const Field& field, Bytes stored) {
+  const Json given = values_of(field, stored);
   std::vector<std::uint64_t> shape;
   for (const Json* item = &given; item->is_array(); item = &item->as_list({}).front()) {
     shape.push_back(item->size());
@@ -110,8 +142,8 @@ std::vector<std::uint64_t> json_array_shape(Bytes stored) {
 }
 
 void read_json_array(const Field& field, Bytes stored, MutableBytes out) {
-  Store store(field.type, out.data());
-  store_all(parsed_array(stored), *field.shape, 0, store);
+  Store store(field, out.data());
+  store_all(values_of(field, stored), *field.shape, 0, store);
 }
 
 }  // namespace bale::transform_detail

@@ -83,6 +83,18 @@ transform_detail::Boxes FieldFiller::boxes(const Shard& shard, std::uint64_t sam
   return {};
 }
 
+std::optional<std::int64_t> FieldFiller::label(const Shard& shard, std::uint64_t sample_in_shard, const std::string& field) {
+  if (!has_field(shard.index(), sample_in_shard, field)) return std::nullopt;
+  const Bytes stored = shard.read_field(sample_in_shard, field, scratch_);
+  const std::int64_t label = parse_label(stored);
+  if (label != k_no_label) return label;
+  constexpr std::size_t k_shown_bytes = 40;
+  throw Error(ErrorCode::damaged,
+              fmt::format("field {}: \"{}\" is no whole number, so no label", printable(field),
+                          printable(as_text(stored).substr(0, k_shown_bytes))),
+              {.path = shard.path(), .key = std::string(shard.index().key(sample_in_shard))});
+}
+
 bool FieldFiller::has_targets() const {
   return std::any_of(fields_.begin(), fields_.end(), [](const Field& field) { return is_target(field.kind); });
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,10 @@ class FieldFiller {
   /// The boxes of a sample in the first field of boxes, as they are stored; none if it lacks the field, which is optional.
   /// Throws as fill_targets() does.
   transform_detail::Boxes boxes(const Shard& shard, std::uint64_t sample_in_shard);
+
+  /// The label in the field of this name; none if the sample lacks the field. Throws `damaged` for text that is no label, and what
+  /// Shard::read_field() throws.
+  std::optional<std::int64_t> label(const Shard& shard, std::uint64_t sample_in_shard, const std::string& field);
 
   bool has_targets() const;
   /// Reads the targets of a sample, and moves each as the image of its view; `images` has one entry per view. Throws as

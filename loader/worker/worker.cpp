@@ -72,6 +72,7 @@ void Worker::begin(Lane& lane) {
     lane.image = config_.field.empty() ? lane.shard->read_image(row.sample_in_shard, lane.scratch)
                                        : lane.shard->read_field(row.sample_in_shard, config_.field, lane.scratch);
     field_filler_.fill(*lane.shard, row.sample_in_shard, ring_.fields(lane.claim.slot), lane.claim.row);
+    if (!config_.label_field.empty()) read_label(lane);
   }
   const transform_detail::Boxes boxes = boxes_to_draw_by(lane);
   const Shard& shard = *lane.shard;
@@ -83,6 +84,12 @@ void Worker::begin(Lane& lane) {
   in_the_name_of(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check, boxes); });
   if (field_filler_.has_targets()) fill_targets(lane);
   lane.encoded = left_to_device(lane);
+}
+
+/// The session has written that there is none.
+void Worker::read_label(const Lane& lane) {
+  const auto label = field_filler_.label(*lane.shard, row_of(lane).sample_in_shard, config_.label_field);
+  if (label) ring_.labels(lane.claim.slot)[lane.claim.row] = *label;
 }
 
 /// What a device does with the image, if it decodes it. That depends on the image alone, so it is the same in every run.

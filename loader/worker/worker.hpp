@@ -73,6 +73,7 @@ class Worker {
   void attempt_finish(Lane& lane);
   void begin(Lane& lane);
   transform_detail::Boxes boxes_to_draw_by(const Lane& lane);
+  void read_label(const Lane& lane);
   void fill_targets(Lane& lane);
   std::optional<EncodedImage> left_to_device(const Lane& lane) const;
   void leave_to_device(const Lane& lane);

@@ -61,6 +61,8 @@ void put_field(std::vector<std::byte>& out, const Field& field, const FieldRoom&
   put_text(out, field.type);
   put_value(out, field.shape ? std::uint64_t{field.shape->size()} : 0);
   if (field.shape) put(out, field.shape->data(), field.shape->size() * sizeof(std::uint64_t));
+  put_value(out, std::uint64_t{field.members.size()});
+  for (const std::string& member : field.members) put_text(out, member);
   put_value(out, field.fill);
   put_value(out, field.box_format);
   put_value(out, field.stored_format);
@@ -107,6 +109,8 @@ void take_field(Reader& reader, WorkerConfig& config) {
   field.shape.emplace();
   const auto num_sides = reader.value<std::uint64_t>();
   for (std::uint64_t i = 0; i < num_sides; ++i) field.shape->push_back(reader.value<std::uint64_t>());
+  const auto num_members = reader.value<std::uint64_t>();
+  for (std::uint64_t i = 0; i < num_members; ++i) field.members.push_back(reader.text());
   field.fill = reader.value<std::uint16_t>();
   field.box_format = reader.value<BoxFormat>();
   field.stored_format = reader.value<BoxFormat>();
@@ -133,6 +137,7 @@ std::vector<std::byte> pack_config(const WorkerConfig& config) {
   put_value(out, config.num_samples);
   put_value(out, config.device_pixels);
   put_text(out, config.field);
+  put_text(out, config.label_field);
   put_value(out, std::uint64_t{config.fields.size()});
   for (std::size_t i = 0; i < config.fields.size(); ++i) put_field(out, config.fields[i], config.field_rooms[i]);
   put_text(out, config.directory);
@@ -156,6 +161,7 @@ WorkerConfig unpack_config(Bytes bytes) {
   config.num_samples = reader.value<std::uint64_t>();
   config.device_pixels = reader.value<std::uint64_t>();
   config.field = reader.text();
+  config.label_field = reader.text();
   const auto num_fields = reader.value<std::uint64_t>();
   for (std::uint64_t i = 0; i < num_fields; ++i) take_field(reader, config);
   config.directory = reader.text();

@@ -333,10 +333,35 @@ class Dataset:
         targets: list[int] = self.labels.tolist()
         return targets
 
+    def image_sizes(self, positions: Iterable[SupportsIndex] | None = None) -> NDArray[np.int64]:
+        """Returns the sizes of the stored images in pixels, from the index.
+
+        Parameters
+        ----------
+        positions : iterable of int or None, default None
+            Positions of samples, in any order. None: all.
+
+        Returns
+        -------
+        array of int64, shape (N, 2)
+            Width and height; 0, 0 if the index does not have them, as that of a shard which was only scanned.
+
+        Raises
+        ------
+        IndexError
+            If there is no sample at one of the positions.
+        """
+        return self._dataset.image_sizes(positions)
+
     @property
     def classes(self) -> list[str]:
         """Names of class 0, 1, ...; empty if the classes have no names."""
         return self._dataset.classes()
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, an int: of their names, or if they have none the largest label + 1. 0 without labels."""
+        return len(self.classes) or 1 + max(-1, int(self.labels.max(initial=-1)))
 
     @property
     def class_to_idx(self) -> dict[str, int]:

@@ -37,8 +37,9 @@ class EpochIterator:
             loader._go_to_pass()
         batch = loader._next()
         if self._begun is None:
-            self._begun = loader._under_way = loader._passes.begin()
+            self._begun = loader._begin_pass()
         if batch is None:
-            self._loader = loader._under_way = None
+            self._loader = None
+            loader._end_pass()
             raise StopIteration
         return batch

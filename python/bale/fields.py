@@ -5,6 +5,7 @@ import operator
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from bale.dtype_names import dtype_name
 from bale.errors import make_error
 from bale.ragged import Ragged
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from bale.positions import Positions
 
     Kind = Literal["text", "json", "array", "bytes", "mask", "boxes", "keypoints"]
-    Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str, int | None]
+    Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str, int | None, list[str]]
 
 
 _KINDS = ("text", "json", "array", "bytes", "mask", "boxes", "keypoints")
@@ -39,8 +40,8 @@ class Field(NamedTuple):
         "keypoints" are targets, which follow what the transform does to the image. None: by the last part of the name:
         txt and text, json, npy; else bytes.
     dtype : dtype or None, default None
-        Of a row of an array. None: that of the dataset's first sample that has the field. A sample with another is a
-        bad sample. Of a mask: "uint8" (None), "int32" or "int64".
+        Of a row of an array, as numpy or torch have it. None: that of the dataset's first sample that has the field. A sample
+        with another is a bad sample. Of a mask: "uint8" (None), "int32" or "int64".
     shape : sequence of int or None, default None
         Of a row of an array. None: that of the dataset's first sample that has the field. A sample with another is a
         bad sample.
@@ -57,6 +58,10 @@ class Field(NamedTuple):
         Of a mask, boxes or keypoints: the number of the view that it follows, from 0. With several views it must be
         given.
 
+    member : str, sequence of str or None, default None
+        Of an array that is a member of an object in JSON, such as a column of a CSV ("json"); several members become one array.
+        Texts of numbers count as numbers. Give the dtype.
+
     Notes
     -----
     The Loader checks the values: it raises ValueError, or TypeError, with the name of the field.
@@ -65,7 +70,8 @@ class Field(NamedTuple):
     --------
     >>> fields = {"caption": "txt",
     ...           "embedding": bale.Field("npy", dtype="float32", shape=(768,)),
-    ...           "meta": bale.Field("json", optional=True)}
+    ...           "meta": bale.Field("json", optional=True),
+    ...           "age": bale.Field("json", member="age", dtype="float32")}
     """
 
     source: str
@@ -77,11 +83,12 @@ class Field(NamedTuple):
     format: str = "xyxy"
     stored_format: str = "xyxy"
     view: int | None = None
+    member: str | Sequence[str] | None = None
 
 
 def options_of(fields: Mapping[str, str | Field] | None) -> list[Options]:
-    """The fields as the extension module takes them: name, source, kind, optional, NumPy's type, shape, fill, formats, view. Raises
-    TypeError and ValueError."""
+    """The fields as the extension module takes them: name, source, kind, optional, NumPy's type, shape, fill, formats, view, members.
+    Raises TypeError and ValueError."""
     if fields is None:
         return []
     if not isinstance(fields, Mapping):
@@ -102,9 +109,12 @@ def _options_of_one(name: str, field: Field) -> Options:
     fill = operator.index(field.fill)
     if not 0 <= fill <= 65535:
         raise ValueError(f"fields: {name!r} has the fill {fill}, which is not within [0, 65535]")
-    return (name, field.source, field.kind or "", bool(field.optional), _type_of(field.dtype),
+    members = [field.member] if isinstance(field.member, str) else list(field.member or ())
+    if not all(isinstance(member, str) for member in members):
+        raise TypeError(f"fields: {name!r} has the members {field.member!r}, which are not names")
+    return (name, field.source, field.kind or ("array" if members else ""), bool(field.optional), _type_of(field.dtype),
             None if field.shape is None else [int(side) for side in field.shape], fill, field.format, field.stored_format,
-            _view_of(name, field.view))
+            _view_of(name, field.view), members)
 
 
 def _view_of(name: str, view: Any) -> int | None:
@@ -121,7 +131,7 @@ def _type_of(dtype: Any) -> str:
         return ""
     import numpy as np  # not above: importing bale need not wait for it
 
-    return str(np.dtype(dtype).str)
+    return str(np.dtype(dtype_name(dtype) if str(dtype).startswith("torch.") else dtype).str)
 
 
 # The numbers of each target of a kind.

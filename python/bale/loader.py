@@ -116,6 +116,9 @@ class Loader:
         Deliver each sample this often per epoch.
     field : str, default ''
         Name of the field of the image. "": the first one with an image's name.
+    label_field : str, default ''
+        Name of the field of the label, a whole number as in "cls": "label.cls". A sample without it has no label. "": the
+        labels of the dataset.
     fields : mapping from str to str, Field or None, default None
         Further fields of each sample, {"caption": "txt", "embedding": bale.Field("npy", shape=(768,))}: names in the
         batch, and stored fields. `batch.fields` has them, with a device in ordinary memory (docs/FIELDS.md). Masks,
@@ -224,7 +227,7 @@ class Loader:
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", threads: bool = False,
                  augment_seed: int | None = None, no_label: int = _bale.NO_LABEL,
                  subset: Numbers | None = None, weights: Numbers | None = None,
-                 num_draws: int | None = None, repeats: int = 1, field: str = "",
+                 num_draws: int | None = None, repeats: int = 1, field: str = "", label_field: str = "",
                  fields: Mapping[str, str | Field] | None = None, persistent_workers: bool = True,
                  verify_checksums: bool = True, max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0,
                  storage_timeout_s: float = 1800.0,
@@ -252,6 +255,7 @@ class Loader:
             "block_samples": block_samples, "window_blocks": window_blocks, "ranks_per_node": ranks_per_node,
             "rank": rank, "world_size": world_size,
             "tail": tail, "transform": self.transform, "further_views": self.views[1:], "field": field,
+            "label_field": label_field,
             "fields": options_of_fields(fields),
             "on_bad_sample": on_bad_sample, "verify_checksums": verify_checksums, "max_pixels": max_pixels,
             "stall_timeout_s": stall_timeout_s, "storage_timeout_s": storage_timeout_s, "read_ahead_bytes": read_ahead_bytes,
@@ -325,6 +329,14 @@ class Loader:
         place = self._passes.place()
         if place.position == 0:  # load_state_dict() has gone to any other
             self._loader.set_epoch(place.number)
+
+    def _begin_pass(self) -> Begun:
+        """The first batch was made, or the end of an empty pass reached."""
+        begun = self._under_way = self._passes.begin()
+        return begun
+
+    def _end_pass(self) -> None:
+        self._under_way = None
 
     def _next(self) -> Any:
         loader = self._loader

@@ -114,6 +114,8 @@ class Passes:
             entry = self._entry_of(who)
             resume = self._resume_of(entry)
             if entry is None:
+                if resume is not None and self._resume_after is None:  # set_epoch() may have been called before or after
+                    resume = self._agreed(resume, self._next())
                 place = resume or self._next()
                 self._set_next(place.following())
                 values[_BEGUN] += 1
@@ -123,12 +125,22 @@ class Passes:
                     values[at + 3], values[at + 4], values[at + 5] = values[_BEGUN], place.epoch, place.again
             else:
                 place = Place(values[entry + 4], values[entry + 5])
+                if resume is not None and resume[:2] != place[:2] and (resume.position or resume.taken):
+                    raise RuntimeError(f"the states of this DataLoader's workers are of epochs {place.epoch} and {resume.epoch}")
                 if resume is not None:
-                    if resume[:2] != place[:2]:
-                        raise RuntimeError(f"the states of this DataLoader's workers are of epochs {place.epoch} and {resume.epoch}")
-                    place = resume
+                    place, resume = (resume, resume) if resume[:2] == place[:2] else (place, None)
             self._resume = None
             return Begun(place, self._turn(), who is not None, resume is not None)
+
+    @staticmethod
+    def _agreed(resume: Place, following: Place) -> Place | None:
+        """What a worker resumes if set_epoch() may have said another epoch. A state of the beginning gives way."""
+        if following.again != 0 or following.epoch_set == resume.epoch_set:
+            return resume
+        if resume.position or resume.taken:
+            raise RuntimeError(f"the state of this DataLoader's worker is of epoch {resume.epoch_set}, but set_epoch({following.epoch_set}) "
+                               f"was called; set the epoch of the state to continue it, or load no state")
+        return None
 
     def is_void(self, begun: Begun) -> bool:
         """Whether set_epoch() has ended the iteration. A DataLoader's workers read ahead, so they do not know whether a sample

@@ -35,3 +35,6 @@ class Positions:
     def keys_of(self, indices: NDArray[np.int64]) -> list[str]:
         keys = self.dataset.keys
         return [keys[index] for index in indices.tolist()]
+
+    def sizes_of(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.dataset.image_sizes(indices.tolist())

@@ -112,6 +112,10 @@ nb::object keys(nb::handle self) {
   return nb::cast<const ProcessBatch&>(self).positions().attr("keys_of")(indices(self).cast());
 }
 
+nb::object sizes_of_rows(nb::handle self) {
+  return nb::cast<const ProcessBatch&>(self).positions().attr("sizes_of")(indices(self).cast());
+}
+
 nb::ndarray<nb::numpy, bool> mask(nb::handle self) {
   const auto values = batch_of(self).mask();
   return copy_of<bool, nb::ndarray<nb::numpy, bool>>({reinterpret_cast<const bool*>(values.data()), values.size()});
@@ -256,6 +260,7 @@ IndexError
       .def_prop_ro("samples", &samples, nb::rv_policy::move, "uint64 positions in the dataset, one per row.")
       .def_prop_ro("indices", &indices, nb::rv_policy::move, k_indices_doc)
       .def_prop_ro("keys", &keys, nb::for_getter(nb::sig(k_keys_signature)), k_keys_doc)
+      .def_prop_ro("image_sizes", &sizes_of_rows, nb::for_getter(nb::sig(k_sizes_signature)), k_sizes_doc)
       .def_prop_ro("mask", &mask, nb::rv_policy::move,
                    "One bool per row: True if it counts in this epoch; False for padding, skipped and empty rows.")
       .def_prop_ro(

@@ -243,6 +243,12 @@ void bind_device_batch(nb::module_& module) {
           },
           nb::for_getter(nb::sig(k_keys_signature)), k_keys_doc)
       .def_prop_ro(
+          "image_sizes",
+          [](nb::handle self) {
+            return nb::cast<const ProcessDeviceBatch&>(self).positions().attr("sizes_of")(self.attr("indices"));
+          },
+          nb::for_getter(nb::sig(k_sizes_signature)), k_sizes_doc)
+      .def_prop_ro(
           "epoch", [](nb::handle self) { return counted_epoch(device_batch_of(self).epoch()); }, "Number of its epoch, from 0.")
       .def_prop_ro(
           "index", [](nb::handle self) { return device_batch_of(self).index(); }, "Number in its epoch, from 0.")

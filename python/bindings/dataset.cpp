@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -181,6 +182,34 @@ nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> dataset_labels(ProcessDataset&
   return {kept->data(), {kept->size()}, owner};
 }
 
+/// Width and height of the stored images at positions, or of all.
+nb::ndarray<nb::numpy, std::int64_t> dataset_image_sizes(ProcessDataset& self, nb::handle positions) {
+  const Dataset& dataset = self.get();
+  std::vector<std::uint64_t> samples;
+  if (positions.is_none()) {
+    samples.resize(dataset.size());
+    std::iota(samples.begin(), samples.end(), std::uint64_t{0});
+  } else {
+    samples = samples_at(positions, dataset.size());
+  }
+  auto sizes = std::make_unique<std::int64_t[]>(samples.size() * 2);
+  {
+    const WithoutGil without_gil;
+    std::int64_t* out = sizes.get();
+    std::size_t held_shard = dataset.num_shards();
+    std::optional<IndexInUse> held;  // so that the index of neighbors is read once
+    for (const std::uint64_t sample : samples) {
+      const auto [shard, in_shard] = dataset.position(sample);
+      if (!held || shard != held_shard) held.emplace(dataset.use_index(held_shard = shard));
+      *out++ = (*held)->width(in_shard);
+      *out++ = (*held)->height(in_shard);
+    }
+  }
+  std::int64_t* const data = sizes.get();
+  const nb::capsule owner(sizes.release(), [](void* memory) noexcept { delete[] static_cast<std::int64_t*>(memory); });
+  return {data, {samples.size(), 2}, owner};
+}
+
 nb::typed<nb::list, nb::str> names(const std::vector<std::string>& raw) {
   nb::list list;
   for (const std::string& name : raw) list.append(to_str(name));
@@ -300,6 +329,9 @@ void bind_dataset(nb::module_& module) {
            nb::sig("def prefetch(self, positions: collections.abc.Iterable[typing.SupportsIndex]) -> None"))
       .def("find", &find, nb::arg("key"))
       .def("labels", &dataset_labels)
+      .def("image_sizes", &dataset_image_sizes, nb::arg("positions").none(),
+           nb::sig("def image_sizes(self, positions: collections.abc.Iterable[typing.SupportsIndex] | None) -> "
+                   "numpy.typing.NDArray[numpy.int64]"))
       .def("notices", [](ProcessDataset& self) { return list_of(self.get().notices()); })
       .def("version", &ProcessDataset::version)
       .def(

@@ -37,7 +37,7 @@ BoxFormat box_format_of(nb::handle given) {
 }
 
 /// From the tuples that bale.fields.options_of makes: name, source, kind, optional, type, shape, fill, format,
-/// stored_format, view.
+/// stored_format, view, members.
 std::vector<Field> fields_of(nb::handle given) {
   std::vector<Field> fields;
   for (const nb::handle one : given) {
@@ -62,6 +62,7 @@ std::vector<Field> fields_of(nb::handle given) {
     field.box_format = box_format_of(one[7]);
     field.stored_format = box_format_of(one[8]);
     if (!one[9].is_none()) field.view = value_of<std::uint32_t>(one[9], "fields");
+    for (const nb::handle member : one[10]) field.members.push_back(from_str(nb::cast<nb::str>(member)));
     fields.push_back(std::move(field));
   }
   return fields;
@@ -112,6 +113,7 @@ LoaderOptions options_of(const nb::dict& given) {
                  .probability = option<double>(given, "mix_probability"),
                  .switch_probability = option<double>(given, "mix_switch_probability")};
   options.field = from_str(text_of(given, "field"));
+  options.label_field = from_str(text_of(given, "label_field"));
   options.fields = fields_of(given["fields"]);
   options.on_bad_sample = choice<OnBadSample>(
       given["on_bad_sample"], "on_bad_sample",

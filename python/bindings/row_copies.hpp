@@ -19,6 +19,9 @@ inline constexpr const char* k_indices_doc =
     "int64 positions in the dataset, one per row; of the substitute for a bad sample; 0 for an empty row.";
 inline constexpr const char* k_keys_doc = "Keys of the samples at `indices`, looked up in the index at each access.";
 inline constexpr const char* k_keys_signature = "def keys(self) -> list[str]";
+inline constexpr const char* k_sizes_doc =
+    "int64, N x 2: width and height of the stored images of the samples at `indices`, as bale.Dataset.image_sizes() has them.";
+inline constexpr const char* k_sizes_signature = "def image_sizes(self) -> numpy.typing.NDArray[numpy.int64]";
 inline constexpr const char* k_partners_doc =
     "int64 rows of the images that were mixed in, one per row: `fields` of the partner are those of that row. A row "
     "without a partner has its own number. None without mixing.";

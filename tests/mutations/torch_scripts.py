@@ -2,16 +2,20 @@
 from mutations.mutation import Mutation
 
 EPOCHS = ("python", "tests/python/test_python_epochs.py")
-USAGE = ("python", "tests/python/test_python_torch_usage.py")
+NAMES = ("python", "tests/python/test_python_torch_dataloader_names.py")
+SAMPLERS = ("python", "tests/python/test_python_torch_samplers.py")
 SCRIPTS = ("python", "tests/python/test_python_scripts.py")
 RANKS = ("python", "tests/python/test_python_ranks.py", "-k", "do_not_know")
+ALONE = ("python", "tests/python/test_python_ranks.py", "-k", "told")
+FRAMEWORKS = ("python", "tests/python/test_python_frameworks.py")
+NAMED = ("python", "tests/python/test_python_image_and_label_fields.py")
 
 MUTATIONS = [
     Mutation("the epoch of a given sampler is lost", "python/bale/torch/following.py",
              "            self.set_epoch(self._epoch_seen)\n", "            pass\n", (*SCRIPTS, "-k", "resume")),
     Mutation("a sampler's epoch is followed only when it is not 0", "python/bale/torch/following.py",
              "(type(dealer.epoch) is not SeenEpoch or dealer.epoch != self._epoch_seen)", "dealer.epoch",
-             (*USAGE, "-k", "given_sampler")),
+             (*SAMPLERS, "-k", "given_sampler")),
     Mutation("a sampler's epoch begins again in each iteration", "python/bale/torch/following.py",
              "(type(dealer.epoch) is not SeenEpoch or dealer.epoch != self._epoch_seen)", "True", (*EPOCHS, "-k", "distributed_sampler")),
     Mutation("next(iter(loader)) gives one batch forever", "python/bale/passes.py",
@@ -29,37 +33,53 @@ MUTATIONS = [
              "        return self._resume if begun == self._resume_after else None\n", "        return self._resume\n",
              (*EPOCHS, "-k", "goes_on_with")),
     Mutation("a Loader keeps the rank that it was made with", "python/bale/torch/following.py",
-             "        self._follow_ranks()\n        return super().__iter__()", "        return super().__iter__()", (*USAGE, "-k", "ranks_are_followed")),
+             "        self._follow_ranks()\n        return super().__iter__()", "        return super().__iter__()", (*SAMPLERS, "-k", "ranks_are_followed")),
     Mutation("a sampler of a part is one of the whole", "python/bale/torch/given.py",
-             "    if _length(root) == size:\n        return places\n", "    if _length(root):\n        return None\n", (*USAGE, "-k", "made_for_a_split")),
+             "    if _length(root) == size:\n        return places\n", "    if _length(root):\n        return None\n", (*SAMPLERS, "-k", "made_for_a_split")),
     Mutation("a sampler of one's own has one order", "python/bale/torch/following.py",
-             "        self._is_drawn = False\n        super()._go_to_pass()", "        super()._go_to_pass()", (*USAGE, "-k", "ones_own")),
+             "        self._is_drawn = False\n        super()._go_to_pass()", "        super()._go_to_pass()", (*SAMPLERS, "-k", "ones_own")),
     Mutation("a forked process uses its parent's Loader", "python/bale/loader.py",
-             "        if not self._is_used and self._process != os.getpid():\n", "        if False:\n", (*USAGE, "-k", "other_processes")),
+             "        if not self._is_used and self._process != os.getpid():\n", "        if False:\n", (*NAMES, "-k", "other_processes")),
     Mutation("ranks have orders of their own", "python/bale/torch/following.py",
              '            self._options["seed"] = default_seed(world_size)\n', "            pass\n",
-             (*USAGE, "-k", "ranks_are_followed")),
+             (*SAMPLERS, "-k", "ranks_are_followed")),
     Mutation("a state is lost when ranks are followed", "python/bale/loader.py",
-             "            Loader.load_state_dict(self, self._loaded)\n", "            pass\n", (*USAGE, "-k", "ranks_are_followed")),
+             "            Loader.load_state_dict(self, self._loaded)\n", "            pass\n", (*SAMPLERS, "-k", "ranks_are_followed")),
     Mutation("ranks that do not know each other train in silence", "python/bale/torch/ranks.py",
              "int(launched) > world_size:", "False:", RANKS),
     Mutation("a process per GPU is taken for one too few", "python/bale/torch/ranks.py",
              "int(launched) > world_size:", "int(launched) != world_size:", RANKS),
     Mutation("each look at the ranks is a warning", "python/bale/torch/ranks.py", "@functools.cache\n", "", RANKS),
+    Mutation("a rank that reads alone is told at the end", "python/bale/torch/attendance.py",
+             "            if come > begun:\n", "            if False:\n", ALONE),
+    Mutation("a rank that is late is told", "python/bale/torch/attendance.py",
+             "            if come > begun:\n", "            if begun < ended.world_size:\n", ALONE),
+    Mutation("overfit_batches fails", "python/bale/torch/following.py",
+             'frame.f_code.co_name == "_resolve_overfit_batches"', "False", (*FRAMEWORKS, "-k", "overfit")),
+    Mutation("a worker's state overrules set_epoch()", "python/bale/passes.py",
+             "        if following.again != 0 or following.epoch_set == resume.epoch_set:\n", "        if True:\n", (*FRAMEWORKS, "-k", "stateful")),
+    Mutation("dtypes of torch have other names", "python/bale/dtype_names.py",
+             '    found = found.removeprefix("torch.")\n', "", ("python", "tests/python/test_python_torch_usage.py", "-k", "dtypes")),
+    Mutation("batches without images are zeros", "loader/field_layout.cpp",
+             "if (options.field.empty() && !has_image) {", "if (false) {", (*NAMED, "-k", "without_images")),
+    Mutation("the field of the label is ignored", "loader/worker/worker.cpp",
+             "  if (label) ring_", "  if (false) ring_", (*NAMED, "-k", "come_from")),
+    Mutation("cells of a CSV are no numbers", "loader/transform/json_array.cpp",
+             "takes_texts_ && given.is_text()", "false", ("python", "tests/python/test_fields.py", "-k", "columns_of_numbers")),
     Mutation("positions in a Subset are taken for those in its dataset", "python/bale/torch/given.py",
              "        return places[chosen], weights\n", "        return subset, weights\n",
-             (*USAGE, "-k", "in_place_of_a_path")),
+             (*SAMPLERS, "-k", "in_place_of_a_path")),
     Mutation("a Subset of a Subset is taken for one of the dataset", "python/bale/torch/given.py",
-             "[places[i] for i in spec.indices]", "spec.indices", (*USAGE, "-k", "in_place_of_a_path")),
+             "[places[i] for i in spec.indices]", "spec.indices", (*SAMPLERS, "-k", "in_place_of_a_path")),
     Mutation("a Dataset's transform is ignored", "python/bale/torch/given.py",
-             "        if getattr(dataset, name) is not None:", "        if False:", (*USAGE, "-k", "in_place_of_a_path")),
+             "        if getattr(dataset, name) is not None:", "        if False:", (*SAMPLERS, "-k", "in_place_of_a_path")),
     Mutation("attributes that change nothing may be set", "python/bale/loader.py",
-             "        self._is_made = True\n", "", (*USAGE, "-k", "attributes")),
+             "        self._is_made = True\n", "", (*NAMES, "-k", "attributes")),
     Mutation("a sampler's drop_last leaves out whole batches", "python/bale/torch/loader.py",
              "        rank, world_size = dealt.get(\"rank\", rank), dealt.get(\"world_size\", world_size)\n",
              "        rank, world_size = dealt.get(\"rank\", rank), dealt.get(\"world_size\", world_size)\n"
              "        drop_last = drop_last or getattr(sampler, \"drop_last\", False)\n",
-             (*USAGE, "-k", "names_of")),
+             (*NAMES, "-k", "names_of")),
     Mutation("the dataset of a subset is the whole", "python/bale/torch/loader.py",
-             'whole if self._part is None else Part(whole, cast("Sequence[int]", self._part))', "whole", (*USAGE, "-k", "has_its_length")),
+             'whole if self._part is None else Part(whole, cast("Sequence[int]", self._part))', "whole", (*SAMPLERS, "-k", "has_its_length")),
 ]

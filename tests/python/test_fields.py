@@ -399,6 +399,52 @@ def test_labels_in_json_that_are_bad_samples(bale, tmp_path, stored, dtype, reas
         assert bad.key.endswith("s004") and reason in bad.reason
 
 
+@pytest.fixture(scope="module")
+def table(bale, tmp_path_factory):
+    """A CSV whose cells are texts, and one JSONL of numbers."""
+    root = tmp_path_factory.mktemp("table")
+    rows = []
+    for i in range(SIZE):
+        (root / f"{i}.jpg").write_bytes(jpeg(i))
+        rows.append({"path": f"{i}.jpg", "label": i % 3, "age": f" {i} ", "share": f"{'+' if i % 2 else ''}{i / 8}", "name": f"n{i}"})
+    (root / "table.csv").write_text("\n".join(",".join(map(str, row)) for row in [rows[0].keys(), *(row.values() for row in rows)]))
+    (root / "table.jsonl").write_text("\n".join(json.dumps({**row, "age": i, "share": i / 8, "two": [i, -i]}) for i, row in enumerate(rows)))
+    for kind in ("csv", "jsonl"):
+        bale.pack(root / f"table.{kind}", root / kind)
+    return root
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_columns_of_numbers_are_arrays(table, kind):
+    fields = {"age": bl.Field("json", member="age", dtype="int64"), "share": bl.Field("json", member="share", dtype="float32"),
+              "both": bl.Field("json", member=["share", "age"], dtype="float64"), "all": "json"}
+    if kind == "jsonl":
+        fields["two"] = bl.Field("json", member="two", dtype="int8")
+    for workers in (0, 1):
+        with load(table / kind, fields=fields, workers=workers) as loader:
+            for batch in loader:
+                found = batch.fields
+                ages = [int(row["age"]) for row in found["all"]]
+                assert found["age"].dtype == np.int64 and found["age"].tolist() == ages and found["share"].shape == (len(ages),)
+                assert found["share"].tolist() == [age / 8 for age in ages]
+                assert found["both"].tolist() == [[age / 8, age] for age in ages]
+                assert kind == "csv" or found["two"].tolist() == [[age, -age] for age in ages]
+
+
+def test_columns_that_are_no_numbers(table):
+    def bad(**options):
+        with load(table / "csv", fields={"a": bl.Field("json", **options)}, on_bad_sample="skip") as loader:
+            assert not any(batch.mask.any() for batch in loader)
+            return loader.bad_samples[0].reason
+    assert '"n' in bad(member="name", dtype="float32") and "no value of type <f4" in bad(member="name", dtype="float32")
+    assert "no value of type |u1" in bad(member=["age", "name"], dtype="uint8", shape=(2,))
+    assert "missing" in bad(member="missing", dtype="float32", shape=())
+    for options, words in (({"member": "age"}, "does not say the type"), ({"member": "age", "kind": "text"}, "has members, which only arrays have"),
+                           ({"member": [3], "dtype": "int8"}, "which are not names")):
+        with pytest.raises((ValueError, TypeError), match=words):
+            load(table / "csv", fields={"a": bl.Field("json", **options)})
+
+
 # --- what is refused
 
 @pytest.mark.parametrize("fields,words", [

@@ -11,7 +11,9 @@ import warnings
 import bale as bl
 import numpy as np
 import pytest
+from bale import transforms
 from conftest import FORMATS, flip, images_by_key, write_tar
+from PIL import Image
 from python_support import PACKAGE, run_script
 
 
@@ -233,3 +235,30 @@ def test_relative_names_are_those_of_where_a_loader_was_made(pack, tmp_path):
         os.chdir("/")
         assert sum(map(len, loader)) == 40
     """, pack)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_sizes_of_stored_images(packs, photos, name):
+    dataset = bl.Dataset(packs / name)
+    expected = []
+    for i in range(40):
+        with Image.open(io.BytesIO(dataset.read_image(i))) as image:
+            expected.append(image.size)
+    assert dataset.image_sizes().dtype == np.int64 and dataset.image_sizes().tolist() == list(map(list, expected))
+    assert dataset.image_sizes([3, -1, 3]).tolist() == [list(expected[i]) for i in (3, 39, 3)] and dataset.image_sizes([]).shape == (0, 2)
+    with pytest.raises(IndexError):
+        dataset.image_sizes([40])
+    with bl.Loader(packs / name, 8, workers=0, transform=transforms.val(16)) as loader:
+        for batch in loader:
+            assert batch.image_sizes.tolist() == [list(expected[i]) for i in batch.indices]
+
+
+def test_the_number_of_classes(bale, photos, packs, tmp_path):
+    """Also if they have no names, and if some have no samples."""
+    assert {bl.Dataset(packs / name).num_classes for name in FORMATS} == {5}
+    assert bl.Dataset([packs / FORMATS[0], packs / FORMATS[1]]).num_classes == 5
+    bale.pack(photos, tmp_path / "flat", "--flat")
+    assert bl.Dataset(tmp_path / "flat").num_classes == 0
+    image = next(photos.rglob("*.JPEG")).read_bytes()
+    write_tar(tmp_path / "x.tar", [("a.jpg", image), ("a.cls", b"6"), ("b.jpg", image), ("c.jpg", image), ("c.cls", b"2")])
+    assert bl.Dataset(tmp_path / "x.tar").num_classes == 7

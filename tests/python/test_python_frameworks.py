@@ -70,9 +70,10 @@ def test_notebook(photos_and_pack, tmp_path):
 
 
 PASSES = """
-import sys
+import sys, warnings
 import lightning as L
 import torch
+from torch.utils import data
 import bale
 import bale.torch as bt
 from lightning.pytorch.utilities import CombinedLoader
@@ -100,8 +101,14 @@ class Model(L.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.01)
 
 
-def loader(**options):
-    return bt.Loader(sys.argv[1], 4, **{"num_workers": 1, "with_samples": True, "seed": 3, "transform": bale.transforms.train(16), **options})
+class Beside(Model):
+    def training_step(self, batch, batch_idx):
+        self.__dict__.setdefault("rows", []).append(batch.pop("rows"))
+        return super().training_step(batch, batch_idx)
+
+
+def loader(spec=sys.argv[1], **options):
+    return bt.Loader(spec, 4, **{"num_workers": 1, "with_samples": True, "seed": 3, "transform": bale.transforms.train(16), **options})
 
 
 def trainer(**options):
@@ -119,9 +126,34 @@ if __name__ == "__main__":
             passes = [str(epoch[i:i + length]) for epoch in epochs for i in range(0, len(epoch), length) if len(epoch[i:i + length]) == length]
             assert len(passes) == len(set(passes)) == 3 * (10 // length), (name, len(passes), len(set(passes)))
     elif sys.argv[2] == "overfit":
+        whole = bt.Dataset(sys.argv[1])
+        part = data.Subset(whole, range(30, 4, -1))
+        in_order = [0, 1, 2, 3, 4, 5, 6, 7]
+        shuffled = [({"sampler": data.RandomSampler(whole)}, in_order), ({"weights": [1.0] * 40}, in_order), ({"subset": range(9, 30)}, range(9, 17)),
+                    ({"sampler": data.RandomSampler(whole, num_samples=20)}, in_order), ({"spec": part}, range(30, 22, -1)),
+                    ({"spec": part, "sampler": data.WeightedRandomSampler([1.0] * 26, 12)}, range(30, 22, -1)), ({}, in_order)]
+        for options, expected in shuffled:
+            made = [loader(**options), loader(**options)]
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                model = Model()
+                trainer(overfit_batches=2, max_epochs=2).fit(model, *made)
+            assert [sample for _, samples, _ in model.seen["long"] for sample in samples] == [*expected] * 2, (options, model.seen)
+            assert sum("does not shuffle any more" in str(one.message) for one in caught) >= 1
+            assert isinstance(made[0].sampler, data.SequentialSampler) and len(made[0].dataset) in (40, 26, 21)
         model = Model()
-        trainer(overfit_batches=2).fit(model, loader(shuffle=False), loader(shuffle=False))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*shuffle any more")
+            trainer(overfit_batches=2).fit(model, loader(shuffle=False), loader(shuffle=False))
         assert [samples for _, samples, _ in model.seen["long"]] == [[0, 1, 2, 3], [4, 5, 6, 7]] * 3
+        # Beside a DataLoader that shuffles, which Lightning makes again; and in a Prefetcher.
+        rows = data.DataLoader(range(40), 4, shuffle=True, collate_fn=lambda rows: rows)
+        model = Beside()
+        trainer(overfit_batches=2, max_epochs=2).fit(model, {"rows": rows, "long": loader()})
+        assert [samples for _, samples, _ in model.seen["long"]] == [[0, 1, 2, 3], [4, 5, 6, 7]] * 2 == model.rows
+        model = Model()
+        trainer(overfit_batches=2, max_epochs=2).fit(model, bt.Prefetcher(loader(), "cpu"))
+        assert [samples for _, samples, _ in model.seen["long"]] == [[0, 1, 2, 3], [4, 5, 6, 7]] * 2
     else:
         trainer(devices=2, strategy=sys.argv[2], max_epochs=1).fit(Model(), loader(seed=None))
 """
@@ -133,4 +165,97 @@ def test_lightning_restarts_overfits_spawns_and_forks(photos_and_pack, tmp_path,
     (tmp_path / "script.py").write_text(PASSES)
     done = subprocess.run([PYTHON, tmp_path / "script.py", photos_and_pack[1], what], capture_output=True, text=True, timeout=300,
                           stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "PYTHONPATH": f"{tmp_path}:{PACKAGE}", "OMP_NUM_THREADS": "1"})
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+
+
+STATEFUL = """
+import collections, itertools, pickle, sys
+import torch
+from torchdata.stateful_dataloader import StatefulDataLoader
+import bale
+import bale.torch as bt
+
+torch.set_num_threads(1)
+stored = bale.Dataset(sys.argv[1])
+number = {stored.read_image(i): i for i in range(len(stored))}
+
+
+def made(workers, persistent, every, **share):
+    stream = bt.IterableDataset(sys.argv[1], decode="bytes", seed=5, batch_size=4, **share)
+    return stream, StatefulDataLoader(stream, 4, num_workers=workers, persistent_workers=persistent, snapshot_every_n_steps=every,
+                                      collate_fn=lambda batch: [number[image] for image, _ in batch])
+
+
+def flat(batches):
+    return [sample for batch in batches for sample in batch]
+
+
+def epoch_of(epoch, **share):
+    stream = bt.IterableDataset(sys.argv[1], decode="bytes", seed=5, batch_size=4, **share)
+    stream.set_epoch(epoch)
+    return [number[image] for image, _ in stream]
+
+
+def begin(stream, rows, when, epoch):
+    if when == "before":
+        stream.set_epoch(epoch)
+    iterator = iter(rows)
+    if when == "after":
+        stream.set_epoch(epoch)
+    return iterator
+
+
+outcomes = collections.Counter()
+cases = [(0, False, 1), (0, False, 3), (1, False, 1), (2, True, 1), (3, False, 4)]
+for number_of_case, ((workers, persistent, every), when) in enumerate(itertools.product(cases, ("before", "after", "never"))):
+    rank, world_size = ((0, 1), (1, 2), (0, 3))[number_of_case % 3 - number_of_case // 3 % 3]
+    share = {"rank": rank, "world_size": world_size, "tail": "drop"}
+    expected = [epoch_of(epoch, **share) for epoch in range(3)]
+    for taken in (0, 1, len(expected[1]) // 8, len(expected[1]) // 4):
+        case = (workers, persistent, every, when, rank, taken)
+        try:
+            stream, rows = made(workers, persistent, every, **share)
+            if when == "never":
+                assert flat(rows) == expected[0], case
+            iterator = begin(stream, rows, when, 1)
+            before = flat(itertools.islice(iterator, taken))
+            state = pickle.loads(pickle.dumps(rows.state_dict()))
+            assert before + flat(iterator) == expected[1], case
+            other, rows = made(workers, persistent, every, **share)
+            rows.load_state_dict(state)
+            assert before + flat(begin(other, rows, when, 1)) == expected[1], case
+            if when != "never":
+                other.set_epoch(2)
+            assert flat(rows) == expected[2], case
+            outcomes[workers > 0, "followed"] += 1
+        except RuntimeError as error:
+            assert when == "after" and workers and "call it before the DataLoader is iterated" in str(error), (case, error)
+            outcomes[True, "refused"] += 1
+assert outcomes[False, "followed"] == 24 and outcomes[True, "followed"] >= 24, outcomes
+
+# A state of one epoch, and another that was set: of the beginning it gives way, else it is an error.
+for workers, taken in ((1, 2), (2, 3)):
+    stream, rows = made(workers, False, 1)
+    iterator = begin(stream, rows, "before", 1)
+    before = flat(itertools.islice(iterator, taken))
+    state = rows.state_dict()
+    other, rows = made(workers, False, 1)
+    rows.load_state_dict(state)
+    other.set_epoch(2)
+    try:
+        flat(rows)
+    except RuntimeError as error:
+        assert "is of epoch 1, but set_epoch(2) was called" in str(error), error
+    else:
+        raise SystemExit("the epoch that was set was ignored")
+"""
+
+
+def test_stateful_dataloader(photos_and_pack, tmp_path):
+    """torchdata's, which takes states in its workers: no sample lost or repeated, whenever the epoch is set; or an error."""
+    if subprocess.run([PYTHON, "-c", "import torchdata.stateful_dataloader"], capture_output=True).returncode:
+        pytest.skip("torchdata of tests/python/requirements-examples.txt is not installed")
+    (tmp_path / "script.py").write_text(STATEFUL)
+    done = subprocess.run([PYTHON, tmp_path / "script.py", photos_and_pack[1]], capture_output=True, text=True, timeout=300,
+                          stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"

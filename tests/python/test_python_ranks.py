@@ -6,6 +6,7 @@ import textwrap
 import pytest
 from conftest import make_images
 from python_support import ENVIRONMENT, SYSTEM_PYTHON, run_script, torchrun
+from torch_support import torch  # noqa: F401 - a fixture
 
 SAMPLES = 37  # no multiple of anything: every tail has work to do
 BATCH_SIZE = 4
@@ -192,3 +193,123 @@ def test_ranks_that_do_not_know_each_other(pack):
         assert message.startswith("torch.distributed has world size 1 (backend gloo), but the launcher's WORLD_SIZE is 2: ")
     """
     run_script(script, pack, python=SYSTEM_PYTHON)
+
+
+ATTENDANCE = """
+    import os, sys, tempfile, time, warnings
+    import torch.distributed as dist
+    import bale, bale.torch as bt
+    from bale.torch.attendance import ATTENDANCE
+
+    def loader(**options):
+        return bt.Loader(sys.argv[1], 4, workers=0, seed=1, transform=bale.transforms.val(8), **options)
+
+    def warned(world_size, work):
+        '''The warnings of each rank.'''
+        with tempfile.TemporaryDirectory() as folder:
+            children = []
+            for rank in range(world_size):
+                children.append(os.fork())
+                if children[-1] == 0:
+                    try:
+                        store = dist.FileStore(f"{folder}/store", world_size)
+                        dist.init_process_group("gloo", store=store, rank=rank, world_size=world_size)
+                        with warnings.catch_warnings(record=True) as caught:
+                            warnings.simplefilter("always")
+                            work(rank)
+                            dist.destroy_process_group()
+                            ATTENDANCE.at_exit()
+                        with open(f"{folder}/{rank}", "w") as file:
+                            file.write("\\n".join(f"{one.filename}: {one.message}" for one in caught))
+                        os._exit(0)
+                    finally:
+                        os._exit(1)
+            assert all(os.waitpid(child, 0)[1] == 0 for child in children)
+            return [open(f"{folder}/{rank}").read().splitlines() for rank in range(world_size)]
+
+    def is_one_of(found, rank, world_size, missing):
+        (line,), *others = found[rank:] + found[:rank]
+        assert line.startswith("<script>: ") or "attendance.py: " in line, line
+        assert sys.argv[1] in line and f"one of {world_size}, of epoch 0, which {missing} of {world_size} ranks did not begin" in line, line
+        assert "needs world_size=1" in line and not any(others), found
+
+    def step():
+        dist.all_reduce(torch.zeros(1))
+"""
+
+
+@pytest.fixture(scope="module")
+def attendance(pack, torch):
+    return lambda script: torch(ATTENDANCE + script, pack)
+
+
+def test_a_rank_that_reads_alone_is_told(attendance):
+    """It read one share of the validation set, without a word."""
+    attendance("""
+    def each_epoch(reader, make_val):
+        def work(rank):
+            train, val = loader(), make_val()
+            for epoch in range(3):
+                for _ in train:
+                    step()
+                if rank in reader:
+                    assert sum(1 for _ in val)
+        return work
+    is_one_of(warned(2, each_epoch([0], lambda: loader(shuffle=False))), 0, 2, 1)
+    is_one_of(warned(3, each_epoch([2], lambda: loader(shuffle=False, subset=range(30)))), 2, 3, 2)
+    found = warned(3, each_epoch([0, 1], lambda: bt.IterableDataset(sys.argv[1], seed=9)))
+    assert sum(map(len, found[:2])) >= 1 and not found[2] and "which 1 of 3 ranks" in (found[0] + found[1])[0], found
+    def once(rank):
+        if rank == 0:
+            for _ in loader(shuffle=False):
+                pass
+        dist.barrier()
+    is_one_of(warned(2, once), 0, 2, 1)
+    """)
+
+
+def test_ranks_that_read_together_are_told_nothing(attendance):
+    attendance("""
+    def all_read(rank):
+        '''One rank is late, and looks at a batch before.'''
+        train, val, stream = loader(), loader(shuffle=False), bt.IterableDataset(sys.argv[1], seed=2)
+        if rank == 0:
+            next(iter(train))
+            next(iter(val))
+        for epoch in range(3):
+            for one in (train, val):
+                one.set_epoch(epoch)
+            for _ in train:
+                step()
+            if rank == 1:
+                time.sleep(0.05)  # a checkpoint is written
+            for one in (val, stream):
+                for _ in one:
+                    pass
+            for _ in val:  # a further pass of this epoch
+                break
+        step()
+    for world_size in (2, 3):
+        assert warned(world_size, all_read) == [[]] * world_size
+    def reads_alone_on_purpose(rank):
+        for options in ({"world_size": 1}, {"rank": rank, "world_size": 2}):
+            if rank == 0:
+                assert len([sum(1 for _ in loader(**options)) for _ in range(2)]) == 2
+        for _ in range(3):
+            for _ in loader():
+                step()
+    assert warned(2, reads_alone_on_purpose) == [[], []]
+    """)
+
+
+def test_a_store_that_does_not_answer_costs_nothing(attendance):
+    attendance("""
+    class Broken:
+        def add(self, key, number):
+            raise RuntimeError("no server")
+    def work(rank):
+        ATTENDANCE._store = Broken()
+        for _ in range(2):
+            assert sum(1 for _ in loader()) == 5
+    assert warned(2, work) == [[], []]
+    """)

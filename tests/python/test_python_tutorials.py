@@ -22,7 +22,8 @@ SMALLER = {
                      ("resnet50", "resnet18"), ("--nproc-per-node 8 ", "")],
 }
 PRINTED = {"imagenet": "epoch 1: ", "photos": "torch.Size([16, 3, 64, 64]) torch.uint8", "captions": "torch.Size([8, 3, 64, 64]) ",
-           "segmentation": "torch.Size([4, 3, 48, 48]) torch.Size([4, 48, 48])", "several-gpus": "steps on 2 ranks"}
+           "segmentation": "torch.Size([4, 3, 48, 48]) torch.Size([4, 48, 48])", "several-gpus": "steps on 2 ranks, ",
+           "schedules": "of 4000 samples are of the first dataset"}
 
 
 @pytest.fixture
@@ -54,6 +55,7 @@ def test_all_are_listed():
 def test_the_blocks_run(home, photos, bale, name):
     if name == "several-gpus":
         bale.pack(photos, home / "packs" / "train")
+        bale.pack(photos, home / "packs" / "val")
     script = ["set -euo pipefail"]
     for language, title, code in BLOCK.findall((TUTORIALS / f"{name}.md").read_text()):
         for long, short in SMALLER.get(name, []):

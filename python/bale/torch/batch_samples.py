@@ -36,5 +36,10 @@ class Samples:
         """Keys of the rows, looked up in the dataset at each access."""
         return self._positions.keys_of(self.indices.numpy())
 
+    @property
+    def image_sizes(self) -> torch.Tensor:
+        """Width and height of the stored images, int64, N x 2, looked up in the dataset at each access."""
+        return torch.from_numpy(self._positions.sizes_of(self.indices.numpy()))
+
     def __len__(self) -> int:
         return len(self.indices)

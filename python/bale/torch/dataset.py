@@ -35,6 +35,8 @@ class Dataset(Samples, torch.utils.data.Dataset[Any]):
         label.
     field : str or None, default None
         Name of the image, with the label as target. None: each sample's first field with an image's name.
+    label_field : str or None, default None
+        Name of the field of the label, such as "label.cls". None: the labels of the dataset.
     decode : {'pil', 'tensor', 'bytes'}, default 'pil'
         "pil": images in RGB, as ImageFolder loads them. "tensor": uint8 C x H x W. "bytes": every field as stored.
         Unless "bytes": an image that is a target keeps its stored mode (a mask's class numbers), `json` is decoded,
@@ -76,9 +78,10 @@ class Dataset(Samples, torch.utils.data.Dataset[Any]):
     def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None = None,
                  target_transform: Callable[[Any], Any] | None = None, *,
                  transforms: Callable[[Any, Any], Any] | None = None, fields: Sequence[str] | None = None,
-                 field: str | None = None, decode: Decode = "pil", verify_checksums: bool = True,
-                 mode: Mode = "RGB") -> None:
-        super().__init__(spec, transform, target_transform, transforms, fields, field, decode, verify_checksums, mode)
+                 field: str | None = None, label_field: str | None = None, decode: Decode = "pil",
+                 verify_checksums: bool = True, mode: Mode = "RGB") -> None:
+        super().__init__(spec, transform, target_transform, transforms, fields, field, label_field, decode,
+                         verify_checksums, mode)
 
     def __len__(self) -> int:
         return len(self.samples)

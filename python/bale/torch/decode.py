@@ -25,6 +25,7 @@ def decoded(stored: bytes, field: str, decode: str, *, mode: str | None) -> Any:
              as an array of pixels
     json     the result of json.loads
     txt      str
+    cls      int, the number of a class
     npy      a numpy array; with decode="tensor" a tensor
     others   bytes, as is everything with decode="bytes"
     """
@@ -39,7 +40,17 @@ def decoded(stored: bytes, field: str, decode: str, *, mode: str | None) -> Any:
         return stored.decode()
     if kind == "npy":
         return _array(stored, decode)
+    if kind == "cls":
+        return label_of(stored)
     return stored
+
+
+def label_of(stored: bytes) -> int:
+    """Raises ValueError for what is no whole number."""
+    number = float(stored.decode("utf-8-sig"))
+    if not number.is_integer():
+        raise ValueError(f"{number} is no class number")
+    return int(number)
 
 
 def _image(stored: bytes, decode: str, mode: str | None) -> Any:

@@ -1,14 +1,18 @@
 """Changes that a Loader follows after it was made: epochs that a sampler sets, and ranks that are known only later."""
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 import torch
+import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 
 import bale.loader
 from bale.order import selection
-from bale.passes import COUNTED
+from bale.passes import COUNTED, Begun
+from bale.torch.attendance import ATTENDANCE, Pass
 from bale.torch.drawn import Drawn
 from bale.torch.given import Given
 from bale.torch.ranks import OrderedSampler, Sampler, rank_and_world_size
@@ -36,12 +40,14 @@ class FollowingLoader(bale.loader.Loader):
     _rank_given: bool
     _seed_given: bool  # by the caller, or by a state
 
-    def _follow(self, sampler: Any, drawn: Drawn | None, taken: Given, repeats: int) -> None:
+    def _follow(self, sampler: Any, drawn: Drawn | None, taken: Given, repeats: int, has_weights: bool) -> None:
         """Called once, at the end of the constructor."""
+        self._has_weights = has_weights
         self._given_sampler = sampler
         self._drawn, self._taken, self._repeats = drawn, taken, repeats
         self._is_drawn = False  # for the next pass
         self._refuse_ranks()
+        self._attended: Pass | None = None
         self._epoch_seen = COUNTED
         if isinstance(sampler, DistributedSampler) and sampler.epoch == 0:
             sampler.epoch = SeenEpoch(0)  # nobody has set it
@@ -60,6 +66,18 @@ class FollowingLoader(bale.loader.Loader):
         self._draw()
         self._is_drawn = False
         super()._go_to_pass()
+
+    def _begin_pass(self) -> Begun:
+        begun = super()._begin_pass()
+        if not self._rank_given and self.world_size > 1:
+            place = begun.place
+            self._attended = ATTENDANCE.begin(self._spec, self._loader.state()[2], place.number, place.epoch, self.world_size)
+        return begun
+
+    def _end_pass(self) -> None:
+        super()._end_pass()
+        ATTENDANCE.end(self._attended)
+        self._attended = None
 
     def _draw(self) -> None:
         """Has the sampler choose the samples of the next pass, if it has no counterpart. Opens the native Loader again, for them."""
@@ -108,9 +126,26 @@ class FollowingLoader(bale.loader.Loader):
     @property
     def sampler(self) -> Any:
         """The sampler that was given, else a bale.torch.Sampler with set_epoch(), rank, num_replicas and len()."""
+        if is_asked_to_overfit():
+            self._stop_shuffling()
         if self._given_sampler is not None:
             return self._given_sampler
         return OrderedSampler(self) if self._options["shuffle"] == "none" else Sampler(self)
+
+    def _stop_shuffling(self) -> None:
+        """What Lightning's overfit_batches does with a DataLoader: the samples of its dataset in their order."""
+        if isinstance(self._given_sampler, torch.utils.data.SequentialSampler):
+            return
+        if self._options["shuffle"] == "none" and self._drawn is None and not self._has_weights:
+            return
+        warnings.warn("bale.torch.Loader: Lightning's overfit_batches wants the same batches in each epoch, so this Loader does not shuffle "
+                      "any more", stacklevel=4)
+        if self._drawn is not None or self._has_weights:
+            positions = self._taken.positions
+            self._chosen = None if positions is None else selection(len(self._whole_dataset), positions, None, None, 1)
+        self._given_sampler, self._drawn, self._has_weights, self._num_deliveries_known = None, None, False, None
+        self._options["shuffle"] = "none"
+        self._open_again(resumes=False)
 
     def _follow_ranks(self) -> None:
         if self._rank_given or (self.rank, self.world_size) == rank_and_world_size():
@@ -122,3 +157,14 @@ class FollowingLoader(bale.loader.Loader):
             self._options["seed"] = default_seed(world_size)
         self._refuse_ranks()
         self._open_again()
+
+
+def is_asked_to_overfit() -> bool:
+    """Whether Lightning resolves overfit_batches. It replaces the sampler of a loader that shuffles by one in order, which it can do
+    with DataLoaders only: for others it raises. Only the stack says that it asks."""
+    frame: Any = sys._getframe(2)
+    for _ in range(5):
+        if frame is None or frame.f_code.co_name == "_resolve_overfit_batches":
+            return frame is not None
+        frame = frame.f_back
+    return False

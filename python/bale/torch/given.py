@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 class Given(NamedTuple):
     spec: Any                        # for bale.Loader
     field: str                       # that holds the image; "" if the dataset does not say
+    label_field: str                 # that holds the label; "" for cls
     positions: Sequence[int] | None  # in the whole dataset, of what was given; None: all
     dataset: Any                     # what was given, if it is a dataset
 
@@ -30,14 +31,14 @@ def given(spec: Any) -> Given:
             raise TypeError(f"spec: a Subset of {spec.dataset!r}; give a Subset of a bale.torch.Dataset")
         places = inner.positions
         positions = list(map(int, spec.indices if places is None else [places[i] for i in spec.indices]))
-        return Given(inner.spec, inner.field, positions, spec)
+        return inner._replace(positions=positions, dataset=spec)
     if isinstance(spec, PlainDataset):
-        return Given(spec, "", None, spec)
+        return Given(spec, "", "", None, spec)
     if isinstance(spec, Dataset):
-        return Given(spec.samples, _field_of(spec), None, spec)
+        return Given(spec.samples, *_fields_of(spec), None, spec)
     if isinstance(spec, torch.utils.data.Dataset):
         raise TypeError(f"spec: {type(spec).__name__} is not a dataset of bale: {_instead_of(spec)}")
-    return Given(spec, "", None, None)
+    return Given(spec, "", "", None, None)
 
 
 def positions_of(source: Any, taken: Given, size: int) -> list[int] | None:
@@ -82,8 +83,8 @@ def _length(source: Any) -> int | None:
         return None
 
 
-def _field_of(dataset: Dataset) -> str:
-    """The image field of a Dataset. Raises TypeError if it transforms samples in Python or does not deliver (image, label):
+def _fields_of(dataset: Dataset) -> tuple[str, str]:
+    """The fields of a Dataset's image and label. Raises TypeError if it transforms samples in Python or does not deliver (image, label):
     the Loader would ignore that."""
     for name in TRANSFORMS:
         if getattr(dataset, name) is not None:
@@ -91,12 +92,14 @@ def _field_of(dataset: Dataset) -> str:
                             f"Make the Dataset without it and give transform=bale.transforms.train(224, ...) to the Loader, "
                             f"or give this Dataset to a torch DataLoader")
     field, *targets = dataset.fields
-    if targets != ["cls"] or ";" in field or field.startswith("__"):
+    label_field = "" if targets == ["cls"] else targets[0]
+    is_label = len(targets) == 1 and targets[0].rpartition(".")[2] == "cls"
+    if not is_label or ";" in field + label_field or field.startswith("__"):
         raise TypeError(f"spec: this bale.torch.Dataset gives the fields {', '.join(dataset.fields)}; the Loader gives an "
                         f"image and its label. Give this Dataset to a torch DataLoader, or give the Loader its path and fields=, as in "
                         f"{{'meta': 'json'}}")
     vars(dataset)["_is_of_loader"] = True
-    return field
+    return field, label_field
 
 
 def _instead_of(dataset: Any) -> str:
@@ -116,6 +119,12 @@ class Part(torch.utils.data.Subset[Any]):
         dataset: Any = self.dataset
         classes: list[str] = dataset.classes
         return classes
+
+    @property
+    def num_classes(self) -> int:
+        """Of the whole dataset."""
+        dataset: Any = self.dataset
+        return int(dataset.num_classes)
 
     @property
     def class_to_idx(self) -> dict[str, int]:

@@ -12,6 +12,7 @@ import torch.utils.data
 
 from bale import _bale, order
 from bale.passes import Begun, Passes, Place
+from bale.torch.attendance import ATTENDANCE, Pass
 from bale.torch.ranks import rank_and_world_size, rows_of_rank
 from bale.torch.samples import Samples
 from bale.torch.shared_numbers import SharedNumbers
@@ -64,6 +65,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         label.
     field : str or None, default None
         Name of the image, with the label as target. None: each sample's first field with an image's name.
+    label_field : str or None, default None
+        Name of the field of the label, such as "label.cls". None: the labels of the dataset.
     decode : {'pil', 'tensor', 'bytes'}, default 'pil'
         "pil": images in RGB, as ImageFolder loads them. "tensor": uint8 C x H x W. "bytes": every field as stored.
         Unless "bytes": an image that is a target keeps its stored mode (a mask's class numbers), `json` is decoded,
@@ -130,12 +133,14 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None = None,
                  target_transform: Callable[[Any], Any] | None = None, *,
                  transforms: Callable[[Any, Any], Any] | None = None, fields: Sequence[str] | None = None,
-                 field: str | None = None, decode: Decode = "pil", seed: int = 0, shuffle: Shuffle = True,
+                 field: str | None = None, label_field: str | None = None, decode: Decode = "pil", seed: int = 0,
+                 shuffle: Shuffle = True,
                  block_samples: int = 64, window_blocks: int = 16, tail: Tail = "pad", drop_last: bool = False,
                  batch_size: int = 1, rank: int | None = None, world_size: int | None = None,
                  subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
                  repeats: int = 1, verify_checksums: bool = True, mode: Mode = "RGB") -> None:
-        super().__init__(spec, transform, target_transform, transforms, fields, field, decode, verify_checksums, mode)
+        super().__init__(spec, transform, target_transform, transforms, fields, field, label_field, decode,
+                         verify_checksums, mode)
         self._order_options = _OrderOptions(seed, order.shuffle_name(shuffle), block_samples, window_blocks, subset,
                                             weights, num_draws, repeats)
         self.tail = order.tail_name(tail, drop_last)
@@ -162,6 +167,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     def _deliver(self, who: tuple[int, int, int] | None) -> Iterator[Any]:
         begun = self._passes.begin(who)
         progress = self._progress = self._progress_at(begun.place)
+        attended = self._attend(begun.place) if who is None else None
         samples = (self._order.sample(begun.place.number, position) for position in progress.positions())
         group = self._asked_for(samples)
         while group:
@@ -175,6 +181,12 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
             group = following
         if who is None and self._progress is progress:
             self._progress = None  # the next one is the next epoch
+        ATTENDANCE.end(attended)
+
+    def _attend(self, place: Place) -> Pass | None:
+        if self._given_rank != (None, None) or self.world_size == 1:
+            return None
+        return ATTENDANCE.begin(self.samples.spec, self._fingerprint, place.number, place.epoch, self.world_size)
 
     def _asked_for(self, samples: Iterator[int]) -> list[int]:
         group = list(itertools.islice(samples, _GROUP_SAMPLES))

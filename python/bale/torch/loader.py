@@ -16,7 +16,7 @@ from bale.torch import dataloader_names
 from bale.torch.batch_samples import Samples
 from bale.torch.copy_stream import can_pin
 from bale.torch.fields import check_names, tensors_of
-from bale.torch.following import MAX_SEED, FollowingLoader, default_seed
+from bale.torch.following import MAX_SEED, FollowingLoader, default_seed, is_asked_to_overfit
 from bale.torch.drawn import drawn_of
 from bale.torch.given import Part, given, within
 from bale.torch.nested import map_tensors
@@ -114,6 +114,9 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         torchrun sets.
     field : str, default ''
         Name of the field of the image. "": the first one with an image's name.
+    label_field : str, default ''
+        Name of the field of the label, a whole number as in "cls": "label.cls". A sample without it has no label. "": the
+        labels of the dataset.
     fields : mapping from str to str, Field or None, default None
         Further fields of each sample, as for bale.Loader: the batch has one more element, the last, a dict. Text is a
         list of str, JSON a sequence that parses a row when it is asked for, arrays are tensors, bytes a Ragged. For an
@@ -231,7 +234,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                  workers: int | None = None, threads: bool = False, prefetch: int = 4, persistent_workers: bool = True,
                  rank: int | None = None, world_size: int | None = None, tail: Tail = "pad", drop_last: bool = False,
                  subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
-                 repeats: int = 1, block_samples: int = 64, window_blocks: int = 16, ranks_per_node: int | None = None, field: str = "",
+                 repeats: int = 1, block_samples: int = 64, window_blocks: int = 16, ranks_per_node: int | None = None,
+                 field: str = "", label_field: str = "",
                  fields: Mapping[str, str | Field] | None = None,
                  on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", verify_checksums: bool = True,
                  max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0, storage_timeout_s: float = 1800.0,
@@ -251,6 +255,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         taken = given(spec)
         spec, positions, self._given_dataset = taken.spec, taken.positions, taken.dataset
         field = dataloader_names.same("field", field, "the Dataset's field", taken.field, "")
+        label_field = dataloader_names.same("label_field", label_field, "the Dataset's label_field", taken.label_field, "")
         workers = dataloader_names.same("workers", workers, "num_workers", num_workers, None)
         pin = dataloader_names.same("pin", pin, "pin_memory", pin_memory, False)
         seed = dataloader_names.same("seed", seed, "generator", generator and generator.initial_seed() & MAX_SEED, None)
@@ -296,7 +301,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             spec, batch_size, transform=delivered if views is None else None, views=views, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
             threads=threads, prefetch=prefetch, persistent_workers=persistent_workers, rank=rank, world_size=world_size,
             tail=tail, drop_last=drop_last, subset=subset, weights=weights, num_draws=num_draws, repeats=repeats,
-            block_samples=block_samples, window_blocks=window_blocks, ranks_per_node=ranks_per_node, field=field, fields=fields, on_bad_sample=on_bad_sample,
+            block_samples=block_samples, window_blocks=window_blocks, ranks_per_node=ranks_per_node, field=field, label_field=label_field,
+            fields=fields, on_bad_sample=on_bad_sample,
             verify_checksums=verify_checksums, max_pixels=max_pixels, stall_timeout_s=stall_timeout_s,
             storage_timeout_s=storage_timeout_s, read_ahead_bytes=read_ahead_bytes, large_transfers=large_transfers,
             direct_io=direct_io, seek_point_cache_bytes=seek_point_cache_bytes, depth=depth, hold=hold, mix=mix,
@@ -308,7 +314,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         self._optional_fields = {name for name, _, _, optional, *_ in self._options["fields"] if optional}
         self._warned = False
         self._shortens = tail == "uneven" and not with_mask
-        self._follow(sampler, dealt.get("drawn"), taken, repeats)
+        self._follow(sampler, dealt.get("drawn"), taken, repeats, weights is not None)
         self.batch_sampler = batch_sampler
 
     def _settle_seeds(self, seed: int | None, augment_seed: int | None, world_size: int) -> tuple[int, int]:
@@ -375,6 +381,9 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     @property
     def dataset(self) -> Any:
         """The dataset that was given; for a path its bale.Dataset, or with subset= a torch Subset of that."""
+        if is_asked_to_overfit():
+            self._stop_shuffling()
+            raise AttributeError("dataset")  # then Lightning leaves the loader as it is
         if self._given_dataset is not None and self._part is None:
             return self._given_dataset
         whole: Any = self._whole_dataset  # is one for torch, too

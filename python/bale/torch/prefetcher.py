@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from bale import transforms
+from bale.dtype_names import dtype_name
 from bale.torch.copy_stream import CopyStream, streams_of
 from bale.torch.nested import change_entry, map_tensors
 from bale.torch.ranks import Sampler
@@ -35,8 +36,8 @@ class Prefetcher:
     normalize : bool, (mean, std) or None, default None
         True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each: uint8 images, N x C x H x W
         or N x H x W x C, become (value / 255 - mean) / std, N x C x H x W, as bale.transforms makes them.
-    dtype : torch.dtype or None, default None
-        Dtype of the images, a float type. With it and without normalize, uint8 becomes value / 255. None: torch.float32
+    dtype : torch.dtype, str or None, default None
+        Dtype of the images, a float type or its name. With it and without normalize, uint8 becomes value / 255. None: torch.float32
         with normalize.
     images : int, str or None, default None
         Index or key of the images in a batch, which may be a list of images. None: the batch itself if it is a tensor,
@@ -77,13 +78,14 @@ class Prefetcher:
         return made
 
     def __init__(self, loader: Iterable[Any], device: torch.device | str | int, *,
-                 normalize: bool | tuple[Any, Any] | None = None, dtype: torch.dtype | None = None,
+                 normalize: bool | tuple[Any, Any] | None = None, dtype: torch.dtype | str | None = None,
                  images: int | str | None = None) -> None:
         self.loader = loader
         self.device = torch.device(device)
-        if dtype is not None and not dtype.is_floating_point:
+        wanted = None if dtype is None else getattr(torch, dtype_name(dtype), None)
+        if dtype is not None and not (isinstance(wanted, torch.dtype) and wanted.is_floating_point):
             raise ValueError(f"dtype: {dtype} is no floating point type")
-        self._pixels = Pixels(transforms.mean_and_std(normalize), dtype)
+        self._pixels = Pixels(transforms.mean_and_std(normalize), wanted)
         self._images = images
         # After the last batch that was given, while the loader itself is ahead.
         self._state: dict[str, Any] | None = None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import bale
 import bale.dataset
 from bale.errors import FieldNotFoundError, make_error
-from bale.torch.decode import DECODES, NotInModeError, decoded
+from bale.torch.decode import DECODES, NotInModeError, decoded, label_of
 from bale.transforms.recipes import MODES
 
 if TYPE_CHECKING:
@@ -32,22 +32,25 @@ class Samples:
 
     def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None,
                  target_transform: Callable[[Any], Any] | None, transforms: Callable[[Any, Any], Any] | None,
-                 fields: Sequence[str] | None, field: str | None, decode: Decode, verify_checksums: bool,
-                 mode: str) -> None:
+                 fields: Sequence[str] | None, field: str | None, label_field: str | None, decode: Decode,
+                 verify_checksums: bool, mode: str) -> None:
         if mode not in MODES:
             raise ValueError(f"mode: {mode!r} is none of {', '.join(map(repr, MODES))}")
         if decode not in DECODES:
             raise ValueError(f"decode: {decode!r} is none of 'pil', 'tensor', 'bytes'")
         if transforms is not None and (transform is not None or target_transform is not None):
             raise ValueError("transforms, or transform and target_transform: give one kind")
-        if fields is not None and field is not None:
-            raise ValueError("field and fields: give one of them")
+        if fields is not None and (field is not None or label_field is not None):
+            raise ValueError("field, label_field and fields: give fields, or the others")
         #: The bale.Dataset: keys, labels, every field as bytes.
         self.samples = (spec if isinstance(spec, bale.dataset.Dataset)
                         else bale.dataset.Dataset(spec, verify_checksums=verify_checksums))
         self.transform, self.target_transform, self.transforms = transform, target_transform, transforms
         self.decode, self.mode = decode, mode
-        self.fields = (field or _ANY_IMAGE, _LABEL) if fields is None else _checked(fields, self.samples)
+        self._label_field = label_field
+        self.fields = (field or _ANY_IMAGE, label_field or _LABEL) if fields is None else _checked(fields, self.samples)
+        if fields is None:
+            _checked([name for name in (field, label_field) if name], self.samples, least=0)
         self._surely_image = fields is None
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -61,6 +64,11 @@ class Samples:
     def classes(self) -> list[str]:
         """Names of class 0, 1, ...; empty if the classes have no names."""
         return self.samples.classes
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, as bale.Dataset.num_classes has it."""
+        return self.samples.num_classes
 
     @property
     def targets(self) -> list[int]:
@@ -91,8 +99,16 @@ class Samples:
             return self.samples.key(i)
         if names == "__index__":
             return i
-        field, stored = self._stored(i, names)
+        is_label = names == self._label_field and not first
         try:
+            field, stored = self._stored(i, names)
+        except FieldNotFoundError:
+            if is_label:
+                return IGNORE_INDEX
+            raise
+        try:
+            if is_label:
+                return label_of(stored)
             return decoded(stored, "image" if first and self._surely_image else field, self.decode,
                            mode=self.mode if first else None)
         except (ImportError, MemoryError):
@@ -116,8 +132,8 @@ class Samples:
         return last, self.samples.read_field(i, last)
 
 
-def _checked(fields: Sequence[str], samples: bale.dataset.Dataset) -> tuple[str, ...]:
-    if isinstance(fields, str) or len(fields) < 2:
+def _checked(fields: Sequence[str], samples: bale.dataset.Dataset, least: int = 2) -> tuple[str, ...]:
+    if isinstance(fields, str) or len(fields) < least:
         raise ValueError(f"fields: {fields!r}; name at least two: the image and its target")
     known = {*samples.fields, _LABEL}
     for names in fields:

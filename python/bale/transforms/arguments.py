@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numbers
 
+from bale.dtype_names import dtype_name
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +16,6 @@ _PILLOW_FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "
 _FILTERS = tuple(_PILLOW_FILTERS.values())
 _SAMPLINGS = ("nearest", "bilinear", "bicubic")
 _DTYPES = ("uint8", "float16", "bfloat16", "float32")
-_DTYPE_NAMES = {"float": "float32", "half": "float16"}
 _PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 _POLICIES = ("imagenet", "cifar10", "svhn")
 MAX_SIDE = 65535
@@ -193,9 +194,7 @@ def policy(name: str, given: Any) -> str:
 
 def dtype(name: str, given: Any) -> str:
     """A torch or numpy dtype, or its name."""
-    found = given if isinstance(given, str) else getattr(given, "__name__", None) or str(given)
-    found = found.removeprefix("torch.")
-    found = _DTYPE_NAMES.get(found, found)
+    found = dtype_name(given)
     if found not in _DTYPES:
         refuse(name, given, f"one of {', '.join(_DTYPES)}")
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bale import _bale
+from bale.dtype_names import dtype_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Mix(NamedTuple):
 
 def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4, 4 / 3), hflip: float = 0.5,
           jitter: Sequence[float | Range] | None = None, gray: float = 0.0, interpolation: Interpolation = "bilinear",
-          dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,
+          dtype: DType | Any = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,
           pillow: str | int = "13") -> Transform:
     """RandomResizedCrop(size, scale, ratio), RandomHorizontalFlip(hflip), ColorJitter(*jitter), RandomGrayscale(gray).
 
@@ -139,7 +140,7 @@ def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4
     interpolation : {'bilinear', 'bicubic'}, default 'bilinear'
         "bilinear" or "bicubic".
     dtype : {'uint8', 'float16', 'bfloat16', 'float32'}, default 'uint8'
-        Dtype of the batch. Float values are value / 255.
+        Dtype of the batch, by its name or as torch or numpy have it. Float values are value / 255.
     layout : {'nhwc', 'nchw'}, default 'nhwc'
         Memory layout of the batch's pixels: "nhwc" or "nchw".
     normalize : bool, (mean, std) or None, default None
@@ -170,7 +171,7 @@ def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4
 
 
 def val(size: Size = 224, *, resize: int | None = None, interpolation: Interpolation = "bilinear",
-        dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,
+        dtype: DType | Any = "uint8", layout: Layout = "nhwc", normalize: Normalize = None,
         pillow: str | int = "13") -> Transform:
     """Resize(resize), CenterCrop(size).
 
@@ -183,7 +184,7 @@ def val(size: Size = 224, *, resize: int | None = None, interpolation: Interpola
     interpolation : {'bilinear', 'bicubic'}, default 'bilinear'
         "bilinear" or "bicubic".
     dtype : {'uint8', 'float16', 'bfloat16', 'float32', 'uint16'}, default 'uint8'
-        Dtype of the batch. Float values are value / 255.
+        Dtype of the batch, by its name or as torch or numpy have it. Float values are value / 255.
     layout : {'nhwc', 'nchw'}, default 'nhwc'
         Memory layout of the batch's pixels: "nhwc" or "nchw".
     normalize : bool, (mean, std) or None, default None
@@ -209,7 +210,7 @@ def val(size: Size = 224, *, resize: int | None = None, interpolation: Interpola
                     layout=layout, normalize=mean_and_std(normalize), pillow=str(pillow))
 
 
-def padded(size: Size, *, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
+def padded(size: Size, *, dtype: DType | Any = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
     """The image, unscaled, at the top left of (height, width), with zeros elsewhere. Larger images are bad samples.
 
     Parameters
@@ -217,7 +218,7 @@ def padded(size: Size, *, dtype: DType = "uint8", layout: Layout = "nhwc", norma
     size : int or (int, int)
         Side in pixels, or (height, width).
     dtype : {'uint8', 'float16', 'bfloat16', 'float32', 'uint16'}, default 'uint8'
-        Dtype of the batch. Float values are value / 255.
+        Dtype of the batch, by its name or as torch or numpy have it. Float values are value / 255.
     layout : {'nhwc', 'nchw'}, default 'nhwc'
         Memory layout of the batch's pixels: "nhwc" or "nchw".
     normalize : bool, (mean, std) or None, default None
@@ -239,13 +240,13 @@ def padded(size: Size, *, dtype: DType = "uint8", layout: Layout = "nhwc", norma
                     normalize=mean_and_std(normalize))
 
 
-def ragged(*, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
+def ragged(*, dtype: DType | Any = "uint8", layout: Layout = "nhwc", normalize: Normalize = None) -> Transform:
     """The image, unscaled; each row has its own size.
 
     Parameters
     ----------
     dtype : {'uint8', 'float16', 'bfloat16', 'float32', 'uint16'}, default 'uint8'
-        Dtype of the batch. Float values are value / 255.
+        Dtype of the batch, by its name or as torch or numpy have it. Float values are value / 255.
     layout : {'nhwc', 'nchw'}, default 'nhwc'
         Memory layout of the batch's pixels: "nhwc" or "nchw".
     normalize : bool, (mean, std) or None, default None
@@ -277,6 +278,8 @@ def raw() -> Transform:
 
 
 def _checked(**fields: Any) -> Transform:
+    if "dtype" in fields:
+        fields["dtype"] = dtype_name(fields["dtype"])
     transform = Transform(**fields)
     # The Loader says of which mode images are; a transform for one of another mode is as good.
     channels = 3 if transform.normalize is None else len(transform.normalize[0])
