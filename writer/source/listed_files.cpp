@@ -102,10 +102,10 @@ FileListing ListedFiles::finish(const std::string& place) {
 }
 
 std::optional<PathAndLabel> path_and_label(std::string_view line) {
-  line = without_white_space(line);
+  line = stripped(line);
   const std::size_t cut = line.find_last_of(" \t");
   if (cut == std::string_view::npos) return std::nullopt;
-  return PathAndLabel{.path = without_white_space(line.substr(0, cut)), .label = line.substr(cut + 1)};
+  return PathAndLabel{.path = stripped(line.substr(0, cut)), .label = line.substr(cut + 1)};
 }
 
 std::string ListedFiles::full_path(const Place& place) const {

@@ -20,7 +20,6 @@
 #include "bale/writer/source/listed_text.hpp"
 #include "bale/writer/source/record_reader.hpp"
 #include "bale/writer/source/source_root.hpp"
-#include "bale/writer/source/white_space.hpp"
 
 namespace bale {
 namespace {
@@ -128,7 +127,7 @@ class OpenImages : public AnnotationSet {
     std::vector<std::string> names;
     split_cells(record, ',', names);
     num_cells_ = names.size();
-    for (std::string& name : names) name = std::string(without_white_space(name));
+    for (std::string& name : names) name = std::string(stripped(name));
     const auto column = [&](std::string_view name) {
       return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
     };
@@ -281,7 +280,7 @@ class OpenImages : public AnnotationSet {
     const std::int64_t label = label_of(cells[columns_[1]]);
     if (has_boxes_) {
       std::array<double, 4> box{};
-      for (std::size_t i = 0; i < 4; ++i) box[i] = parse_number(without_white_space(cells[columns_[2 + i]]));
+      for (std::size_t i = 0; i < 4; ++i) box[i] = parse_number(stripped(cells[columns_[2 + i]]));
       if (is_relative_) {
         check_relative(box);
         const RelativeTo size(image);

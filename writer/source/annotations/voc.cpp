@@ -53,6 +53,7 @@ class Objects {
       fail(fmt::format("<{}>: {}", name, error.message()), box.offset_debug());
     }
   }
+
  private:
   [[noreturn]] void fail(const std::string& what, std::ptrdiff_t offset) const {
     throw Error(ErrorCode::damaged, what,
