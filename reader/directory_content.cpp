@@ -22,11 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t k_max_looked_at = 20'000;  // entries of one directory, in search of an image
 
-bool is_called_as_image(const fs::path& path) {
-  const std::string extension = path.extension().string();
-  return !extension.empty() && is_image_field(field_name(std::string_view(extension).substr(1)));
-}
-
 /// Does not fail: what cannot be read has no images.
 bool has_image(const std::string& directory) {
   std::error_code error;
@@ -36,7 +31,7 @@ bool has_image(const std::string& directory) {
     if (++num_looked_at > k_max_looked_at) return false;
     if (entry->is_directory(error)) {
       if (is_packed_dataset(entry->path().string())) entry.disable_recursion_pending();
-    } else if (is_called_as_image(entry->path())) {
+    } else if (is_image_name(entry->path().native())) {
       return true;
     }
   }
@@ -87,7 +82,7 @@ DirectoryContent directory_content(const std::string& path) {
     const std::string place = join_path(path, name);
     std::error_code unknown;
     if (!entry->is_directory(unknown)) {
-      if (!is_called_as_image(entry->path())) continue;
+      if (!is_image_name(name)) continue;
       ++content.num_images;
       if (content.first_image.empty() || name < content.first_image) content.first_image = name;
     } else {

@@ -59,6 +59,9 @@ class ForeignKeys {
 /// decodes. The one list of such names.
 bool is_image_field(std::string_view field);
 
+/// Whether a file is an image by its name: by its last extension (is_image_field()). ".jpg" is one, as for ImageFolder.
+bool is_image_name(std::string_view name);
+
 /// The extensions of files that are images by their names, for messages: ".jpg, .jpeg, ...".
 std::string image_extensions();
 
