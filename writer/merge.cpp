@@ -19,6 +19,7 @@
 #include "bale/writer/destination.hpp"
 #include "bale/writer/finished_check.hpp"
 #include "bale/writer/objects/object_pack.hpp"
+#include "bale/writer/objects/staging_directory.hpp"
 #include "bale/writer/part.hpp"
 #include "bale/writer/part_directory.hpp"
 #include "bale/writer/preview.hpp"
@@ -71,6 +72,7 @@ Plan checked_plan(const Source& source, const PackOptions& options, const std::s
                  : require_all_apart(source.places(), options.destination);
   Plan plan = make_plan(source, options);
   tell_sizing(options, plan);
+  try_format_options(options, StagingDirectory(writes_objects ? options.staging_directory : std::string{}).path());
   writes_objects ? require_empty_objects(options, plan) : require_may_begin(options, plan, {});
   if (is_same_directory(parent_directory(path), options.destination)) {
     throw Error(ErrorCode::invalid_argument, "the plan would lie in the destination",

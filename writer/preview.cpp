@@ -63,7 +63,7 @@ class PayloadMeasure {
   std::uint64_t pixel_bytes(const SampleView& sample, Bytes image) const {
     constexpr std::uint64_t k_channels = 3;
     if (const auto size = options_.format_options.find("size"); size != options_.format_options.end()) {
-      const std::uint64_t side = std::stoull(size->second);
+      const std::uint64_t side = std::stoull(size->second);  // a writer has taken it: try_format_options()
       return side * side * k_channels;
     }
     const ImageHeader header = probe_image(image);

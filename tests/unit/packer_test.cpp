@@ -13,6 +13,7 @@
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tests/support/text_file.hpp"
 #include "bale/writer/packer.hpp"
+#include "bale/writer/scale_out.hpp"
 
 using namespace bale;
 using bale::test::FakeSource;
@@ -258,6 +259,23 @@ TEST_CASE("shards are cut by bytes, by count or by samples") {
   CHECK(preview_pack(source, options).shards.size() == 4);
   options.sizing = {.shard_bytes = 1};
   CHECK(preview_pack(source, options).shards.size() == 100);
+}
+
+TEST_CASE_METHOD(InTempDir, "a plan and a preview refuse the options of formats that a run refuses") {
+  const FakeSource source(3);
+  PackOptions options = small_shards(dir / "out");
+  options.format = find_format("hdf5", "array");
+  for (const char* size : {"big", "", "12px", "-1", "99999999999999999999999"}) {
+    options.format_options = {{"size", size}};
+    for (const auto& plan : {preview_pack, +[](const Source& from, const PackOptions& with) { return preview_plan(from, with, "a.plan"); }}) {
+      const Error error = test::error_of([&] { plan(source, options); });
+      CHECK(error.code() == ErrorCode::invalid_argument);
+      CHECK_THAT(error.what(), ContainsSubstring("`size` is"));
+    }
+    CHECK(test::error_of([&] { plan_pack(source, options, dir / "a.plan"); }).code() == ErrorCode::invalid_argument);
+  }
+  CHECK_FALSE(fs::exists(dir / "a.plan"));
+  CHECK_FALSE(fs::exists(dir / "out"));
 }
 
 TEST_CASE_METHOD(InTempDir, "a shuffled order is the same everywhere") {
