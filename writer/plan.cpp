@@ -19,6 +19,7 @@
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/image_edits.hpp"
 #include "bale/writer/sidecars.hpp"
+#include "bale/writer/source/unique_keys.hpp"
 
 namespace bale {
 namespace {
@@ -72,34 +73,6 @@ void check_options(const PackOptions& options) {
     fail_usage(fmt::format("split fractions add up to {}, not to 1", sum), "for example `split` train=0.95,val=0.05");
   }
   if (options.stratify && options.splits.empty()) fail_usage("`stratify` without `split`");
-}
-
-void check_keys_unique(const Source& source) {
-  struct Hashed {
-    std::uint64_t hash;
-    std::uint32_t sample;
-  };
-  std::vector<Hashed> hashes(source.size());
-  SourceSample sample;
-  for (std::uint32_t i = 0; i < hashes.size(); ++i) {
-    source.describe(i, sample);
-    hashes[i] = {hash_key(sample.key), i};
-  }
-  std::sort(hashes.begin(), hashes.end(),
-            [](const Hashed& a, const Hashed& b) { return a.hash != b.hash ? a.hash < b.hash : a.sample < b.sample; });
-  SourceSample other;
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    for (std::size_t j = i + 1; j < hashes.size() && hashes[j].hash == hashes[i].hash; ++j) {
-      source.describe(hashes[i].sample, sample);
-      source.describe(hashes[j].sample, other);
-      if (sample.key != other.key) continue;
-      throw Error(
-          ErrorCode::invalid_argument,
-          fmt::format("{} and {} would have the same key", printable(source.origin(hashes[i].sample)),
-                      printable(source.origin(hashes[j].sample))),
-          {.key = sample.key, .hint = "rename one, or leave one out with `exclude`, or make them one sample with `pair`"});
-    }
-  }
 }
 
 /// Divides `count` items by the splits' fractions. The sizes add up to `count`; each is within one of its exact share.
@@ -251,6 +224,7 @@ std::string fingerprint_of_options(std::string_view kind, const PackOptions& opt
   std::string text = fmt::format("bale {} 1\n{}\n{}\n{}\n", kind, options.format.format->name,
                                  options.format.layout->name,
                                  options.compress_level ? fmt::to_string(*options.compress_level) : "none");
+  if (options.leaves_out_undecodable()) text += "undecodable images are left out\n";
   if (options.seek_points) text += "entry points\n";  // the name in 0.1.0, whose runs can be resumed
   for (const auto& [name, value] : options.format_options) text += fmt::format("option {}={}\n", name, value);
   for (const std::string& name : options.sidecars) text += fmt::format("sidecar {}\n", name);
@@ -312,7 +286,7 @@ Plan make_plan(const Source& source, const PackOptions& options) {
   require_room_for_fields(source, options);
   if (source.size() == 0) fail_usage("nothing to pack: the source has no samples");
   if (source.size() > std::numeric_limits<std::uint32_t>::max()) fail_usage("more than 4,294,967,295 samples");
-  check_keys_unique(source);
+  require_unique_keys(source);
 
   Order order(source.size());
   std::iota(order.begin(), order.end(), std::uint32_t{0});

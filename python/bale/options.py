@@ -72,6 +72,7 @@ class FileOptions(TypedDict, total=False):
     files_from: str
     null: bool
     flat: bool
+    keep_extensions: bool
     allow_empty: bool
     root: str
     path_column: str

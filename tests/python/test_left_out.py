@@ -66,6 +66,69 @@ def test_a_pattern_without_a_match_is_told_by_every_command(bale, own, tmp_path,
     assert not (tmp_path / "out").exists() and not (tmp_path / "p.plan").exists()
 
 
+def test_ls_tells_patterns_without_a_match(bale, own, tmp_path):
+    """Also those whose matches another condition leaves out are no mistakes."""
+    bale.pack(own, tmp_path / "packed")
+    done = bale.ok("ls", tmp_path / "packed", "--key", "c0/*", "--key", "c9/*", "--class", "c0", "--class", "dog", "--where", "index > 0")
+    assert done.out == "c0/1\n" and done.err.count("nothing matches") == 2
+    assert '--key: nothing matches "c9/*"' in done.err and '--class: nothing matches "dog"' in done.err
+    for more in (["--json"], ["-0"], ["--long"]):
+        done = bale.ok("ls", tmp_path / "packed", "--class", "c7", *more)
+        assert done.out == "" and done.err.count('--class: nothing matches "c7"') == 1
+    assert "nothing matches" not in bale.ok("ls", tmp_path / "packed", "--key", "c?/*", "--where", "index > 99").err
+
+
+# --- files that differ in their extension only
+
+@pytest.fixture
+def alike(own):
+    """Also in c1: 2.png beside 2.jpg, and 3.webp and 3.PNG beside 3.jpg."""
+    for name in ("2.png", "3.webp", "3.PNG"):
+        (own / "c1" / name).write_bytes((own / "c1" / f"{name[0]}.jpg").read_bytes() + name.encode())
+    return own
+
+
+def test_all_files_of_one_key_are_named(bale, alike, tmp_path):
+    done = bale("pack", alike, tmp_path / "out")
+    assert done.code == 2 and not (tmp_path / "out").exists()
+    line = done.error_line()
+    assert line.index("c1/2.jpg and ") < line.index("c1/2.png, ") < line.index("c1/3.webp would have the same key")
+    assert "c1/3.PNG and " in line and "--keep-extensions" in line and "--on-error" in line
+
+
+@pytest.mark.parametrize("how", ["folder", "flat", "list", "csv", "plan"])
+def test_keys_keep_extensions_on_request(bale, alike, tmp_path, how):
+    files = [str(path.relative_to(alike)) for path in sorted(alike.rglob("*.*"))]
+    source, more = alike, ["--flat"] if how == "flat" else []
+    if how in ("list", "csv"):
+        source = tmp_path / f"names.{how.replace('list', 'txt')}"
+        head = ["path,label"] if how == "csv" else []
+        source.write_text("\n".join(head + [f"{name},{name[:2]}" if head else name for name in files]) + "\n")
+        more = ["--root", alike]
+    if how == "plan":
+        bale.ok("plan", source, tmp_path / "out", "-o", tmp_path / "a.plan", "--keep-extensions", *more)
+        bale.ok("pack", "--plan", tmp_path / "a.plan", "--part", "0/1")
+        bale.ok("merge", tmp_path / "a.plan")
+    else:
+        bale.pack(source, tmp_path / "out", "--keep-extensions", *more)
+    assert keys_of(bale, tmp_path / "out") == sorted(name.replace(".", "%2E") for name in files)
+    assert bale.ok("cat", tmp_path / "out", "c1/2%2Epng").stdout == (alike / "c1" / "2.png").read_bytes()
+    refused = bale("pack", tmp_path / "out", tmp_path / "again", "--keep-extensions")
+    assert refused.code == 2 and "--keep-extensions" in refused.error_line()
+
+
+@pytest.mark.parametrize("policy", ["skip", "quarantine"])
+def test_the_first_of_one_key_is_packed_and_the_others_are_counted(bale, alike, tmp_path, policy):
+    done = bale("pack", alike, tmp_path / "out", "--on-error", policy, "--json")
+    assert done.code == SKIPS and len(json.loads(done.out)["skipped"]) == 3, done
+    assert keys_of(bale, tmp_path / "out") == [f"c{i // 2}/{i}" for i in range(6)]
+    assert bale.ok("cat", tmp_path / "out", "c1/2").stdout == (alike / "c1" / "2.jpg").read_bytes()
+    lost = {os.path.basename(line["origin"]): line["why"] for line in ledger(tmp_path / "out")}
+    assert sorted(lost) == ["2.png", "3.jpg", "3.webp"] and lost["2.png"].endswith("c1/2.jpg"), lost
+    resumed = bale("pack", alike, tmp_path / "out", "--on-error", policy, "--resume")
+    assert resumed.code == SKIPS and "found finished" in resumed.out, resumed
+
+
 @pytest.mark.parametrize("how", ["folder", "packed"])
 def test_an_error_names_the_pattern_that_leaves_nothing(bale, own, tmp_path, how):
     source = own if how == "folder" else tmp_path / "packed"

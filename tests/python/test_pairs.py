@@ -50,6 +50,16 @@ def test_the_longest_extension_wins(bale, tmp_path):
     assert fields["mask.png"] == (source / "x/a.mask.png").read_bytes()
 
 
+def test_images_that_are_no_part_are_counted(bale, tmp_path):
+    """`.png` images among pairs of jpg and mask.png."""
+    source = beside(tmp_path / "in")
+    make_image(source / "x" / "g.png", "png")
+    make_image(source / "x" / "g.mask.png", "png")
+    result = bale.pack(source, tmp_path / "p", "--pair", "jpg,mask.png", "--json")
+    assert json.loads(result.out)["notices"]["reasons"] == {"no extension that `pair` names": 2, "no jpg file beside it": 1}
+    assert bale("pack", source, tmp_path / "q", "--pair", "jpg,mask.png", "--strict").code == 1
+
+
 def test_a_missing_mask_follows_the_policy(bale, tmp_path):
     source = beside(tmp_path / "in")
     (source / "x" / "b.mask.png").unlink()

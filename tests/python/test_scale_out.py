@@ -42,7 +42,7 @@ def mixed(tmp_path, photos):
 CASES = {
     "shuffled": ["--shuffle", "3"],
     "seek points": ["--seek-points"],
-    "sidecars": ["--sidecars", "wds2idx,wids"],
+    "sidecars": ["--sidecars", "wds2idx,wids", "--keep-extensions"],
     "splits": ["--split", "train=0.7,val=0.3", "--stratify", "--shuffle", "5"],
     "where": ["--where", "width > 1 and label in (1, 3)"],
     "resized": ["--resize-short", "40", "--quality", "80", "--check-images"],

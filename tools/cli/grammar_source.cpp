@@ -35,6 +35,8 @@ void add_file_options(CommandModel& app, SourceOptions& source) {
   add_fields(app, source);
   add_flag(app, "--flat", source.flat,
            "No labels: a folder has no class folders, or the label column of a table is one like the others");
+  add_flag(app, "--keep-extensions", source.keep_extensions,
+           "Keys keep the extensions of their files, so that x.jpg and x.png in one folder are two samples");
   add_flag(app, "--allow-empty", source.allow_empty, "Class folders without images keep their label");
   add_parsed(app, "--list-jobs", "N", source.list_jobs, parse_jobs,
              "Threads that list directories and examine files (default: 8); more help on network file systems");

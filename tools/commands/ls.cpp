@@ -47,6 +47,7 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
   const Dataset dataset =
       Dataset::open(command.spec, {.counting = Counting::while_listed, .on_scan = notice.shower()});
   WhereCounts counts;
+  GlobUse globs(command.where);
   SampleFacts facts;
   std::uint64_t position = 0;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
@@ -57,6 +58,7 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
     for (std::uint64_t sample = 0; sample < index.size(); ++sample, ++position) {
       if (command.where.given()) {
         facts_of(dataset, number, sample, position, facts);
+        globs.see(facts);
         if (!where.takes(facts, counts)) continue;
       }
       const std::string_view key = index.key(sample);
@@ -74,7 +76,9 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
     }
   }
   notice.finish();
-  show_notices(dataset.notices(), "entry", terminal);
+  NoticeLog notices = dataset.notices();
+  globs.tell_unmatched(notices, command.spec);
+  show_notices(notices, "entry", terminal);
   tell_left_out(counts, terminal);
   return 0;
 }

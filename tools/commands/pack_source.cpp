@@ -120,6 +120,7 @@ ListedSource list_source(const PackCommand& asked, Terminal& terminal) {
     source = exclude_listed(std::move(source), command.exclude_from, left_out.listed);
   }
   source = filter_source(std::move(source), where, command.options.jobs, left_out.where);
+  if (command.source_options.skip_damaged) source = leave_out_repeated_keys(std::move(source));
   const std::uint64_t num_listed = source->size();
   source = draw_samples(std::move(source), command.draw);
   terminal.clear_status();

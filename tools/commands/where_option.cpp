@@ -1,6 +1,7 @@
 #include "bale/tools/commands/where_option.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -37,6 +38,23 @@ Where parse_where(const WhereOption& option, Terminal& terminal) {
   where.require_like("key", option.keys);
   where.require_like("class", option.classes);
   return where;
+}
+
+GlobUse::GlobUse(const WhereOption& option) {
+  for (const auto& [name, globs] : {std::pair("key", &option.keys), std::pair("class", &option.classes)}) {
+    for (const std::string& glob : *globs) {
+      unmatched_.push_back({.option = name, .text = glob});
+      unmatched_.back().where.require_like(name, {glob});
+    }
+  }
+}
+
+void GlobUse::see(const SampleFacts& facts) {
+  std::erase_if(unmatched_, [&](const Glob& glob) { return glob.where.test(facts) == Truth::yes; });
+}
+
+void GlobUse::tell_unmatched(NoticeLog& notices, std::string_view place) const {
+  for (const Glob& glob : unmatched_) notices.no_match(glob.option, glob.text, place);
 }
 
 void tell_left_out(const WhereCounts& counts, Terminal& terminal) {

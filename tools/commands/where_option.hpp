@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "bale/formats/base/notice_log.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/tools/terminal/terminal.hpp"
 
@@ -18,6 +20,23 @@ struct WhereOption {
 
 /// Parses the condition. If it is wrong, prints it with a caret below the column, and throws.
 Where parse_where(const WhereOption& option, Terminal& terminal);
+
+/// Which globs of the option have matched a sample, whatever else the condition asks.
+class GlobUse {
+ public:
+  explicit GlobUse(const WhereOption& option);
+  void see(const SampleFacts& facts);
+  /// Adds those that matched none.
+  void tell_unmatched(NoticeLog& notices, std::string_view place) const;
+
+ private:
+  struct Glob {
+    std::string_view option;
+    std::string text;
+    Where where{};
+  };
+  std::vector<Glob> unmatched_;
+};
 
 /// Prints how many samples were left out, and why, if any were.
 void tell_left_out(const WhereCounts& counts, Terminal& terminal);

@@ -7,8 +7,8 @@ namespace {
 
 class ChosenSource : public Source {
  public:
-  ChosenSource(std::unique_ptr<Source> all, std::vector<std::uint64_t> chosen)
-      : all_(std::move(all)), chosen_(std::move(chosen)) {}
+  ChosenSource(std::unique_ptr<Source> all, std::vector<std::uint64_t> chosen, std::vector<SourceLoss> losses)
+      : all_(std::move(all)), chosen_(std::move(chosen)), losses_(std::move(losses)) {}
 
   std::uint64_t size() const override { return chosen_.size(); }
   const std::vector<std::string>& fields() const override { return all_->fields(); }
@@ -28,17 +28,23 @@ class ChosenSource : public Source {
   void save(std::uint64_t i, std::string& out) const override { all_->save(chosen_[i], out); }
   bool facts(std::uint64_t i, SampleFacts& out) const override { return all_->facts(chosen_[i], out); }
   const NoticeLog& notices() const override { return all_->notices(); }
-  std::vector<SourceLoss> losses() const override { return all_->losses(); }
+  std::vector<SourceLoss> losses() const override {
+    std::vector<SourceLoss> losses = all_->losses();
+    losses.insert(losses.end(), losses_.begin(), losses_.end());
+    return losses;
+  }
 
  private:
   std::unique_ptr<Source> all_;
   std::vector<std::uint64_t> chosen_;
+  std::vector<SourceLoss> losses_;  // beside those of `all_`
 };
 
 }  // namespace
 
-std::unique_ptr<Source> choose_samples(std::unique_ptr<Source> source, std::vector<std::uint64_t> chosen) {
-  return std::make_unique<ChosenSource>(std::move(source), std::move(chosen));
+std::unique_ptr<Source> choose_samples(std::unique_ptr<Source> source, std::vector<std::uint64_t> chosen,
+                                       std::vector<SourceLoss> losses) {
+  return std::make_unique<ChosenSource>(std::move(source), std::move(chosen), std::move(losses));
 }
 
 }  // namespace bale

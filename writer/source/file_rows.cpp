@@ -83,7 +83,7 @@ std::string FileRows::path_below_root(const FileRow& row) const {
 void FileRows::append_key(const FileRow& row, std::string& out) const {
   std::string stem(key_directory(row.directory));
   if (!stem.empty()) stem += '/';
-  stem += split_file_name(name(row)).stem;
+  stem += keeps_extensions_ ? name(row) : split_file_name(name(row)).stem;
   out += encode_key(stem);
 }
 
@@ -92,8 +92,6 @@ StemAndExtension split_file_name(std::string_view name) {
   if (dot == std::string_view::npos) return {name, {}};
   return {dot == 0 ? name : name.substr(0, dot), name.substr(dot + 1)};
 }
-
-bool is_image_name(std::string_view name) { return is_image_field(field_name(split_file_name(name).extension)); }
 
 std::string below(std::string_view directory, std::string_view name) {
   std::string path(directory);

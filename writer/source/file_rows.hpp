@@ -55,6 +55,10 @@ class FileRows {
   std::string_view key_directory(std::uint32_t id) const;
   std::uint32_t num_directories() const { return static_cast<std::uint32_t>(directories_.size()); }
 
+  /// Keys keep the extensions of their files (SourceOptions::keep_extensions).
+  void keep_extensions(bool keep) { keeps_extensions_ = keep; }
+  bool keeps_extensions() const { return keeps_extensions_; }
+
   /// Throws `unsupported` for a name longer than 65,535 bytes.
   FileRow& add_sample(std::uint32_t directory, std::string_view name);
   /// Adds a companion file of the sample added last. Call it once per companion field, in order.
@@ -73,7 +77,7 @@ class FileRows {
   std::string path(const FileRow& row) const;
   /// Path below the source's root, which filters and keys use.
   std::string path_below_root(const FileRow& row) const;
-  /// Appends the sample's key to `out`: encode_key() of the path below the root without its extension.
+  /// Appends the sample's key to `out`: encode_key() of the path below the root, without its extension unless keys keep it.
   void append_key(const FileRow& row, std::string& out) const;
 
  private:
@@ -89,6 +93,7 @@ class FileRows {
   std::deque<FileRow> samples_;
   std::deque<FileRow> companions_;
   std::vector<std::uint32_t> companion_of_;
+  bool keeps_extensions_ = false;
 };
 
 /// A file name split at its last dot. ".jpg" has the stem ".jpg" and the extension "jpg".
@@ -97,9 +102,6 @@ struct StemAndExtension {
   std::string_view extension;
 };
 StemAndExtension split_file_name(std::string_view name);
-
-/// Whether a file is an image by its name: by its extension (is_image_field()).
-bool is_image_name(std::string_view name);
 
 /// Like join_path(), but "" is the current directory.
 std::string below(std::string_view directory, std::string_view name);

@@ -31,6 +31,7 @@ class FolderLister {
     while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
     distant_ = DistantFiles(root_);
     listing_.name_companions(pair_);
+    listing_.rows.keep_extensions(options.keep_extensions);
     listing_.jobs = list_jobs(options);
   }
 
@@ -50,10 +51,10 @@ class FolderLister {
     for (std::string& place : distant_.places(listing_.rows)) listing_.places.push_back(std::move(place));
     filter_.tell_unmatched(listing_.notices, root_);
     if (options_.flat) {
-      tell_unused_options(options_, {"pair", "pair_path", "allow_empty", "flat", "list_jobs"},
+      tell_unused_options(options_, {"pair", "pair_path", "allow_empty", "flat", "list_jobs", "keep_extensions"},
                           "the folder is packed without class folders", root_, listing_.notices);
     } else {
-      tell_unused_options(options_, {"class_map", "pair", "pair_path", "allow_empty", "list_jobs"},
+      tell_unused_options(options_, {"class_map", "pair", "pair_path", "allow_empty", "list_jobs", "keep_extensions"},
                           "this is a folder of class folders", root_, listing_.notices);
     }
     return std::move(listing_);

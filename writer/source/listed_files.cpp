@@ -48,6 +48,7 @@ ListedFiles::ListedFiles(const SourceOptions& options, std::string root)
   require_local_name(root_);
   distant_ = DistantFiles(root_);
   listing_.name_companions(pair_);
+  listing_.rows.keep_extensions(options.keep_extensions);
   listing_.jobs = list_jobs(options);
 }
 

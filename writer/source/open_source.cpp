@@ -13,6 +13,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/directory_content.hpp"
@@ -53,8 +54,8 @@ struct FirstName {
   bool ends_with_nul = false;
 };
 std::optional<FirstName> first_name(const std::string& path) {
-  constexpr std::size_t k_head_bytes = 8192;
-  std::vector<std::byte> head(k_head_bytes);
+  constexpr std::size_t k_first_bytes = 8192;
+  std::vector<std::byte> head(k_first_bytes);
   head.resize(File::open_read(path).read_some(0, head));
   std::string_view text = as_text(head);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
@@ -120,6 +121,7 @@ void refuse_file_options(const std::string& spec, std::string_view what, const S
   const std::pair<std::string_view, bool> given[] = {{"flat", options.flat},
                                                      {"pair", !options.pair.empty()},
                                                      {"root", !options.root.empty()},
+                                                     {"keep_extensions", options.keep_extensions},
                                                      {"path_column", !options.path_column.empty()},
                                                      {"path_pattern", !options.path_pattern.empty()},
                                                      {"label_column", !options.label_column.empty()},

@@ -22,6 +22,7 @@ void tell_unused_options(const SourceOptions& options, std::initializer_list<std
       {"null", options.nul_separated},
       {"class_folders", options.class_folders},
       {"flat", options.flat},
+      {"keep_extensions", options.keep_extensions},
       {"list_jobs", options.list_jobs != 0}};
   for (const auto& [name, is_given] : given) {
     if (is_given && std::find(used.begin(), used.end(), name) == used.end()) notices.no_effect(name, why, place);

@@ -62,6 +62,7 @@ class SavedFileRows : public SavedRows {
     listing_.companion_is_distant = head.companion_is_distant;
     listing_.classes = head.classes;
     listing_.places = head.places;
+    listing_.rows.keep_extensions(head.rows.keeps_extensions());
   }
 
   void add(std::string_view row) override {
@@ -103,6 +104,7 @@ class SavedFiles : public SavedSource {
     }
     head_.classes = json.bytes_list("classes");
     head_.places = json.bytes_list("places");
+    head_.rows.keep_extensions(json.truth("keeps_extensions"));
     saved_ = {.has_extra = json.truth("has_extra"), .has_labels = json.truth("has_labels")};
     const std::size_t most = FileSource::k_max_files - 1;
     if (head_.companion_fields.size() > most || head_.companion_is_distant.size() != head_.companion_fields.size()) {
@@ -166,6 +168,7 @@ std::string FileSource::save_head() const {
             {"companion_is_distant", Json::list_of(listing_.companion_is_distant)},
             {"classes", bytes_list_to_json(listing_.classes)},
             {"places", bytes_list_to_json(listing_.places)},
+            {"keeps_extensions", listing_.rows.keeps_extensions()},
             {"has_extra", num_extra_ > 0},
             {"has_labels", has_labels_}};
   return head.dump({.sorted = true});

@@ -126,7 +126,7 @@ class TableLister {
     const bool is_labeled = !words_.empty();
     tell_unused_options(
         options_,
-        {"pair", "pair_path", "root", "path_column", "path_pattern", "flat", "list_jobs",
+        {"pair", "pair_path", "root", "path_column", "path_pattern", "flat", "list_jobs", "keep_extensions",
          options_.flat ? "" : "class_map", is_labeled ? "allow_unlabeled" : "", options_.flat ? "" : "label_column"},
         is_labeled ? "this is a table" : "the images of the table get no labels", path_, table.listing.notices);
     return table;

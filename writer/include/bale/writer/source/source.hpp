@@ -141,6 +141,7 @@ struct SourceOptions {
   bool keys_name_files = true;            // Layout::keys_name_files of the layout to write
   bool class_folders = false;  // a packed source without labels: classes are the first folders of its keys
   bool flat = false;                      // a folder without class folders: no labels
+  bool keep_extensions = false;           // keys of files keep their extensions, so that x.jpg and x.png are two samples
   unsigned list_jobs = 0;                 // threads that list directories and examine files; 0: 8
   bool skip_damaged = false;              // leave out directories and shards that cannot be read: Source::losses()
   bool are_shared = false;                // with other sources: those without a meaning for this one are fine
@@ -186,6 +187,8 @@ struct ExcludeCounts {
 /// neither may be a directory, with all in it. A byte order mark, Windows' line ends, and lines that begin with # and name
 /// nothing are ignored. Adds to `counts`. Throws `invalid_argument` if no sample is left, and what opening the list throws.
 std::unique_ptr<Source> exclude_listed(std::unique_ptr<Source> source, const std::string& list, ExcludeCounts& counts);
+/// The samples of `source` without those whose key an earlier one has, such as x.png after x.jpg: these become losses().
+std::unique_ptr<Source> leave_out_repeated_keys(std::unique_ptr<Source> source);
 /// "folder", "list", "table", "packed", and the name of each format that is stored on disk.
 std::vector<std::string> source_kinds();
 
