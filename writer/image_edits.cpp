@@ -125,8 +125,8 @@ bool ImageEditor::edit_content(const FieldView& field) {
   if (header.kind == ImageKind::unknown) throw Error(ErrorCode::unsupported, "not an image of a known kind");
   if (header.width == 0 || header.height == 0) throw Error(ErrorCode::damaged, "an image whose header has no size");
   const bool known = header.kind == ImageKind::jpeg || header.kind == ImageKind::png || header.kind == ImageKind::array;
-  if ((edits_.orient || edits_.strip_metadata) && !known) {
-    throw Error(ErrorCode::unsupported, fmt::format("the metadata of {} images cannot be read; JPEG's and PNG's can",
+  if (edits_.strip_metadata && !known) {
+    throw Error(ErrorCode::unsupported, fmt::format("the metadata of {} images cannot be stripped; JPEG's and PNG's can",
                                                     image_kind_name(header.kind)));
   }
   const int orientation = edits_.orient ? exif_orientation(field.bytes) : 1;
@@ -160,7 +160,7 @@ Image ImageEditor::resized(const Image& image, std::uint32_t width, std::uint32_
   return out;
 }
 
-/// Encodes as the kind that the field's name says, else as the original kind.
+/// Encodes as the kind that the field's name says, else as the original kind, else as PNG.
 void ImageEditor::encode(const FieldView& original, const ImageHeader& header, const Image& image, bool oriented) {
   name_ = original.name;
   width_ = image.width;
@@ -174,14 +174,9 @@ void ImageEditor::encode(const FieldView& original, const ImageHeader& header, c
     name_ = k_array_field;
     return;
   }
-  const bool encodes = original.name == "jpg" || original.name == "png" || header.kind == ImageKind::jpeg ||
-                       header.kind == ImageKind::png || header.kind == ImageKind::array;
-  if (!encodes) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("a {} image would have to be encoded again, and bale encodes JPEG and PNG only",
-                            image_kind_name(header.kind)),
-                {.hint = "pack it as it is, or as pixels (a layout of decoded images)"});
-  }
+  const bool keeps_kind = original.name == "jpg" || original.name == "png" || header.kind == ImageKind::jpeg ||
+                          header.kind == ImageKind::png || header.kind == ImageKind::array;
+  if (!keeps_kind) name_ = k_encoded_field;  // bale encodes JPEG and PNG only
   const bool jpeg = original.name == "jpg" || (original.name != "png" && header.kind == ImageKind::jpeg);
   const bool gray = header.kind == ImageKind::jpeg && header.channels == 1;
   const std::vector<std::byte> encoded =

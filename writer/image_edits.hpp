@@ -28,6 +28,9 @@ void check_edits(const ImageEdits& edits);
 /// not match a resized or rotated first one.
 void require_one_image(const SampleView& sample);
 
+/// The field of an image of a kind that bale does not encode, if it was resized or turned.
+inline constexpr std::string_view k_encoded_field = "png";
+
 /// Edits one sample after another. For one thread.
 class ImageEditor {
  public:

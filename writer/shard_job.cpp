@@ -92,13 +92,18 @@ class StoredFields {
   std::vector<std::vector<std::byte>> buffers_;
 };
 
-/// The index entry of the sample's image. Its header says its size, whatever the source says.
+/// The index entry of the sample's image. Its header says its size, whatever the source says. Throws if the image cannot be
+/// decoded, and such images are to be left out.
 ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
   ImageEntry entry{.width = sample.width, .height = sample.height};
   const FieldView* const image = sample.find_image();
   if (image == nullptr) return entry;
   const ImageFacts facts =
       check_image(image->bytes, options.check_images ? ImageCheck::decode : ImageCheck::quick, options.max_pixels);
+  // An array without pixels, such as features, is no image.
+  if (options.leaves_out_undecodable() && !facts.why.empty() && image->name != k_array_field) {
+    throw Error(facts.is_supported ? ErrorCode::damaged : ErrorCode::unsupported, facts.why);
+  }
   entry.condition = facts.condition;
   if (facts.width != 0) {
     entry.width = facts.width;
@@ -107,10 +112,18 @@ ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
   return entry;
 }
 
+/// The source's fields, and the one of images that are encoded again as another kind.
+std::vector<std::string> fields_of(const ShardJob& job) {
+  std::vector<std::string> fields = job.source.fields();
+  const bool encodes = job.options.edits.resizes() || job.options.edits.orient;
+  if (encodes && std::find(fields.begin(), fields.end(), k_encoded_field) == fields.end()) fields.emplace_back(k_encoded_field);
+  return fields;
+}
+
 /// `payload` gets the bytes of each sample as the source describes them, of which the plan has the sum.
 ShardPlan shard_plan(const ShardJob& job, std::vector<std::uint64_t>& payload) {
   ShardPlan plan{.num_samples = job.shard.end - job.shard.begin};
-  for (const std::string& name : job.source.fields()) {
+  for (const std::string& name : fields_of(job)) {
     plan.fields.push_back({.name = FieldInfo{.name = name, .codec = codec_of_field(job.options, name)}.stored_name()});
   }
   SourceSample sample;
@@ -167,7 +180,7 @@ class ShardRun {
         progress_(progress),
         editor_(job.options.edits, !keeps_bytes_, job.options.max_pixels),
         stored_(job.options) {
-    for (const std::string& name : job.source.fields()) index_.add_field(name, codec_of_field(job.options, name));
+    for (const std::string& name : fields_of(job)) index_.add_field(name, codec_of_field(job.options, name));
   }
 
   FinishedShard run() {
@@ -213,8 +226,10 @@ class ShardRun {
       const auto begin = std::chrono::steady_clock::now();
       const SampleView read = job_.source.read(number, scratch_);
       read_ahead_.read_took(std::chrono::steady_clock::now() - begin);
-      sample = edited(number, read);
-      add_from(number, *sample);
+      const SampleView ready = edited(number, read);
+      const ImageEntry entry = looked_at(number, ready);
+      sample = ready;
+      add_from(number, *sample, entry);
     } catch (const Error& error) {
       const bool writing_failed = sample.has_value() && error.code() != ErrorCode::invalid_argument;
       const bool policy_applies = job_.options.on_error != OnError::fail && error.code() != ErrorCode::interrupted;
@@ -239,9 +254,17 @@ class ShardRun {
     }
   }
 
-  void add_from(std::uint32_t number, const SampleView& sample) {
+  ImageEntry looked_at(std::uint32_t number, const SampleView& sample) const {
     try {
-      add(sample);
+      return look_at_image(sample, job_.options);
+    } catch (const Error& error) {
+      throw Error(error.code(), error.message(), {.path = job_.source.origin(number), .hint = error.context().hint});
+    }
+  }
+
+  void add_from(std::uint32_t number, const SampleView& sample, const ImageEntry& entry) {
+    try {
+      add(sample, entry);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::invalid_argument) throw;
       // The writer knows only its temporary file, but the sample is what does not fit.
@@ -261,10 +284,9 @@ class ShardRun {
     if (is_refused || !can_decode(kind)) ++undecodable_[std::string(image_kind_name(kind))];
   }
 
-  void add(const SampleView& sample) {
+  void add(const SampleView& sample, const ImageEntry& entry) {
     SampleView stored = sample;
     stored.fields = stored_.store(sample);
-    const ImageEntry entry = look_at_image(sample, job_.options);
     stored.width = entry.width;
     stored.height = entry.height;
     writer_->add(stored);

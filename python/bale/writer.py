@@ -77,7 +77,8 @@ class Writer:
     sidecars : str, sequence of str or None, default None
         What other readers look for beside the shards, by their names: "wds2idx", "energon", "wids", "timm", "tfrecord".
     check_images : bool, default False
-        Decode every image, and name those that cannot be; they are written, and the index says so.
+        Decode every image, and name those that cannot be: they are written, and the index says so; with on_error="skip"
+        they are left out.
     max_pixels : int or None, default None
         Refuse to decode images of more pixels. None: 178,956,970.
     resize_short : int or None, default None

@@ -3,6 +3,7 @@ from mutations.mutation import Mutation
 
 METADATA = ("python", "tests/python/test_image_metadata.py")
 INCOMPLETE = ("python", "tests/python/test_incomplete_images.py")
+EDITS = ("python", "tests/python/test_image_edits.py")
 LIMIT = ("python", "tests/python/test_max_pixels.py")
 KINDS = ("python", "tests/python/test_image_kinds.py")
 PIXELS = (*KINDS, "-k", "pixels_are_pillows")
@@ -40,6 +41,12 @@ MUTATIONS = [
              (*INCOMPLETE, "-k", "without_a_size")),
     Mutation("one image without a size stops its dataset", "loader/row_layout.cpp",
              "    if (header.width == 0 || header.height == 0) continue;\n", "", (*INCOMPLETE, "-k", "without_a_size")),
+    Mutation("what does not decode is packed on request", "writer/shard_job.cpp",
+             "  if (options.leaves_out_undecodable() && ", "  if (false && ", (*INCOMPLETE, "-k", "left_out_on_request")),
+    Mutation("other samples continue a run", "writer/plan.cpp",
+             "  if (options.leaves_out_undecodable()) text +=", "  if (false) text +=", (*INCOMPLETE, "-k", "left_out_on_request")),
+    Mutation("a WebP is not turned", "formats/image/metadata/metadata.cpp",
+             "codec->orientation != nullptr ?", "false ?", (*EDITS, "-k", "every_kind")),
     Mutation("pack finds nothing out about images", "writer/shard_job.cpp",
              "  entry.condition = facts.condition;\n", "", (*INCOMPLETE, "-k", "pack_marks")),
     Mutation("index finds nothing out about images", "writer/add_indexes.cpp",
@@ -108,7 +115,7 @@ MUTATIONS = [
     Mutation("a crop of a kind without regions is its corner", "formats/image/image_decoder.cpp",
              "pixels + region.y * stride + std::size_t{region.x} * pixel_bytes,", "pixels,", (*KINDS, "-k", "crops_are")),
     Mutation("a resized WebP becomes a PNG of its name", "writer/image_edits.cpp",
-             "  if (!encodes) {", "  if (false) {", (*KINDS, "-k", "resizing_makes")),
+             "  if (!keeps_kind) name_ = k_encoded_field;", "", (*EDITS, "-k", "become_pngs")),
     Mutation("memory that shrinks is replaced below decoded pixels", "formats/image/image_decoder.cpp",
              ".rgb = buffer.data(),  // pixels_for() may replace the memory", ".rgb = pixels_for(region),",
              ("image_region", "Memory that shrinks*")),

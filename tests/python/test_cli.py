@@ -8,7 +8,7 @@ import subprocess
 import tarfile
 
 import pytest
-from conftest import ALL_FORMATS, PROGRAM, REPO, flip, format_options, images_by_key, key_list, shards, tree_bytes
+from conftest import ALL_FORMATS, PROGRAM, REPO, flip, format_options, images_by_key, key_list, shards, tree_bytes, write_tar
 from PIL import Image
 
 OVERVIEW = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
@@ -167,6 +167,15 @@ def test_cat(bale, photos, packed):
     assert missing.code == 1 and "no/such/key" in missing.error_line() and missing.stdout == b""
     missing = bale("cat", packed, key, "--field", "depth")
     assert missing.code == 1 and "depth" in missing.error_line()
+
+
+def test_stats_advise_what_helps(bale, tmp_path):
+    """`bale index` finds sizes of shards without an index, and does nothing for others."""
+    write_tar(tmp_path / "x.tar", [("a.jpg", b"\0" * 99), ("b.json", b"{}")])
+    assert "2 samples are not known; `bale index` finds those of images" in bale.ok("stats", tmp_path / "x.tar").out
+    bale.ok("index", "-q", tmp_path / "x.tar")
+    out = bale.ok("stats", tmp_path / "x.tar").out
+    assert "2 samples are not known: no image, or one whose header was not read" in out and "`bale index` finds" not in out
 
 
 def test_stats(bale, photos, packed):

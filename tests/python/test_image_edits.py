@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import LAYOUTS, class_names, manifest_of, read_tar
 from image_support import cmyk, encoded, exif, jpeg, picture, png
-from PIL import Image, ImageCms, ImageOps
+from PIL import Image, ImageCms, ImageOps, features
 
 
 @pytest.fixture
@@ -147,11 +147,64 @@ def test_what_cameras_append_is_stripped(pack):
 
 def test_kinds_whose_metadata_cannot_be_read_are_not_passed_on_as_if_they_had_none(pack):
     webp = encoded(Image.fromarray(picture(30, 20)), "WEBP", exif=exif(6))
-    for option in ("--strip-metadata", "--orient"):
-        pack({"a.webp": webp}, option, code=1)
-        assert "a.webp" in pack.result.error_line() and "webp" in pack.result.error_line()
+    pack({"a.webp": webp}, "--strip-metadata", code=1)
+    assert "a.webp" in pack.result.error_line() and "webp" in pack.result.error_line()
     assert pack({"a.webp": webp}, "--resize-short", 20)["a"] == ("webp", webp)
-    pack({"a.webp": webp}, "--resize-short", 19, code=1)
+
+
+def other_kinds(orientation):
+    """The same picture as files of kinds that bale does not encode, with an orientation if they can state one."""
+    image = Image.fromarray(picture(60, 40))
+    tag = {} if orientation is None else {"exif": exif(orientation)}
+    xmp = b'<x:xmpmeta><rdf:Description tiff:Orientation="%d"/></x:xmpmeta>' % (orientation or 1)
+    files = {"bmp.bmp": encoded(image, "BMP"), "ppm.ppm": encoded(image, "PPM"), "gif.gif": encoded(image.quantize(64), "GIF"),
+             "lossless.webp": encoded(image, "WEBP", lossless=True, **tag), "lossy.webp": encoded(image, "WEBP", **tag),
+             "tiff.tif": encoded(image, "TIFF", tiffinfo={} if orientation is None else {274: orientation}),
+             "xmp.webp": encoded(image, "WEBP", lossless=True, **({} if orientation is None else {"xmp": xmp}))}
+    if features.check("avif"):
+        files["avif.avif"] = encoded(image, "AVIF", **tag)
+    return files
+
+
+def pillows(content, short=None):
+    """Pillow's upright pixels, made smaller."""
+    with Image.open(io.BytesIO(content)) as image:
+        image.load()
+        upright = ImageOps.exif_transpose(image).convert("RGB")
+        return np.asarray(resized(upright, short=short) if short else upright)
+
+
+@pytest.mark.parametrize("orientation", [None, 1, 3, 6, 7])
+def test_every_kind_is_turned_or_stays_as_it_is(pack, orientation):
+    """Kinds without an orientation, and TIFFs, whose decoders turn them, keep their bytes."""
+    files = other_kinds(orientation)
+    found = pack(files, "--orient")
+    assert len(found) == len(files)
+    for name, content in files.items():
+        field, packed = found[name.partition(".")[0]]
+        turned = orientation not in (None, 1) and name.endswith(("webp", "avif"))
+        assert (field, packed == content) == (("png", False) if turned else (name.partition(".")[2], True)), name
+        assert np.array_equal(pillows(packed), pillows(content)), name
+        if turned:
+            assert not Image.open(io.BytesIO(packed)).getexif()
+
+
+def test_other_kinds_become_pngs_when_they_are_resized(bale, tmp_path):
+    """In every format; the tutorial's command leaves none out."""
+    files = {**other_kinds(8), "small.webp": encoded(Image.fromarray(picture(20, 20)), "WEBP"), "photo.jpg": jpeg(Image.fromarray(picture(60, 40)))}
+    (tmp_path / "in" / "c").mkdir(parents=True)
+    for name, content in files.items():
+        (tmp_path / "in" / "c" / name).write_bytes(content)
+    for place in ("tar", "lmdb", "hdf5", "hdf5.vlen", "tfrecord", "recordio"):
+        packed = tmp_path / place
+        bale.pack(tmp_path / "in", packed, "--resize-short", "24", "--orient", "--on-error", "skip", "--format", place)
+        bale.ok("verify", packed)
+        for name, content in files.items():
+            image = bale.ok("cat", packed, f"c/{name.partition('.')[0]}").stdout
+            if name == "small.webp":
+                assert image == content
+            elif name != "photo.jpg":
+                assert image[:4] == b"\x89PNG" and np.array_equal(pillows(image), pillows(content, short=24)), (place, name)
 
 
 def test_metadata_stay_with_a_resized_image_unless_stripped(pack):

@@ -1,10 +1,12 @@
 """Images that are cut off: the same answer whatever is read of them, and Pillow's answer."""
 import io
 import json
+import os
 
+import numpy as np
 import pytest
 from augment_support import transformed
-from conftest import by_tier, write_tar
+from conftest import by_tier, ledger, write_tar
 from image_support import jpeg, picture, png
 from PIL import Image
 
@@ -140,6 +142,44 @@ def test_pack_marks_and_names_what_no_loader_can_decode(bale, tmp_path):
     # A conversion looks at the bytes again.
     result = bale.ok("convert", tmp_path / "checked", tmp_path / "converted", "--format", "lmdb", "--json")
     assert json.loads(result.out)["images"]["incomplete"] == 3
+
+
+@pytest.mark.parametrize("policy, format_name", [("skip", "tar"), ("quarantine", "lmdb")])
+def test_what_does_not_decode_is_left_out_on_request(bale, tmp_path, policy, format_name):
+    """A loader reads all that is packed. A further field, and features in place of an image, are no reason."""
+    write_images(tmp_path / "in" / "c")
+    (tmp_path / "in" / "c" / "heic.jpg").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
+    command = ("pack", tmp_path / "in", tmp_path / "out", "--format", format_name, "--on-error", policy, "--check-images", "--json")
+    done = bale(*command)
+    report = json.loads(done.out)
+    bad = INCOMPLETE | {"no_size", "flipped", "heic"}
+    assert done.code == 4 and report["samples"] == 5 and len(report["skipped"]) == len(bad), done
+    assert report["images"] == {"complete": 5, "incomplete": 0, "undecodable": 0, "unknown": 0} and not report["undecodable"]
+    lines = ledger(tmp_path / "out")
+    assert {os.path.splitext(os.path.basename(line["origin"]))[0] for line in lines} == bad and all(line["why"] for line in lines)
+    assert all(bool(line.get("quarantined")) == (policy == "quarantine") for line in lines)
+    assert "every image decodes" in bale.ok("verify", "--decode", tmp_path / "out").out
+    again = bale(*command, "--resume")
+    assert again.code == 4 and json.loads(again.out)["resumed_shards"] == 1, again
+    other = bale(*command[:-2], "--resume")  # other samples
+    assert other.code == 1 and "--overwrite" in other.error_line(), other
+    # A pack is a source, too, and so is a program.
+    bale.ok("pack", tmp_path / "in", tmp_path / "all", "--exclude", "*heic*")
+    done = bale("convert", tmp_path / "all", tmp_path / "good", "--check-images", "--on-error", "skip", "--json")
+    assert done.code == 4 and json.loads(done.out)["samples"] == 5, done
+
+
+def test_a_writer_leaves_out_what_does_not_decode(tmp_path):
+    bl = pytest.importorskip("bale")
+    flipped = bytearray(WHOLE["png"])
+    flipped[len(flipped) * 9 // 10] ^= 16
+    with bl.Writer(tmp_path / "out", check_images=True, on_error="skip") as writer:
+        writer.add("good", {"png": WHOLE["png"]})
+        writer.add("bad", {"png": bytes(flipped)})
+        writer.add("features", {"npy": np.zeros(3)})
+        with pytest.warns(UserWarning, match="1 sample skipped"):
+            report = writer.close()
+    assert report["samples"] == 2 and list(bl.Dataset(tmp_path / "out").keys) == ["good", "features"]
 
 
 def test_verify_decodes_if_it_is_asked_to(bale, tmp_path):

@@ -21,6 +21,7 @@ namespace {
 struct Gathered {
   std::map<std::int64_t, std::uint64_t> label_counts;
   std::uint64_t num_unlabeled = 0;
+  std::uint64_t num_unindexed = 0;    // without a known size, in shards without an index
   std::vector<std::uint64_t> widths;  // of samples whose size is in the index
   std::vector<std::uint64_t> heights;
   std::vector<std::uint64_t> image_bytes;
@@ -45,6 +46,8 @@ Gathered gather(const Dataset& dataset) {
       if (index.width(i) != 0) {
         gathered.widths.push_back(index.width(i));
         gathered.heights.push_back(index.height(i));
+      } else if (!index.has_checksums()) {  // it was scanned
+        ++gathered.num_unindexed;
       }
       if (const auto field = index.image_field(i)) gathered.image_bytes.push_back(index.extent(i, *field).length);
     }
@@ -109,9 +112,15 @@ std::string stats_text(const Dataset& dataset, Gathered& gathered) {
   text += spread_text("image width", gathered.widths, Bounds::decimal, pixels_text);
   text += spread_text("image height", gathered.heights, Bounds::decimal, pixels_text);
   text += spread_text("image size", gathered.image_bytes, Bounds::binary, human_bytes);
-  if (num_measured < dataset.size()) {
-    text += fmt::format("\nwidth and height of {} are not known; `bale index` finds them\n",
-                        plural(dataset.size() - num_measured, "sample"));
+  const std::uint64_t num_unknown = dataset.size() - num_measured - gathered.num_unindexed;
+  if (gathered.num_unindexed > 0) {
+    text += fmt::format("\nwidth and height of {} are not known; `bale index` finds those of images\n",
+                        plural(gathered.num_unindexed, "sample"));
+  }
+  if (num_unknown > 0) {
+    text += fmt::format("\nwidth and height of {} are not known: no image, or one whose header was not read when the index was "
+                        "made (`bale index --force` reads it again)\n",
+                        plural(num_unknown, "sample"));
   }
   return text;
 }

@@ -98,8 +98,23 @@ void decode(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgb) {
   for (std::size_t i = 0; i < num_pixels; ++i) put(rgb + i * 3, {rgba[i * 4], rgba[i * 4 + 1], rgba[i * 4 + 2]});
 }
 
+/// Pillow goes by the boxes irot (turned against the clock, first) and imir, and not by EXIF.
+int orientation(Bytes bytes) {
+  const Decoder decoder = parse(bytes, AVIF_DEFAULT_IMAGE_SIZE_LIMIT);
+  const avifImage& image = *decoder->image;
+#if AVIF_VERSION >= 1000000
+  const int axis = image.imir.axis;
+#else
+  const int axis = image.imir.mode;
+#endif
+  const int turns = (image.transformFlags & AVIF_TRANSFORM_IROT) != 0 ? image.irot.angle : 0;
+  constexpr int k_turned[] = {1, 8, 3, 6};
+  constexpr int k_mirrored[2][4] = {{4, 5, 2, 7}, {2, 7, 4, 5}};  // by axis: top and bottom, left and right
+  return (image.transformFlags & AVIF_TRANSFORM_IMIR) != 0 ? k_mirrored[axis & 1][turns & 3] : k_turned[turns & 3];
+}
+
 }  // namespace
 
-const WholeCodec k_avif_codec{open, decode, boxes_have_end, decode_rgba};
+const WholeCodec k_avif_codec{open, decode, boxes_have_end, decode_rgba, nullptr, orientation};
 
 }  // namespace bale::image_detail

@@ -8,6 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image_pieces.hpp"
 #include "bale/formats/image/metadata/orientation.hpp"
+#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 namespace {
@@ -73,13 +74,13 @@ void turn_pixels(const Raster& source, int orientation, std::uint8_t* out) {
 }  // namespace image_detail
 
 int exif_orientation(Bytes image) {
-  ImagePieces pieces;
   try {
-    pieces = image_pieces(image);
+    const image_detail::WholeCodec* const codec = image_detail::whole_codec(probe_image(image).kind);
+    if (codec != nullptr) return codec->orientation != nullptr ? codec->orientation(image) : 1;
+    return image_detail::read_orientation(image, image_pieces(image));
   } catch (const Error&) {
     return 1;  // the decoder reports what is wrong with the image
   }
-  return image_detail::read_orientation(image, pieces);
 }
 
 Image apply_orientation(Image image, int orientation) {

@@ -9,6 +9,9 @@
 #include <webp/decode.h>
 #include <webp/demux.h>
 
+#include "bale/formats/image/metadata/exif_directory.hpp"
+#include "bale/formats/image/metadata/xmp_orientation.hpp"
+
 namespace bale::image_detail {
 namespace {
 
@@ -94,8 +97,27 @@ void decode_rgba(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgba) {
 
 bool has_end(Bytes bytes) { return demux(bytes) != nullptr; }
 
+/// The content of the file's first chunk of this name; empty if there is none. Borrows from the file.
+Bytes chunk_of(const WebPDemuxer* demuxer, const char* name) {
+  WebPChunkIterator chunk{};
+  Bytes content;
+  if (WebPDemuxGetChunk(demuxer, name, 1, &chunk) != 0) {
+    content = {reinterpret_cast<const std::byte*>(chunk.chunk.bytes), chunk.chunk.size};
+  }
+  WebPDemuxReleaseChunkIterator(&chunk);
+  return content;
+}
+
+int orientation(Bytes bytes) {
+  const Demuxer demuxer = demux(bytes);
+  if (demuxer == nullptr) return 1;
+  const Bytes exif = chunk_of(demuxer.get(), "EXIF");
+  if (const auto stated = exif.empty() ? std::nullopt : read_exif_orientation(exif)) return *stated;
+  return read_xmp_orientation(as_text(chunk_of(demuxer.get(), "XMP ")));
+}
+
 }  // namespace
 
-const WholeCodec k_webp_codec{open, decode, has_end, decode_rgba};
+const WholeCodec k_webp_codec{open, decode, has_end, decode_rgba, nullptr, orientation};
 
 }  // namespace bale::image_detail

@@ -87,7 +87,8 @@ struct PackOptions {
   std::optional<int> compress_level{};  // zstd level for every field that is not an image; none: do not compress
   ImageEdits edits{};
   std::uint64_t max_pixels = k_default_max_pixels;  // larger images are bad samples if they must be decoded
-  bool check_images = false;                        // decode every image, to record its condition in the index
+  bool check_images = false;  // decode every image, to record its condition in the index; unless on_error is `fail`,
+                              // one that cannot be decoded is a bad sample
   bool seek_points = false;                         // make them for JPEGs (bale/formats/image/jpeg/seek_points.hpp)
   std::vector<std::string> sidecars{};              // names of additional files for other readers (Sidecar, ShardList)
   OnError on_error = OnError::fail;
@@ -97,6 +98,8 @@ struct PackOptions {
   std::string staging_directory{};
   /// Gets what is odd about the plan or the destination, one line each, before a sample is written; by the calling thread.
   std::function<void(const std::string& line)> on_warning{};
+
+  bool leaves_out_undecodable() const { return check_images && on_error != OnError::fail; }
 };
 
 /// A sample that was left out.
