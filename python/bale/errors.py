@@ -48,6 +48,12 @@ class ArgumentError(Error, ValueError):
     """An argument that is out of range or contradicts another: a ValueError with code "invalid_argument"."""
 
 
+class KeywordError(ArgumentError, TypeError):
+    """A keyword argument that a function does not have: an ArgumentError that is also the TypeError which Python raises for it."""
+
+    code = "invalid_argument"
+
+
 class PathNotFoundError(Error, FileNotFoundError):
     """A path that does not exist: a FileNotFoundError with code "not_found"."""
 

@@ -347,6 +347,11 @@ class Loader:
         else:
             batch = loader.next(self._positions)
         if batch is None:
+            if self.drop_last and self._num_deliveries and len(self) == 0:
+                import warnings
+
+                warnings.warn(f"{self._name()}: the epoch is empty: {self._num_deliveries} samples are less than a batch of "
+                              f"{self.batch_size} on each of {self.world_size} ranks, and drop_last leaves them out", stacklevel=4)
             warn_of_cache(stacklevel=4)  # the disk may have become full
             if self._warns_later:
                 self._warns_later = False

@@ -47,9 +47,9 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
     ----------
     source : path, iterable or None
         A path, which `bale pack` packs; None with files_from. Or samples, which a bale.Writer writes: a generator of
-        (image, label), of (key, fields), of (key, fields, label) or of dicts of fields; a torch Dataset; a Hugging Face
-        Dataset, or the name of its Parquet or Arrow files, a list of them or their directory (bale.parquet.samples has
-        more options); a pair of arrays (images, labels). docs/WRITING.md has what becomes of each.
+        (image, label), of (path, label), of (key, fields), of (key, fields, label) or of dicts of fields; a torch Dataset;
+        a Hugging Face Dataset or DatasetDict, or the name of its Parquet or Arrow files, a list of them or their directory
+        (bale.parquet.samples has more options); a pair of arrays (images, labels). docs/WRITING.md has what becomes of each.
     destination : path
         A directory, created if it does not exist, or s3://BUCKET/PREFIX (docs/REMOTE.md). Of samples: a directory.
     progress : bool or None, default None
@@ -58,7 +58,7 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
     **options : keyword arguments
         The command's flags, with underscores (bale.options.PackOptions; `bale pack --help`): shard_size="1GiB",
         split="train=0.9,val=0.1", stratify=True, include=["*.jpg", "*.png"]. With samples: the options of bale.Writer,
-        image_field="png", the field of images that are pixels, and class_map, a file as of `bale pack --class-map` instead
+        image_field, the field of images that are pixels ("png"), and class_map, a file as of `bale pack --class-map` instead
         of classes. Both give classes of the source that have names their numbers by these names.
 
     Returns
@@ -73,6 +73,8 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
         ...
     ValueError
         If options are wrong or contradict each other (also a bale.Error).
+    TypeError
+        If there is no such option (also a ValueError and a bale.Error).
     KeyboardInterrupt
         If the user interrupted it.
 
@@ -98,6 +100,7 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
             return pack_splits(tables, destination, bar, dict(options))
         if not isinstance(source, (str, bytes, os.PathLike)):
             return pack_samples(source, destination, bar, dict(options))
+    _check_options("pack", options)
     return _run("pack", [destination] if source is None else [source, destination], dict(options), progress,
                 fine=(0, _LEFT_OUT))
 
@@ -129,6 +132,7 @@ def convert(source: Path, /, destination: Path, *, progress: bool | None = None,
     ValueError
         If options are wrong or contradict each other (also a bale.Error).
     """
+    _check_options("convert", options)
     return _run("convert", [source, destination], dict(options), progress, fine=(0, _LEFT_OUT))
 
 
@@ -162,6 +166,7 @@ def plan(source: Path, /, destination: Path, output: Path, **options: Unpack[Pla
     -----
     docs/SCALE.md has the whole procedure.
     """
+    _check_options("plan", options)
     return _run("plan", [source, destination], {**options, "output": output}, progress=False)
 
 
@@ -266,6 +271,7 @@ def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[Verify
     bale.Error
         If nothing could be verified.
     """
+    _check_options("verify", options)
     return _run("verify", [spec], dict(options), progress, fine=(0, 1, 3))
 
 
@@ -288,6 +294,13 @@ def inspect(spec: Path) -> Report:
         If the dataset cannot be opened.
     """
     return _run("inspect", [spec], {}, progress=False)
+
+
+def _check_options(command: str, given: Any) -> None:
+    from bale import options
+    from bale.keywords import check_keywords
+
+    check_keywords(command, given, getattr(options, f"{command.capitalize()}Options"))
 
 
 def _arguments(options: dict[str, Any]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """bale.pack() of samples in memory: what each kind of source holds, as arguments of Writer.add()."""
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 import sys
@@ -8,8 +9,11 @@ from collections.abc import Mapping
 
 from bale import _bale
 from bale.errors import make_error
+from bale.image_files import OpenedFiles
+from bale.keywords import check_keywords
 from bale.labels import Labels, classes_of
 from bale.opened_file import open_file
+from bale.options import PackOptions
 from bale.parquet.columns import Columns
 from bale.parquet.found import find_splits, is_table_name, may_hold_tables
 from bale.parquet.rows import rows_of_batch
@@ -35,12 +39,13 @@ _NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "in
 
 def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | None, options: dict[str, Any]) -> Report:
     """Writes all samples of `source`. `make_bar` is the class of progress bars, or None. The report is Writer.close()'s."""
+    check_keywords("pack", options, PackOptions, ("image_field", *inspect.signature(Writer).parameters))
     for option in _NOT_FOR_SAMPLES:
         if options.pop(option, None) not in (None, False):
             raise ValueError(f"{option}: only for a source that is a path; pack the samples, and run bale.convert() on the result")
     options.pop("quiet", None)
     skips = options.get("on_error") == "skip"
-    samples = source if isinstance(source, TableSamples) else _Samples(source, options.pop("image_field", "png"), skips)
+    samples = source if isinstance(source, TableSamples) else _Samples(source, options.pop("image_field", None), skips)
     labels = Labels(samples.classes, options.pop("classes", None), options.pop("class_map", None))
     options["classes"] = labels.classes
     if options.get("jobs") == "auto":
@@ -65,8 +70,11 @@ def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | 
     return writer.report
 
 
-def tables_of(source: Any, options: Mapping[str, Any]) -> dict[str, TableSamples]:
-    """The splits of a path, or of a list of paths, that names Parquet or Arrow files with images; empty for other sources."""
+def tables_of(source: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The splits of a path, or of a list of paths, that names Parquet or Arrow files with images, or of Hugging Face's DatasetDict;
+    empty for other sources."""
+    if isinstance(source, Mapping) and source and all(map(_is_of_hugging_face, source.values())):
+        return dict(source)
     if isinstance(source, list) and source and all(isinstance(name, (str, bytes, os.PathLike)) for name in source):
         return {"": samples_of_split(find_splits(source)[""])} if all(is_table_name(os.fsdecode(name)) for name in source) else {}
     if not isinstance(source, (str, bytes, os.PathLike)):
@@ -114,7 +122,7 @@ def _has_manifest(directory: str) -> bool:
     return True
 
 
-def pack_splits(tables: dict[str, TableSamples], destination: Path, make_bar: Callable[..., Any] | None,
+def pack_splits(tables: dict[str, Any], destination: Path, make_bar: Callable[..., Any] | None,
                 options: dict[str, Any]) -> Report:
     """Packs a source with one split into `destination`, and each of several into a directory of its name there. The report of
     several is their sum."""
@@ -136,20 +144,23 @@ def pack_splits(tables: dict[str, TableSamples], destination: Path, make_bar: Ca
 class _Samples:
     """The samples of any source, in its order. `size` is None if the source does not know it."""
 
-    def __init__(self, source: Any, image_field: str, skips: bool) -> None:
-        self._image_field = image_field
+    def __init__(self, source: Any, image_field: str | None, skips: bool) -> None:
+        self._image_field = image_field or "png"
+        self._takes_files = image_field is None  # of images that were opened from files, else they are stored in that field
+        self._opened = OpenedFiles()
         self._skips = skips
         self.classes: list[str] | None = None
         self.size: int | None = None
         self._at: Callable[[int], Sample] | None = None
         self._items: Iterable[Any] = ()
         self._after: Callable[[int], Iterator[Sample]] | None = None
+        _refuse_containers(source)
         if _is_pair_of_arrays(source):
             images, labels = source
             if labels.ndim == 2 and labels.shape[1] == 1:  # Keras's
                 labels = labels.reshape(-1)
             self._index(len(labels), lambda i: self._pair(i, images[i], labels[i]))
-        elif hasattr(source, "features") and hasattr(source, "cast_column"):
+        elif _is_of_hugging_face(source):
             self._take_table(source)
         elif _has_files(source):
             root = os.path.abspath(source.root)
@@ -157,7 +168,7 @@ class _Samples:
             self._index(len(source.samples), lambda i: self._file(root, *source.samples[i]))
         elif hasattr(source, "__getitem__") and hasattr(source, "__len__") and not isinstance(source, Mapping):
             self.classes = classes_of(source)
-            self._index(len(source), lambda i: self._sample(i, source[i]))
+            self._index(len(source), lambda i: self._sample(i, self._item(source, i)))
         elif hasattr(source, "__iter__"):
             self._items = source
         else:
@@ -174,8 +185,28 @@ class _Samples:
         if self._at is not None and self.size is not None:
             yield from map(self._at_or_why_not, range(count, self.size))
             return
-        for i, item in itertools.islice(enumerate(self._items), count, None):
-            yield self._sample(i, item)
+        items = iter(self._items)
+        for i in itertools.count():
+            try:
+                with self._opened.watched():
+                    item = next(items)
+            except StopIteration:
+                return
+            if i >= count:
+                yield self._sample_or_why_not(i, item)
+
+    def _item(self, source: Any, i: int) -> Any:
+        with self._opened.watched():
+            return source[i]
+
+    def _sample_or_why_not(self, i: int, item: Any) -> Sample:
+        """Of a generator: what it raises itself ends it, and a file that it names may be bad."""
+        try:
+            return self._sample(i, item)
+        except OSError as error:
+            if not self._skips:
+                raise
+            return _key(i), error, None
 
     def _at_or_why_not(self, i: int) -> Sample:
         assert self._at is not None
@@ -197,12 +228,22 @@ class _Samples:
             return item[0], dict(item[1]), item[2] if len(item) == 3 else None
         if isinstance(item, (tuple, list)) and len(item) == 2:
             return self._pair(i, item[0], item[1])
-        raise TypeError(f"sample {i}: {type(item).__name__} is none of (image, label), (key, fields), (key, fields, label) and a dict of fields")
+        if isinstance(item, (str, os.PathLike)):
+            return self._pair(i, item, None)
+        raise TypeError(f"sample {i}: {type(item).__name__} is none of (image, label), (path, label), (key, fields), "
+                        "(key, fields, label) and a dict of fields")
 
     def _pair(self, i: int, image: Any, label: Any) -> Sample:
         fields: dict[str, Any] = {}
+        place: int | str = i
+        if isinstance(image, (str, os.PathLike)):  # of a file
+            place = os.fsdecode(image)
+            with open(image, "rb") as file:
+                image = file.read()
         if isinstance(image, (bytes, bytearray, memoryview)):
-            fields[self._field_of_image(i, bytes(image))] = image
+            fields[self._field_of_image(place, bytes(image))] = image
+        elif content := self._content_of(image):
+            fields[_bale.image_field_of(content)] = content
         else:
             fields[self._image_field] = _rows_first(image)
         if hasattr(label, "tolist"):  # of numpy or torch
@@ -210,6 +251,11 @@ class _Samples:
         if label is None or isinstance(label, (int, str)) and not isinstance(label, bool):
             return _key(i), fields, label
         return _key(i), {**fields, "json": label}, None  # boxes, several labels, a regression target
+
+    def _content_of(self, image: Any) -> bytes | None:
+        """The file that the dataset opened to make this image of Pillow, if its pixels are the file's."""
+        content = self._opened.content_of(image) if self._takes_files else None
+        return content if content and _bale.image_field_of(content) else None
 
     def _file(self, root: str, path: str, label: int) -> Sample:
         with open(path, "rb") as file:
@@ -263,6 +309,20 @@ def _file(path: str) -> bytes:
 
 def _key(i: int) -> str:
     return f"{i:08d}"
+
+
+def _is_of_hugging_face(source: Any) -> bool:
+    return hasattr(source, "features") and hasattr(source, "cast_column")
+
+
+def _refuse_containers(source: Any) -> None:
+    """Of samples, which would be taken for something else."""
+    kind = f"{type(source).__module__}.{type(source).__name__}"
+    if type(source).__name__ == "DataFrame":
+        raise make_error("invalid_argument", f"source: a {kind} is no sequence of samples: pack zip(table['path'], table['label']) "
+                         "of its columns, or the file that table.to_csv('table.csv') writes")
+    if isinstance(source, Mapping):
+        raise make_error("invalid_argument", f"source: a {kind} is no sequence of samples: pack each of its values")
 
 
 def _is_pair_of_arrays(source: Any) -> bool:

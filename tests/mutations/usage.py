@@ -4,6 +4,18 @@ from mutations.mutation import Mutation
 PAIRS = ("python", "tests/python/test_pairs.py")
 
 MUTATIONS = [
+    Mutation("a file is packed whose pixels the dataset has changed", "python/bale/image_files.py",
+             "return bool(original.convert(image.mode).tobytes() == image.tobytes())", "return True",
+             ("python", "tests/python/test_python_pack_samples.py", "-k", "changes_are_its_pixels")),
+    Mutation("a keyword that there is not is a library's text", "python/bale/keywords.py",
+             "        if name not in known:\n", "        if False:\n",
+             ("python", "tests/python/test_python_pack_samples.py", "-k", "keywords")),
+    Mutation("views given as a transform are one list", "python/bale/transforms/translation.py",
+             "    if isinstance(transform, (list, tuple)) and len(transform) > 1 and ", "    if False and ",
+             ("python", "tests/python/test_loader_views.py", "-k", "refused")),
+    Mutation("an epoch without a batch is silent", "python/bale/loader.py",
+             "            if self.drop_last and self._num_deliveries and len(self) == 0:\n", "            if False:\n",
+             ("python", "tests/python/test_python_loader.py", "-k", "tails")),
     Mutation("memory of batches beyond hold is never freed", "loader/cuda/device_buffer_pool.cpp",
              "free_.size() > num_standing_;", "free_.size() > 1000;", ("cuda", "Any number of batches on a device*")),
     Mutation("memory of batches beyond hold is freed in every step", "loader/cuda/device_buffer_pool.cpp",

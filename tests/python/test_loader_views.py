@@ -98,6 +98,9 @@ def test_what_is_refused(pack):
         bale.Loader(pack, 8, transform=LARGE, views=[LARGE])
     with pytest.raises(TypeError, match="is not a list of transforms"):
         bale.Loader(pack, 8, views=[])
+    for several in (T.presets.simclr(16, dtype="uint8"), T.presets.dino(16, 8, local_crops=2), (T.padded(8), T.train(8))):
+        with pytest.raises(ValueError, match=f"transform: {len(several)} lists, one per view.*views="):
+            bale.Loader(pack, 8, transform=several)
     with pytest.raises(ValueError, match="batches on a device have one view"):
         bale.Loader(pack, 8, views=[LARGE, SMALL], device="cuda")
     with pytest.raises((ValueError, bale.Error), match="views: each must have a fixed shape"):

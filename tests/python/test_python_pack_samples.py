@@ -75,7 +75,116 @@ def test_what_is_no_source(tmp_path):
         bale.pack([1, 2, 3], tmp_path / "out")
     with pytest.raises(ValueError, match="shuffle: only for a source that is a path"):
         bale.pack([(PIXELS[0], 1)], tmp_path / "out", shuffle=3)
+
+    class DataFrame:
+        """As of pandas."""
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, name):
+            raise KeyError(name)
+
+    for source, advice in ((DataFrame(), "zip"), ({"train": [(PIXELS[0], 1)]}, "pack each of its values")):
+        with pytest.raises(bale.Error, match=advice) as caught:
+            bale.pack(source, tmp_path / "out")
+        assert isinstance(caught.value, ValueError)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("source", ["path", "samples"])
+def test_keywords_that_there_are_not(tmp_path, photos, source):
+    given = photos if source == "path" else [(PIXELS[0], 1)]
+    for wrong, close in (("shard_sizes", "shard_size"), ("on_errors", "on_error"), ("checkimages", "check_images")):
+        with pytest.raises(TypeError, match=f"no option '{wrong}'; did you mean '{close}'"):
+            bale.pack(given, tmp_path / "out", **{wrong: "skip"})
+    with pytest.raises(TypeError, match="no option 'qqq'; `bale pack --help` lists them"):
+        bale.pack(given, tmp_path / "out", qqq=None)
+    with pytest.raises(bale.Error, match="shuffle=True: it takes the seed of the order, such as shuffle=1"):
+        bale.pack(given, tmp_path / "out", shuffle=True)
+    with pytest.raises(bale.Error, match="shard_size=True: it takes a value"):
+        bale.pack(given, tmp_path / "out", shard_size=True)
+    assert not (tmp_path / "out").exists()
+    for call in (lambda: bale.convert(tmp_path, tmp_path / "out", shufle=1), lambda: bale.verify(tmp_path, decod=True),
+                 lambda: bale.plan(photos, tmp_path / "out", tmp_path / "p", shard_counts=1)):
+        with pytest.raises(TypeError, match="did you mean") as caught:
+            call()
+        assert isinstance(caught.value, bale.Error) and isinstance(caught.value, ValueError) and caught.value.code == "invalid_argument"
+
+
+def test_pairs_of_a_path_and_a_label(tmp_path):
+    """The files stay as they are, whatever their names."""
+    contents = [jpeg(0), encoded_as("PNG", 1), encoded_as("WEBP", 2)]
+    paths = [tmp_path / name for name in ("a.jpg", "b", "c.jpg")]
+    for path, content in zip(paths, contents):
+        path.write_bytes(content)
+    assert bale.pack(zip(paths, ["cat", "dog", "cat"]), tmp_path / "out", classes=["cat", "dog"])["samples"] == 3
+    dataset = bale.Dataset(tmp_path / "out")
+    assert [dataset[i][field] for i, field in enumerate(("jpg", "png", "webp"))] == contents and dataset.targets == [0, 1, 0]
+    bale.pack(list(map(str, paths)), tmp_path / "plain")
+    assert [bale.Dataset(tmp_path / "plain").read_image(i) for i in range(3)] == contents
+    (tmp_path / "text.jpg").write_text("no image")
+    with pytest.raises(FileNotFoundError):
+        bale.pack([(str(paths[0]), 1), ("gone.jpg", 1)], tmp_path / "no")
+    with pytest.raises(bale.Error, match="text.jpg: not an image"):
+        bale.pack([(tmp_path / "text.jpg", 1)], tmp_path / "neither")
+    with pytest.warns(UserWarning, match="2 samples skipped"):
+        report = bale.pack(zip(["gone.jpg", paths[0], tmp_path / "text.jpg"], range(3)), tmp_path / "some", on_error="skip")
+    assert report["samples"] == 1 and bale.Dataset(tmp_path / "some").targets == [1]
+
+
+def encoded_as(kind, i, mode="RGB"):
+    out = io.BytesIO()
+    Image.fromarray(PIXELS[i]).convert(mode).save(out, kind)
+    return out.getvalue()
+
+
+class Opens:
+    """Like a torch dataset that opens images with Pillow."""
+
+    def __init__(self, sources, make=lambda image: image.convert("RGB")):
+        self.sources, self.make = sources, make
+
+    def __len__(self):
+        return len(self.sources)
+
+    def __getitem__(self, i):
+        if callable(self.sources[i]):
+            return self.sources[i](), i
+        if isinstance(self.sources[i], bytes):
+            return self.make(Image.open(io.BytesIO(self.sources[i]))), i
+        with open(self.sources[i], "rb") as file:  # as torchvision's loader
+            return self.make(Image.open(file)), i
+
+
+@pytest.mark.parametrize("make", [lambda image: image.convert("RGB"), lambda image: (image.load(), image)[1], lambda image: image.copy()])
+@pytest.mark.parametrize("how", ["dataset", "generator"])
+def test_files_that_a_dataset_opens_are_packed(tmp_path, make, how):
+    """Not as PNG, three times the bytes."""
+    contents = [jpeg(0), encoded_as("WEBP", 1), encoded_as("PNG", 2), encoded_as("JPEG", 3, "L"), encoded_as("PNG", 4, "L")]
+    for i, content in enumerate(contents):
+        (tmp_path / f"{i}.x").write_bytes(content)
+    before = Image.open
+    source = Opens([contents[0], tmp_path / "1.x", tmp_path / "2.x", str(tmp_path / "3.x"), contents[4]], make)
+    bale.pack(source if how == "dataset" else (source[i] for i in range(5)), tmp_path / "out")
+    dataset = bale.Dataset(tmp_path / "out")
+    assert [dataset.read_image(i) for i in range(5)] == contents and dataset.targets == list(range(5))
+    assert Image.open is before
+
+
+def test_images_that_a_dataset_changes_are_its_pixels(tmp_path):
+    opened = lambda i: Image.open(io.BytesIO(jpeg(i))).convert("RGB")
+    two = lambda: (opened(0), opened(1))[1]
+    makes = [lambda image: image.resize((4, 4)), lambda image: image.convert("L"), lambda image: image.transpose(Image.Transpose.ROTATE_90),
+             lambda image: Image.eval(image, lambda value: 255 - value)]
+    for number, make in enumerate(makes):
+        source = Opens([jpeg(0), jpeg(1)], make)
+        bale.pack(source, tmp_path / str(number))
+        dataset = bale.Dataset(tmp_path / str(number))
+        assert all(np.array_equal(pixels(dataset[i]["png"]), np.asarray(source[i][0])) for i in range(2)), number
+    bale.pack(Opens([two]), tmp_path / "two")
+    assert "png" in bale.Dataset(tmp_path / "two")[0]
+    bale.pack(Opens([jpeg(0)]), tmp_path / "asked", image_field="png")
+    assert "png" in bale.Dataset(tmp_path / "asked")[0]
 
 
 def test_datasets_of_torch_and_torchvision(photos, tmp_path):
@@ -121,3 +230,6 @@ def test_a_dataset_of_hugging_face(tmp_path):
     assert dataset.classes == ["cat", "dog"] and [dataset.label(0), dataset.label(1)] == [1, None]
     assert dataset[0] == {"jpg": jpeg(0), "mask.jpg": jpeg(2), "caption.txt": "a dög".encode(), "cls": b"1"}
     assert dataset[1] == {"jpg": jpeg(1)}
+    splits = datasets.DatasetDict({"train": table, "val": table.select([0])})
+    assert bale.pack(splits, tmp_path / "splits")["samples"] == 3
+    assert [len(bale.Dataset(tmp_path / "splits" / name)) for name in splits] == [2, 1]
