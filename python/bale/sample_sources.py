@@ -33,8 +33,8 @@ _BATCH_ROWS = 64  # of a Hugging Face dataset that are in memory
 # Of bale.pack() for paths: they need all samples beforehand, or files.
 _NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "include", "exclude", "exclude_from", "where",
                     "sample", "sample_per_class", "sample_seed", "max_samples", "dry_run", "strict",
-                    "class_folders", "pair", "pair_path", "annotations", "annotations_format", "files_from", "null", "flat", "allow_empty", "root",
-                    "path_column", "path_pattern", "label_column", "allow_unlabeled")
+                    "class_folders", "pair", "pair_path", "annotations", "annotations_format", "files_from", "null", "flat",
+                    "keep_extensions", "allow_empty", "root", "path_column", "path_pattern", "label_column", "allow_unlabeled")
 
 
 def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | None, options: dict[str, Any]) -> Report:

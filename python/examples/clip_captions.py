@@ -10,6 +10,7 @@ import torchvision
 from torch import nn
 from torch.nn import functional as F
 
+import bale
 import bale.torch as bt
 from bale import transforms as T
 
@@ -28,7 +29,8 @@ args = parser.parse_args()
 torch.manual_seed(1)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-loader = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin=True,
+dataset = bale.Dataset(args.train)
+loader = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin=True,
                    fields={"caption": args.caption}, on_bad_sample="substitute",  # of image and caption together
                    transform=T.Compose([T.RandomResizedCrop(args.size, scale=(0.9, 1.0), interpolation="bicubic")]))
 loader = bt.Prefetcher(loader, device, normalize=True)

@@ -10,6 +10,7 @@ import torchvision
 from torch import nn
 from torch.nn import functional as F
 
+import bale
 import bale.torch as bt
 from bale import transforms as T
 
@@ -32,7 +33,9 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 # Each image is decoded once, and all views are made of it. A batch has a list of them, the global ones first.
 # Halves travel to the device and become floats there.
 views = T.presets.dino(args.size, args.local_size, local_crops=args.local_crops, dtype="float16")
-loader = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin=True, views=views)
+dataset = bale.Dataset(args.train)
+loader = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin=True,
+                   views=views)
 loader = bt.Prefetcher(loader, device, dtype=torch.float32)
 
 student = torchvision.models.get_model(args.model)

@@ -46,6 +46,7 @@ def main():
     val = bt.Prefetcher(val, accelerator.device, normalize=True)
 
     model = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes))
+    model = model.to(memory_format=torch.channels_last)  # as the batches are
     optimizer = torch.optim.SGD(model.parameters(), args.lr, momentum=0.9, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.epochs * len(train))
     model, optimizer = accelerator.prepare(model, optimizer)  # not the loaders: each rank has its share already

@@ -36,7 +36,8 @@ class Classifier(L.LightningModule):
     def __init__(self, model, num_classes, lr, steps):
         super().__init__()
         self.save_hyperparameters()
-        self.network = torchvision.models.get_model(model, num_classes=num_classes)
+        network = torchvision.models.get_model(model, num_classes=num_classes)
+        self.network = network.to(memory_format=torch.channels_last)  # as the batches are
 
     def training_step(self, batch, _):
         images, labels = batch

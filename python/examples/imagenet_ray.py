@@ -49,6 +49,7 @@ def train_and_validate(args):
     val = bt.Prefetcher(val, device, normalize=True)
 
     network = torchvision.models.get_model(args["model"], num_classes=len(train.dataset.classes))
+    network = network.to(memory_format=torch.channels_last)  # as the batches are
     model = prepare_model(network)
     scaled = args["lr"] * args["batch_size"] * args["num_workers"] / 256
     optimizer = torch.optim.SGD(model.parameters(), scaled, momentum=0.9, weight_decay=1e-4, nesterov=True)

@@ -7,6 +7,7 @@ import argparse
 import torch
 from torch import nn
 
+import bale
 import bale.torch as bt
 from bale import transforms as T
 
@@ -25,7 +26,8 @@ torch.manual_seed(1)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 # Crop, flip and normalize. Halves travel to the device and become floats there.
-loader = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin=True,
+dataset = bale.Dataset(args.train)
+loader = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin=True,
                    transform=T.presets.mae(args.size, dtype="float16"))
 loader = bt.Prefetcher(loader, device, dtype=torch.float32)
 

@@ -9,6 +9,7 @@ import torchvision
 from torch import nn
 from torchvision import transforms
 
+import bale
 import bale.torch as bt
 
 parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -31,8 +32,9 @@ augment = transforms.Compose([transforms.RandomResizedCrop(args.size), transform
                               transforms.TrivialAugmentWide(), *to_floats, transforms.RandomErasing(0.1)])
 evaluate = transforms.Compose([transforms.Resize(args.size * 232 // 176), transforms.CenterCrop(args.size * 224 // 176), *to_floats])
 
-train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin=True, repeats=args.repeats,
-                  transform=augment)
+dataset = bale.Dataset(args.train)
+train = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin=True,
+                  repeats=args.repeats, transform=augment)
 val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", pin=True, transform=evaluate)
 train, val = bt.Prefetcher(train, device), bt.Prefetcher(val, device)
 

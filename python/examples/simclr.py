@@ -9,6 +9,7 @@ import torchvision
 from torch import nn
 from torch.nn import functional as F
 
+import bale
 import bale.torch as bt
 from bale import transforms as T
 
@@ -26,7 +27,8 @@ torch.manual_seed(1)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 # Crop, flip, jitter, gray and blur, as in the paper. Bytes travel to the device and become floats there.
-loader = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin=True,
+dataset = bale.Dataset(args.train)
+loader = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin=True,
                    views=T.presets.simclr(args.size, dtype="uint8"))
 loader = bt.Prefetcher(loader, device, dtype=torch.float32)
 

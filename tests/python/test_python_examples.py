@@ -192,6 +192,8 @@ def test_clip_captions(bale, run, colors, tmp_path):
                                              "--epochs", 4), r"epoch (\d+) loss ([\d.]+)")]
     assert len(losses) == 4 and all(map(math.isfinite, losses)) and losses[-1] < 0.8 * losses[0], losses
     assert (tmp_path / "clip_captions.pt").stat().st_size > 10_000
+    fewer = run("clip_captions.py", "pack", "--size", SIZE, "--workers", 1, "--model", "resnet18", "--width", 64, "--epochs", 1)
+    assert len(fewer) == 1 and fewer[0].startswith("epoch 0 loss ")  # than a batch of 256
 
 
 def test_segmentation(bale, run, tmp_path):

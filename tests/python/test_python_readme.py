@@ -1,4 +1,4 @@
-"""The Python of README.md runs as it stands, one block after the other, but for sizes."""
+"""The Python of README.md and docs/TRANSFORMS.md runs as it stands, one block after the other, but for sizes."""
 import re
 
 from conftest import REPO
@@ -20,3 +20,16 @@ def test_the_blocks_run(bale, photos, tmp_path):
                      "use = lambda images, labels, mask: seen.append(images.shape)\n"
                      f"{code}\nprint(len(seen), state['epoch'], report['samples'])", python=SYSTEM_PYTHON)
     assert out == "12 2 40\n"
+
+
+def test_the_blocks_of_transforms_run(bale, photos, tmp_path):
+    """Those of docs/TRANSFORMS.md, one after the other, and a batch of each loader."""
+    bale.pack(photos, tmp_path / "packed")
+    blocks = re.findall(r"```python\n(.*?)```", (REPO / "docs" / "TRANSFORMS.md").read_text(), re.S)
+    assert len(blocks) == 3
+    code = "\n".join(block + "\nseen.append(tuple(next(iter(loader))[0].shape))" for block in blocks)
+    assert "224" in code and "batch_size=256" in code
+    code = code.replace("224", "32").replace("batch_size=256", "batch_size=8, workers=0")
+    out = run_script(f"import os\nos.chdir({str(tmp_path)!r})\nimport torch\nseen = []\noutput = None\n"
+                     f"per_image = lambda output, labels: torch.zeros(len(labels))\n{code}\nprint(seen)", python=SYSTEM_PYTHON)
+    assert out == "[(8, 3, 32, 32), (8, 1, 32, 32), (8, 3, 32, 32)]\n"

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from PIL import Image
-from conftest import BUILD, REPO
+from conftest import BUILD, REPO, ledger
 from python_support import torchrun
 
 TUTORIALS = REPO / "docs" / "tutorials"
@@ -35,6 +35,12 @@ def home(bale, photos, tmp_path):
     first = next((tmp_path / "photos").rglob("*.JPEG"))
     first.with_name("broken.jpg").write_bytes(first.read_bytes()[:40])
     Image.open(first).save(first.with_name("screenshot.png"))
+    for kind in ("bmp", "webp", "tiff", "gif"):  # larger than the tutorial resizes to, and small
+        Image.open(first).resize((300, 280)).save(first.with_name(f"large_{kind}.{kind}"))
+        Image.open(first).save(first.with_name(f"small_{kind}.{kind}"))
+    torn = bytearray(first.with_name("screenshot.png").read_bytes())  # whole, as far as its beginning and its end say
+    torn[len(torn) // 2:len(torn) // 2 + 50] = bytes(50)
+    first.with_name("torn.png").write_bytes(torn)
     (tmp_path / "pairs").mkdir()
     (tmp_path / "scenes").mkdir()
     for i, picture in enumerate(sorted(photos.rglob("*.JPEG"))[:8]):
@@ -80,3 +86,8 @@ def test_the_blocks_run(home, photos, bale, name):
     done = subprocess.run(["bash", "-c", "\n".join(script)], cwd=home, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-3000:]
     assert PRINTED[name] in done.stdout, done.stdout + done.stderr
+    if name == "several-gpus":
+        assert "Warning" not in done.stderr, done.stderr
+    if name == "photos":  # nothing good is left out
+        for pack, bad in (("photos", {"broken.jpg", "torn.png"}), ("small", {"broken.jpg"})):
+            assert {os.path.basename(line["origin"]) for line in ledger(home / "packs" / pack)} == bad
