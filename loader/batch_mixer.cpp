@@ -6,6 +6,7 @@
 #include <system_error>
 #include <thread>
 
+#include "bale/formats/base/cores.hpp"
 #include "bale/loader/transform/convert.hpp"
 #include "bale/loader/transform/half.hpp"
 
@@ -97,6 +98,7 @@ void BatchMixer::mix(const Batch& batch, std::uint32_t slot, MutableBytes pixels
                       .end = static_cast<std::uint32_t>(std::uint64_t{num_lines_} * (number + 1) / num_threads)};
     mix_lines(pixels, draw, lines, kept_.data() + number * lines_per_stripe_ * bytes_per_line_);
   };
+  const UnboundThread unbound;
   std::array<std::thread, k_max_threads> threads;
   for (std::uint32_t number = 1; number < num_threads; ++number) {
     try {

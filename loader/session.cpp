@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/content_error.hpp"
+#include "bale/formats/base/cores.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/index_memory.hpp"
@@ -200,6 +201,7 @@ void Session::tell_read_ahead() {
 
 void Session::start() {
   if (has_workers()) return;
+  const UnboundThread unbound;  // inherited by workers and by the threads that are started here
   ring_.resume();
   if (options_.workers == 0) {
     own_worker_ = std::make_unique<Worker>(ring_, config_, 0, shard_of_);

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "bale/formats/base/cores.hpp"
+
 namespace bale {
 
 ShardQueue::~ShardQueue() { stop(); }
@@ -25,7 +27,10 @@ void ShardQueue::push(Task task, const OnWait& on_wait) {
   const std::uint64_t shard = task.pending->shard();
   tasks_.emplace(shard, std::move(task));
   waiting_.push_back(shard);
-  if (threads_.size() < jobs_ && threads_.size() < tasks_.size()) threads_.emplace_back([this] { run(); });
+  if (threads_.size() < jobs_ && threads_.size() < tasks_.size()) {
+    const UnboundThread unbound;
+    threads_.emplace_back([this] { run(); });
+  }
   changed_.notify_all();
 }
 

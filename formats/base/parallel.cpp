@@ -35,6 +35,7 @@ void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std
       }
     }
   };
+  const UnboundThread unbound;
   std::vector<std::jthread> threads;
   const std::size_t extra = std::min<std::size_t>(wanted, count);
   for (std::size_t t = 1; t < extra; ++t) threads.emplace_back(loop);

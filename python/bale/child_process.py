@@ -5,6 +5,8 @@ import os
 import signal
 import threading
 
+from bale import _bale
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
@@ -30,8 +32,8 @@ def call_program(words: list[str], take_line: Callable[[str], None] | None, out:
         if handler:  # raised inside Popen, it would leave a program running without a handle
             signal.signal(signal.SIGINT, lambda *arguments: received.append(arguments))
         try:
-            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out,
-                                       stderr=subprocess.PIPE if take_line else None)
+            process = _bale.call_unbound(lambda: subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out,
+                                                                  stderr=subprocess.PIPE if take_line else None))
         finally:
             if handler:
                 signal.signal(signal.SIGINT, handler)

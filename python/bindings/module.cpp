@@ -1,6 +1,7 @@
 #include <exception>
 #include <new>
 
+#include "bale/formats/base/cores.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/simd_target.hpp"
 #include "bale/formats/shard/sample.hpp"
@@ -71,6 +72,10 @@ NB_MODULE(_bale, module) {
   nanobind::set_leak_warnings(false);
   bale::limit_simd_by_environment();
   module.doc() = "The C++ side of bale; use the package `bale`.";
+  module.def("call_unbound", [](const nanobind::callable& start) -> nanobind::object {
+    const bale::UnboundThread unbound;
+    return start();
+  });
   bale::python::bind_errors(module);
   bale::python::bind_cache(module);
   bale::python::bind_dataset(module);
