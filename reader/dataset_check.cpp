@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/parallel.hpp"
@@ -283,7 +284,7 @@ void Checker::check_seek_points(Task& task, const ShardIndex& index) {
                              .what = owner ? "seek points are of another image" : "damaged seek points"});
     }
   } catch (const Error& error) {
-    report(task.findings, {.path = path, .what = error.message()});
+    report(task.findings, {.path = path, .what = error.message(), .code = code_of_finding(error)});
   }
 }
 
@@ -291,7 +292,7 @@ namespace {
 
 /// What an error of opening a shard means. "No format recognizes it" is damage of a file that is known to be a shard.
 ErrorCode meaning_of(const Error& error, const std::string& path) {
-  if (error.code() != ErrorCode::unsupported) return ErrorCode::damaged;
+  if (error.code() != ErrorCode::unsupported) return code_of_finding(error);
   try {
     probe_format(path);
     return ErrorCode::unsupported;
@@ -363,7 +364,9 @@ CheckReport Checker::run() {
     } catch (const Error& error) {
       if (is_lack_of_resources(error)) throw;
       const std::string& path = error.context().path;
-      report(report_.findings, {.path = path.empty() ? manifest_path_ : path, .what = error_reason(error)});
+      report(
+          report_.findings,
+          {.path = path.empty() ? manifest_path_ : path, .what = error_reason(error), .code = code_of_finding(error)});
     }
   }
   find_leftovers();
@@ -396,8 +399,10 @@ bool prepare_part(Checker& checker, const DatasetPart& part, CheckReport& unread
   } catch (const Error& error) {
     if (error.code() == ErrorCode::interrupted || is_lack_of_resources(error)) throw;
     const std::string& path = error.context().path;
-    unreadable = {.spec = part.path,
-                  .findings = {{.path = path.empty() ? part.path : path, .what = error_reason(error)}}};
+    unreadable = {
+        .spec = part.path,
+        .findings = {
+            {.path = path.empty() ? part.path : path, .what = error_reason(error), .code = code_of_finding(error)}}};
     on_finding(unreadable.findings.front());
     return false;
   }
@@ -416,6 +421,7 @@ std::vector<DatasetPart> parts_of(const std::string& spec) {
 
 CheckReport check_dataset(const std::string& spec, const CheckOptions& options, Progress& progress,
                           const std::function<void(const Damage&)>& on_finding) {
+  const FreshVersions fresh;
   const std::vector<DatasetPart> parts = parts_of(spec);
   if (parts.size() == 1) {
     Checker checker(options, progress, on_finding);

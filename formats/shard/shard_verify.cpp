@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/error_reason.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/shard.hpp"
@@ -87,7 +88,8 @@ void Shard::verify_field(std::uint64_t i, std::uint32_t field, const Extent& ext
                 .key = std::string(index_->key(i)),
                 .field = index_->fields()[field].name,
                 .offset = error.context().offset ? error.context().offset : std::optional(extent.offset),
-                .what = error_reason(error)});
+                .what = error_reason(error),
+                .code = code_of_finding(error)});
   }
 }
 
@@ -154,7 +156,11 @@ NoticeLog Shard::verify(const Report& report, const std::function<void(std::uint
     if (is_other && File::open_read(path_).forget(0, state.file_bytes)) found = digest_file(path_);
   } catch (const Error& error) {
     if (!is_finding(error)) throw;
-    if (state.num_findings == 0) report({.path = path_, .offset = error.context().offset, .what = error_reason(error)});
+    if (state.num_findings == 0)
+      report({.path = path_,
+              .offset = error.context().offset,
+              .what = error_reason(error),
+              .code = code_of_finding(error)});
     return {};  // the readable samples were compared; nothing else can be
   }
   const bool digest_matches = state.size_matches && found == expected;

@@ -162,3 +162,8 @@ def test_the_disk_fails_while_verifying(bale, packs):
     result = bale("verify", packs / "tar.plain", env=shim(UNREADABLE=shard.name))
     assert result.code in (1, DAMAGED)
     assert shard.name in result.out + result.err and "Input/output error" in result.out + result.err
+    codes = []
+    for words in (["verify"], ["read"]):  # one code for one fault
+        found = json.loads(bale(*words, "--json", packs / "tar.plain", env=shim(UNREADABLE=shard.name)).out)
+        codes += [one["code"] for one in found.get("findings", [found.get("error")])]
+    assert set(codes) == {"io"}

@@ -5,6 +5,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/reader/dataset_check.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
@@ -62,6 +63,7 @@ void tell_leftovers(const CheckReport& report, Terminal& terminal) {
 }  // namespace
 
 int run_verify(const VerifyCommand& command, Terminal& terminal) {
+  const FreshVersions fresh;
   datasets_at(command.spec, terminal);  // says what lies beside them
   Progress progress;
   const StopOnSignal stop(progress.stop);
@@ -96,7 +98,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   terminal.flush();
   terminal.error(fmt::format("{}: {} found", shown_name(command.spec), plural(report.findings.size(), "problem")));
   const bool is_damaged = std::any_of(report.findings.begin(), report.findings.end(),
-                                      [](const Damage& one) { return one.code == ErrorCode::damaged; });
+                                      [](const Damage& one) { return one.code != ErrorCode::unsupported; });
   return is_damaged ? k_exit_damage : verdict_of(ErrorCode::unsupported).exit_code;
 }
 

@@ -43,7 +43,8 @@ struct Damage {
   std::string field{};                    // of that sample
   std::optional<std::uint64_t> offset{};  // in the file, in bytes
   std::string what;
-  ErrorCode code = ErrorCode::damaged;  // or `unsupported`: nothing is wrong, and bale does not read it
+  ErrorCode code =
+      ErrorCode::damaged;  // or `unsupported`: nothing is wrong, and bale does not read it; `io`: the disk fails
 };
 
 class Shard {
