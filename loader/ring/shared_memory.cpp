@@ -22,6 +22,17 @@ namespace {
 
 constexpr const char* k_name = "bale ring";  // shown in /proc/PID/maps; there is no file of this name
 
+/// Of the current `errno`.
+[[noreturn]] void refuse(const char* action, std::uint64_t size_bytes) {
+  const int failed = errno;
+  const bool is_lack = failed == ENOMEM || failed == ENOSPC || failed == EFBIG;
+  throw Error(is_lack ? ErrorCode::out_of_memory : ErrorCode::io,
+              fmt::format("cannot {} {} bytes of memory for batches", action, size_bytes),
+              {.hint = "use a smaller batch_size or prefetch, smaller images or a smaller dtype, or raise the limit "
+                       "(`ulimit -v`, `ulimit -f`)",
+               .system_error = failed});
+}
+
 std::string temporary_directory() {
   const char* const set = std::getenv("TMPDIR");
   return set != nullptr && *set != '\0' ? set : "/tmp";
@@ -62,7 +73,7 @@ SharedMemory::SharedMemory(int fd, std::uint64_t size_bytes) : fd_(fd), size_byt
     const int failed = errno;
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
     errno = failed;
-    throw_errno("map shared memory", k_name);
+    refuse("map", size_bytes);
   }
   data_ = static_cast<std::byte*>(at);
 }
@@ -73,7 +84,7 @@ SharedMemory SharedMemory::create(std::uint64_t size_bytes, With with) {
     const int failed = errno;
     ::close(fd);
     errno = failed;
-    throw_errno("size shared memory", k_name);
+    refuse("reserve", size_bytes);
   }
   if (fd < 0 && with == With::programs) fd = file_without_name(size_bytes, errno);
   return SharedMemory(above_worker_descriptors(fd), size_bytes);
