@@ -113,7 +113,8 @@ class Loader:
     num_draws : int or None, default None
         Samples per epoch with `weights`. None: len(weights).
     repeats : int, default 1
-        Deliver each sample this often per epoch.
+        Deliver each sample this often per epoch, which is then as many times as long. torchvision's RASampler delivers as
+        many copies of a part of the samples instead, so its epoch has the dataset's length.
     field : str, default ''
         Name of the field of the image. "": the first one with an image's name.
     label_field : str, default ''

@@ -102,6 +102,29 @@ def test_states_of_further_passes(pack):
         == sorted(sample for samples, _ in rest for sample in samples)
 
 
+@pytest.mark.parametrize("world_size", [1, 2])
+def test_epochs_of_a_fixed_number_of_steps(pack, world_size):
+    """Which a loop leaves by `break`: set_epoch() before the state is taken, or after it is loaded, gives the next one."""
+    share = {"rank": 0, "world_size": world_size}
+    with made(pack, **share) as loader:
+        expected = []
+        for epoch in range(3):
+            loader.set_epoch(epoch)
+            expected.append(contents(loader, 2))
+    with made(pack, **share) as loader:
+        loader.set_epoch(0)
+        contents(loader, 2)
+        middle = loader.state_dict()
+        loader.set_epoch(1)
+        end = loader.state_dict()
+        assert (middle["epoch"], middle["position"], end["epoch"], end["position"]) == (0, 8 * world_size, 1, 0)
+    for state, epoch in ((end, None), (end, 1), (middle, 1)):
+        with resumed(pack, state, epoch, **share) as loader:
+            found = [contents(loader, 2)]
+            loader.set_epoch(2)
+            assert [*found, contents(loader, 2)] == expected[1:]
+
+
 def test_states_of_earlier_versions(pack):
     with made(pack) as loader:
         contents(loader)

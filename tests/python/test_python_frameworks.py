@@ -82,7 +82,7 @@ from lightning.pytorch.utilities import CombinedLoader
 class Model(L.LightningModule):
     def __init__(self):
         super().__init__()
-        self.layer, self.seen, self.found = torch.nn.Linear(1, 1), {}, []
+        self.layer, self.seen, self.found, self.estimates = torch.nn.Linear(1, 1), {}, [], False
 
     def training_step(self, batch, batch_idx):
         batches = batch if isinstance(batch, dict) else {"long": batch}
@@ -98,7 +98,8 @@ class Model(L.LightningModule):
             assert sorted(shares[0] + shares[1]) == list(range(40)), shares
 
     def configure_optimizers(self):
-        return torch.optim.SGD(self.parameters(), lr=0.01)
+        steps = self.trainer.estimated_stepping_batches if self.estimates else 30
+        return torch.optim.SGD(self.parameters(), lr=1 / steps)
 
 
 class Beside(Model):
@@ -112,8 +113,8 @@ def loader(spec=sys.argv[1], **options):
 
 
 def trainer(**options):
-    return L.Trainer(accelerator="cpu", logger=False, enable_checkpointing=False, enable_model_summary=False, enable_progress_bar=False,
-                     **{"devices": 1, "max_epochs": 3, **options})
+    return L.Trainer(accelerator="cpu", logger=False, enable_model_summary=False, enable_progress_bar=False,
+                     **{"devices": 1, "max_epochs": 3, "enable_checkpointing": False, **options})
 
 
 if __name__ == "__main__":
@@ -154,12 +155,28 @@ if __name__ == "__main__":
         model = Model()
         trainer(overfit_batches=2, max_epochs=2).fit(model, bt.Prefetcher(loader(), "cpu"))
         assert [samples for _, samples, _ in model.seen["long"]] == [[0, 1, 2, 3], [4, 5, 6, 7]] * 2
+    elif sys.argv[2] == "estimates":  # Lightning never loads the loaders' states then
+        import tempfile
+        from lightning.pytorch.callbacks import ModelCheckpoint
+        with tempfile.TemporaryDirectory() as directory:
+            saving = ModelCheckpoint(directory, every_n_train_steps=4, save_top_k=-1, filename="{step}")
+            trainer(max_epochs=1, enable_checkpointing=True, callbacks=[saving]).fit(Model(), loader())
+            for estimates in (False, True):
+                model = Model()
+                model.estimates = estimates
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    trainer(max_epochs=1).fit(model, loader(), loader(shuffle=False), ckpt_path=f"{directory}/step=4.ckpt")
+                told = [str(one.message) for one in caught if "estimated_stepping_batches" in str(one.message)]
+                assert len(told) == estimates, told
+                seen = [sample for _, samples, _ in model.seen["long"] for sample in samples]
+                assert estimates or len(seen) == 24, seen
     else:
         trainer(devices=2, strategy=sys.argv[2], max_epochs=1).fit(Model(), loader(seed=None))
 """
 
 
-@pytest.mark.parametrize("what", ["cycle", "overfit", "ddp_spawn", "ddp_fork"])
+@pytest.mark.parametrize("what", ["cycle", "overfit", "estimates", "ddp_spawn", "ddp_fork"])
 def test_lightning_restarts_overfits_spawns_and_forks(photos_and_pack, tmp_path, what):
     (tmp_path / "sitecustomize.py").write_text(FOR_LIGHTNING)
     (tmp_path / "script.py").write_text(PASSES)

@@ -25,6 +25,19 @@ def default_seed(world_size: int) -> int:
     return torch.initial_seed() & MAX_SEED if world_size == 1 else 0
 
 
+def states_left_behind() -> list[Any]:
+    """States of a checkpoint that Lightning's fit loop, which asks for batches, has not loaded and will not load: it sets up
+    the loaders once, and a configure_optimizers() that reads trainer.estimated_stepping_batches has it do so too early."""
+    frame = sys._getframe(1) if "lightning" in sys.modules or "pytorch_lightning" in sys.modules else None
+    while frame is not None:
+        loop = frame.f_locals.get("self") if frame.f_code.co_name == "advance" else None
+        states = getattr(loop, "_combined_loader_states_to_load", None)
+        if states is not None:
+            return list(states) if getattr(loop, "restarting", False) else []
+        frame = frame.f_back
+    return []
+
+
 class SeenEpoch(int):
     """The epoch of a sampler that a Loader has followed. sampler.set_epoch() puts an ordinary int in its place."""
 
@@ -66,6 +79,16 @@ class FollowingLoader(bale.loader.Loader):
         self._draw()
         self._is_drawn = False
         super()._go_to_pass()
+        self._warn_of_states_left()
+
+    def _warn_of_states_left(self) -> None:
+        own = self._loader.state()[2]
+        if any(isinstance(state, dict) and state.get("fingerprint") == own and state["position"]
+               for state in states_left_behind()):
+            warnings.warn("Lightning did not load the place of this Loader from the checkpoint, so the epoch begins again: "
+                          "configure_optimizers() reads trainer.estimated_stepping_batches, for which Lightning sets up the "
+                          "loaders before it has their states. Compute the number of steps without it, as "
+                          "epochs * len(loader)", stacklevel=3)
 
     def _begin_pass(self) -> Begun:
         begun = super()._begin_pass()

@@ -98,7 +98,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     num_draws : int or None, default None
         Samples per epoch with `weights`. None: len(weights).
     repeats : int, default 1
-        Deliver each sample this often per epoch.
+        Deliver each sample this often per epoch, which is then as many times as long. torchvision's RASampler delivers as
+        many copies of a part of the samples instead, so its epoch has the dataset's length.
     verify_checksums : bool, default True
         Compare the checksum of each field before it is returned.
     mode : {'RGB', 'L', 'RGBA', 'I;16'}, default 'RGB'

@@ -104,7 +104,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     num_draws : int or None, default None
         Samples per epoch with `weights`. None: len(weights).
     repeats : int, default 1
-        Deliver each sample this often per epoch.
+        Deliver each sample this often per epoch, which is then as many times as long. torchvision's RASampler delivers as
+        many copies of a part of the samples instead, so its epoch has the dataset's length.
     block_samples : int, default 64
         Samples per block, for shuffle="block" and "stream".
     window_blocks : int, default 16
