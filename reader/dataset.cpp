@@ -130,11 +130,7 @@ std::uint64_t Dataset::version(std::size_t num_shards) const {
 
 std::uint64_t Dataset::identity_of_names() const {
   DatasetIdentity identity;
-  for (const State::Entry& entry : state_->entries) {
-    const std::string& path = entry.path;
-    const bool is_remote = remote_storage_of(path) != nullptr;  // a signature may follow its name
-    identity.add(base_name(is_remote ? path.substr(0, path.find('?')) : path));
-  }
+  for (const State::Entry& entry : state_->entries) identity.add(base_name(entry.path));
   return identity.value();
 }
 

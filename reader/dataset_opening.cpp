@@ -18,7 +18,7 @@ namespace {
 /// Class names of shards that were given one by one, if a manifest next to them lists them all; else those of another
 /// program's lists.
 std::vector<std::string> classes_beside(const DatasetPart& part) {
-  const std::string path = join_path(part.path, k_manifest_name);
+  const std::string path = join_name(part.path, k_manifest_name);
   if (!path_exists(path)) return classes_in_own_lists(part.shards);
   std::optional<Manifest> read;
   try {

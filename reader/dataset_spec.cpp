@@ -17,11 +17,21 @@
 namespace bale {
 namespace {
 
+/// Whether a web page's query names a shard: "get?file=a.tar&version=3".
+bool has_shard_in_query(std::string_view name) {
+  for (std::string_view rest = name.substr(begin_of_query(name)); !rest.empty();) {
+    const std::size_t end = std::min(rest.find('&', 1), rest.size());
+    if (is_called_as_shard(std::string(rest.substr(0, end)))) return true;
+    rest.remove_prefix(end);
+  }
+  return false;
+}
+
 /// Servers have files only. A name that is not like a shard's is taken as a directory.
 bool may_be_remote_directory(const std::string& name) {
-  return remote_storage_of(name) != nullptr && name.find_first_of("*{?") == std::string::npos &&
-         end_of_first_name(name) == std::string_view::npos &&
-         base_name(name) != k_manifest_name && !is_called_as_shard(base_name(name));
+  return remote_storage_of(name) != nullptr && name.find_first_of("*{?") >= begin_of_query(name) &&
+         end_of_first_name(name) == std::string_view::npos && base_name(name) != k_manifest_name &&
+         !is_called_as_shard(base_name(name)) && !has_shard_in_query(name);
 }
 
 bool is_directory(const std::string& path) {
@@ -33,7 +43,7 @@ bool is_directory(const std::string& path) {
 std::string manifest_path_of(const std::string& spec) {
   if (is_directory(spec) || may_be_remote_directory(spec)) {
     if (const Storage* const storage = remote_storage_of(spec)) storage->check(spec);
-    const std::string inside = join_path(spec, k_manifest_name);
+    const std::string inside = join_name(spec, k_manifest_name);
     return path_exists(inside) ? inside : std::string{};
   }
   return base_name(spec) == k_manifest_name && path_exists(spec) ? spec : std::string{};
@@ -68,6 +78,7 @@ DatasetSpec resolve_parts(const std::string& spec) {
   DatasetSpec resolved;
   if (const std::string manifest = manifest_path_of(spec); !manifest.empty()) {
     resolved.manifest_path = manifest;
+    require_apart_from_cache(spec);
     resolved.parts.push_back({.path = spec, .manifest_path = manifest});
     return resolved;
   }
@@ -75,14 +86,17 @@ DatasetSpec resolve_parts(const std::string& spec) {
     const std::vector<std::string> shards = shards_at(path);
     resolved.shards.insert(resolved.shards.end(), shards.begin(), shards.end());
     if (const std::string manifest = manifest_path_of(path); !manifest.empty()) {
+      require_apart_from_cache(path);
       resolved.parts.push_back({.path = path, .manifest_path = manifest});
     } else if (is_directory(path) || shards != std::vector{path}) {  // of this machine, or listed by a server
+      require_apart_from_cache(path);
       resolved.parts.push_back({.path = path, .shards = shards});
     } else if (const std::string directory = parent_directory(path); !resolved.parts.empty() &&
                                                                      resolved.parts.back().path == directory &&
                                                                      resolved.parts.back().manifest_path.empty()) {
       resolved.parts.back().shards.push_back(path);
     } else {
+      require_apart_from_cache(path);  // of this shard, not of its directory: a cache may lie beside it
       resolved.parts.push_back({.path = directory, .shards = {path}});
     }
   }
@@ -94,9 +108,7 @@ DatasetSpec resolve_parts(const std::string& spec) {
 DatasetSpec resolve_dataset(const std::string& spec) {
   use_url_storage();
   require_named_apart_from_cache(spec);
-  DatasetSpec resolved = resolve_parts(spec);
-  for (const DatasetPart& part : resolved.parts) require_apart_from_cache(part.path);
-  return resolved;
+  return resolve_parts(spec);
 }
 
 }  // namespace bale

@@ -12,10 +12,12 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/local_name.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/shard_directory.hpp"
 
@@ -244,7 +246,7 @@ void keep_shards(const std::string& pattern, std::vector<std::string>& names) {
 std::vector<std::string> remote_matches(const Storage& storage, const std::string& pattern) {
   const std::string directory = parent_directory(pattern);
   const std::string last = base_name(pattern);
-  if (directory.find_first_of("*?[") != std::string::npos) {
+  if (directory.find_first_of("*?") < begin_of_query(directory)) {
     throw Error(ErrorCode::unsupported, "a pattern for directories of a server", {.path = pattern, .hint = "name the directory"});
   }
   std::vector<std::string> names = storage.list(directory);
@@ -253,10 +255,22 @@ std::vector<std::string> remote_matches(const Storage& storage, const std::strin
   return names;
 }
 
-/// Whether wildcards of the shell are in the name. In the names of web servers '?' begins the query.
+/// Whether a file or a dataset has exactly this name. Servers are asked for names without '*' only.
+bool is_literal(const std::string& name) {
+  const Storage* const storage = remote_storage_of(name);
+  if (storage == nullptr) return name_is_taken(name);
+  if (name.find('*') != std::string::npos) return false;
+  return storage->exists(name) || storage->exists(storage->join(name, k_manifest_name));
+}
+
+/// Whether wildcards of the shell are in the name. In the names of web servers '?' begins the query. A server's
+/// directory with brackets has them in its name.
 bool is_pattern(const std::string& name) {
-  return name.find_first_of(name.starts_with("http") && remote_storage_of(name) != nullptr ? "*" : "*?[") !=
-         std::string::npos;
+  if (remote_storage_of(name) == nullptr) return name.find_first_of("*?[") != std::string::npos && !is_literal(name);
+  if (begins_with_ignoring_case(name, "http")) return name.find('*') < begin_of_query(name);
+  const bool has_wildcards =
+      name.find_first_of("*?") != std::string::npos || base_name(name).find('[') != std::string::npos;
+  return has_wildcards && !is_literal(name);
 }
 
 void append_matches(const std::string& pattern, std::vector<std::string>& paths) {
@@ -295,7 +309,7 @@ std::vector<std::string> expand_shard_spec(std::string_view spec) {
       paths.emplace_back(part);
     } else {
       for (std::string& name : expand_braces(part)) {
-        if (!is_pattern(name) || name_is_taken(name)) {
+        if (!is_pattern(name)) {
           paths.push_back(std::move(name));
         } else {
           append_matches(name, paths);

@@ -305,6 +305,9 @@ std::optional<std::uint64_t> file_size(const std::string& path) {
 }
 
 std::string parent_directory(const std::string& path) {
+  if (const std::size_t query = begin_of_query(path); query < path.size()) {
+    return parent_directory(path.substr(0, query)) + path.substr(query);
+  }
   const std::size_t end = path.find_last_not_of('/');
   const std::size_t slash = end == std::string::npos ? std::string::npos : path.rfind('/', end);
   if (slash == std::string::npos) return path.starts_with('/') ? "/" : ".";
@@ -312,6 +315,7 @@ std::string parent_directory(const std::string& path) {
 }
 
 std::string base_name(const std::string& path) {
+  if (const std::size_t query = begin_of_query(path); query < path.size()) return base_name(path.substr(0, query));
   const std::size_t end = path.find_last_not_of('/');
   if (end == std::string::npos) return path.empty() ? "" : "/";
   const std::size_t slash = path.rfind('/', end);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/file.hpp"
 
 namespace bale {
@@ -11,6 +12,7 @@ namespace {
 
 std::atomic<const Storage*> remote_storage{nullptr};
 std::atomic<bool> is_interrupted{false};
+std::atomic<int> num_fresh{0};
 thread_local const RemoteWaitPoll* current_poll = nullptr;
 thread_local const PinnedContent* current_content = nullptr;
 
@@ -29,10 +31,13 @@ std::string join_name(const std::string& directory, std::string_view file) {
   return storage != nullptr ? storage->join(directory, file) : join_path(directory, file);
 }
 
+std::size_t begin_of_query(std::string_view name) {
+  const bool is_web = begins_with_ignoring_case(name, "http") && remote_storage_of(name) != nullptr;
+  return std::min(is_web ? name.find('?') : std::string_view::npos, name.size());
+}
+
 std::string with_suffix(const std::string& name, std::string_view suffix) {
-  // What follows '?' in the name of a web page is its query, which is the same for its neighbors.
-  const bool is_web = remote_storage_of(name) != nullptr && (name.starts_with("http") || name.starts_with("HTTP"));
-  const std::size_t end = std::min(is_web ? name.find('?') : std::string::npos, name.size());
+  const std::size_t end = begin_of_query(name);
   return name.substr(0, end) + std::string(suffix) + name.substr(end);
 }
 
@@ -51,6 +56,10 @@ PinnedContent::~PinnedContent() { current_content = before_; }
 std::string_view PinnedContent::current() {
   return current_content != nullptr ? std::string_view(current_content->digest_) : std::string_view();
 }
+
+FreshVersions::FreshVersions() { ++num_fresh; }
+FreshVersions::~FreshVersions() { --num_fresh; }
+bool FreshVersions::are_wanted() { return num_fresh > 0; }
 
 void poll_remote_wait() {
   if (is_interrupted.load(std::memory_order_relaxed)) throw Error(ErrorCode::interrupted, "interrupted");

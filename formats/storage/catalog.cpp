@@ -16,12 +16,16 @@
 #include "bale/formats/base/json.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/storage/aws/uri_encoding.hpp"
 #include "bale/formats/storage/cache/cache_warning.hpp"
+#include "bale/formats/storage/file_transport.hpp"
 #include "bale/formats/storage/retry.hpp"
 #include "bale/formats/storage/whole_size.hpp"
 
 namespace bale {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t k_head_bytes = 16 << 10;
 constexpr std::uint64_t k_read_whole_bytes = 1 << 20;
@@ -39,8 +43,14 @@ std::string validator_of(const FileVersion& version) {
   return version.strong_etag().empty() && !version.etag.starts_with("W/") ? std::string() : version.etag;
 }
 
+/// Whom the file is asked of, by host and port; empty for a mounted file system.
+std::string server_of(const Location& location) {
+  const std::string url = location.identity();
+  return is_file_url(url) ? std::string() : std::string(split_url(url).authority);
+}
+
 std::string_view path_of(const Location& location) {
-  return std::string_view(location.name()).substr(0, location.name().find('?'));
+  return std::string_view(location.name()).substr(0, begin_of_query(location.name()));
 }
 
 /// Seek points, by their present and their former suffix.
@@ -73,11 +83,14 @@ std::size_t kept_bytes(const HttpResponse& head, std::size_t head_bytes, bool ke
   return is_whole && is_small ? k_whole_bytes : head_bytes;
 }
 
-/// One try. Returns the response with the first bytes of its body; with its length, if all of it came.
+/// One try. Returns the response with the first bytes of its body; with its length, if all of it came. `body`: gets all
+/// of a body without a length that has more than k_whole_bytes; null without a cache.
 HttpResult ask_once(const Location& location, const std::string& if_none_match, std::size_t head_bytes,
-                    const Retry& retry, bool keeps_whole) {
+                    const Retry& retry, UnsizedBody* body) {
+  const bool keeps_whole = body != nullptr;
   HttpRequest request = location.get({.range = FileRange{0, head_bytes}, .if_none_match = if_none_match});
   retry.set_limits(request);
+  if (keeps_whole) request.total_timeout = {};  // is_late() has the limit
   request.fresh_connection = retry.num_failures() > 0;
   request.urgent = true;
   HttpResponse response;
@@ -90,13 +103,24 @@ HttpResult ask_once(const Location& location, const std::string& if_none_match, 
     const std::size_t room = most - response.body.size();
     const Bytes kept = part.first(std::min(part.size(), room));
     response.body.insert(response.body.end(), kept.begin(), kept.end());
-    return part.size() <= room;  // a server that ignores ranges sends more
+    if (part.size() <= room) return true;
+    // A server that ignores ranges sends more.
+    if (!keeps_whole || most != k_whole_bytes || !has_marked_end(head)) return false;
+    if (body->size() == 0) body->append(response.body);
+    return body->append(part.subspan(kept.size()));
   };
-  HttpResult result = HttpClient::instance().carry_out(std::move(request));
-  const bool is_cut = response.status == 200 && response.body.size() == most;
+  // A body without a length may take as long as it comes at a KB per second.
+  const auto is_late = [&] { return Clock::now() > retry.end() + std::chrono::milliseconds(body->size()); };
+  HttpResult result = keeps_whole ? HttpClient::instance().carry_out(std::move(request), is_late)
+                                  : HttpClient::instance().carry_out(std::move(request));
+  if (keeps_whole) body->require_end(location);
+  const bool is_unsized = keeps_whole && body->size() > 0;
+  const bool is_cut = response.status == 200 && response.body.size() == most && !is_unsized;
   if (std::holds_alternative<Error>(result) && !is_cut) return result;
   if (auto* const got = std::get_if<HttpResponse>(&result); got != nullptr && response.status == 0) return result;
-  if (!is_cut && has_marked_end(response)) response.headers["content-length"] = fmt::format("{}", response.body.size());
+  if (!is_cut && has_marked_end(response)) {
+    response.headers["content-length"] = fmt::format("{}", is_unsized ? body->size() : response.body.size());
+  }
   return response;
 }
 
@@ -142,12 +166,13 @@ std::optional<Catalog::Known> Catalog::recorded(const Location& location) {
 
 bool Catalog::is_believed(const Location& location, const Known& known, std::time_t asked_at) {
   const std::time_t now = std::time(nullptr);
-  if (asked_at <= now && (now - asked_at < k_recent_s || asked_at >= since_)) return true;
+  const bool is_fresh_wanted = FreshVersions::are_wanted();
+  if (!is_fresh_wanted && asked_at <= now && (now - asked_at < k_recent_s || asked_at >= since_)) return true;
   {
     const std::lock_guard lock(mutex_);
     if (versions_.was_kept(location.identity(), known.version)) return true;
   }
-  const std::string_view pin = PinnedContent::current();
+  const std::string_view pin = is_fresh_wanted ? std::string_view() : PinnedContent::current();
   return !pin.empty() && pin == known.pin && !known.version.etag.empty() && is_whole(location, known.version);
 }
 
@@ -196,7 +221,7 @@ void Catalog::record(const Location& location, const FileVersion& version, const
 }
 
 bool Catalog::is_recorded_as_missing(const Location& location) const {
-  if (!cache_ || !is_hint(location)) return false;
+  if (!cache_ || !is_hint(location) || FreshVersions::are_wanted()) return false;
   struct stat info {};
   if (::stat(cache_->path_of(location.identity(), k_missing_suffix).c_str(), &info) != 0) return false;
   const std::time_t age = std::time(nullptr) - info.st_mtim.tv_sec;
@@ -227,7 +252,8 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
   const std::uint64_t head_bytes = known && if_none_match.empty() ? 1 : head_bytes_of(location);
   // Most servers that do not answer at all are named wrongly: nobody should wait long for them.
   for (Retry retry(std::max(network_timeout() / 4, std::chrono::seconds(1)));;) {
-    HttpResult result = ask_once(location, if_none_match, head_bytes, retry, cache_ != nullptr);
+    const auto body = cache_ ? std::make_shared<UnsizedBody>(cache_, most_unsized_bytes(location)) : nullptr;
+    HttpResult result = ask_once(location, if_none_match, head_bytes, retry, body.get());
     if (const auto* const error = std::get_if<Error>(&result)) {
       retry.wait_after(named(*error, location));
       continue;
@@ -238,7 +264,11 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
     if (response.status == k_bad_range && response.header("content-range") == "bytes */0") {
       return {.version = {.etag = response.header("etag"), .size = 0}};
     }
-    if (response.status == k_bad_range) return {.version = measured_version(location, most_unsized_bytes(location))};
+    if (response.status == k_bad_range) {
+      const auto all = std::make_shared<UnsizedBody>(cache_, most_unsized_bytes(location));
+      const FileVersion version = measured_version(location, *all);
+      return {.version = version, .body = all};
+    }
     if (response.status != 200 && response.status != 206) {
       retry.wait_after(location.error_of(response), &response);
       continue;
@@ -248,7 +278,6 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
     }
     if (const auto encoded = error_of_encoding(response, location)) throw Error(*encoded);
     auto version = version_of(response);
-    if (!version && cache_ && has_marked_end(response)) version = measured_version(location, most_unsized_bytes(location));
     if (is_part(response) && (!version || response.header("content-range").find(" 0-") == std::string::npos)) {
       retry.wait_after(Error(ErrorCode::retryable,
                              "the server answers with another range than the one it was asked for",
@@ -262,7 +291,7 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
     }
     if (version->etag.empty()) version->instance = temporary_name();
     if (response.body.size() >= std::min(head_bytes, version->size)) {
-      return {.version = *version, .head = std::move(response.body)};
+      return {.version = *version, .head = std::move(response.body), .body = body && body->size() > 0 ? body : nullptr};
     }
     retry.wait_after(
         Error(ErrorCode::retryable, "the server sent less than it was asked for", {.path = location.shown()}));
@@ -275,16 +304,23 @@ std::uint64_t Catalog::most_unsized_bytes(const Location& location) const {
   return is_small || !cache_ ? k_most_small_bytes : cache_->limit_bytes();
 }
 
-/// If the server cannot be reached, the version that is known; what the cache lacks of it fails when it is read. Once that happened,
-/// servers are not asked again for versions that are known: each would be waited for.
+/// If the server cannot be reached, the version that is known; what the cache lacks of it fails when it is read. Once
+/// that happened, this server is not asked again for versions that are known: each would be waited for.
 Catalog::Answer Catalog::ask_or_believe(const Location& location, const std::optional<Known>& known) {
   const bool may_believe = known && !known->version.etag.empty();
-  if (may_believe && is_unreachable_) return {.version = known->version};
+  const std::string server = server_of(location);
+  {
+    const std::lock_guard lock(mutex_);
+    if (may_believe && unreachable_.contains(server)) return {.version = known->version};
+  }
   try {
     return ask_or_record_missing(location, known);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::retryable || !may_believe) throw;
-    is_unreachable_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      unreachable_.insert(server);
+    }
     warn_of_cache(fmt::format("{}; this run reads what the cache has, as it was when the server was last asked", error.what()));
     return {.version = known->version};
   }

@@ -3,8 +3,11 @@
 // the same time one asks, and the others wait.
 //
 // What the node asked after this process began to read is believed, too, however long ago that is: an epoch over many
-// files takes longer than a minute. So is a file that a manifest pins (PinnedContent in base/storage.hpp) if the cache has
-// all of it.
+// files takes longer than a minute. So is a file that a manifest pins (PinnedContent in base/storage.hpp) if the cache
+// has all of it.
+//
+// While FreshVersions (base/storage.hpp) lives, only what this process asked is believed. What the cache has of the
+// version that the server then confirms is read all the same.
 //
 // That the seek points of a shard are not there is known to the node for a minute, too: they are a hint, and each
 // worker would ask for them.
@@ -18,7 +21,6 @@
 // Threads and processes: any number of them.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <ctime>
 #include <memory>
@@ -34,6 +36,7 @@
 #include "bale/formats/storage/known_versions.hpp"
 #include "bale/formats/storage/location.hpp"
 #include "bale/formats/storage/range_body.hpp"
+#include "bale/formats/storage/unsized_body.hpp"
 
 namespace bale {
 
@@ -59,7 +62,8 @@ class Catalog {
 
   struct Answer {
     FileVersion version;
-    std::vector<std::byte> head{};  // first bytes of the file, if the server was asked
+    std::vector<std::byte> head{};        // first bytes of the file, if the server was asked
+    std::shared_ptr<UnsizedBody> body{};  // all of the file, if its size had to be found out
     // Keep both until the head is in the cache, so that nobody else fetches it.
     NameLock asking{};
     Turn turn{};
@@ -100,7 +104,7 @@ class Catalog {
   KnownVersions versions_;        // of this process
   std::set<std::string> asking_;  // identities that have a Turn
   std::condition_variable turn_ended_;
-  std::atomic<bool> is_unreachable_{false};  // a server could not be reached
+  std::set<std::string> unreachable_;  // servers, as server_of() names them
   std::set<std::string> missing_;  // identities, at most k_max_missing
 };
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "bale/formats/base/cores.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/storage/curl_api.hpp"
@@ -28,14 +29,14 @@ namespace {
 constexpr std::size_t k_max_idle = 64;  // handles
 
 /// The file or directory with the certificates that are trusted: what the environment names, else the system's.
-std::string trusted_certificates() {
+Certificates trusted_certificates() {
   for (const char* name : {"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"}) {
-    if (const char* const value = std::getenv(name); value != nullptr && *value != '\0') return value;
+    if (const char* const value = std::getenv(name); value != nullptr && *value != '\0') return Certificates::at(value);
   }
   // Debian; Fedora and its relatives; openSUSE; Alpine. A libcurl that was built elsewhere knows one of them only.
   for (const char* path : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
                            "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
-    if (path_exists(path)) return path;
+    if (path_exists(path)) return Certificates::at(path);
   }
   return {};
 }
@@ -74,6 +75,7 @@ class HttpClient::Engine {
       curl_multi_cleanup(multi_);
       throw;
     }
+    const UnboundThread unbound;
     thread_ = std::thread([this] { run(); });
   }
 
@@ -213,7 +215,7 @@ class HttpClient::Engine {
     }
   }
 
-  const std::string certificates_;
+  const Certificates certificates_;
   CURLM* const multi_;
   std::optional<SocketEvents> events_{};
   // Used by the thread only.
@@ -246,19 +248,27 @@ void HttpClient::submit(HttpRequest request, std::function<void(HttpResult)> don
   engine_->submit(std::make_unique<HttpTransfer>(std::move(request), std::move(done)));
 }
 
-HttpResult HttpClient::carry_out(HttpRequest request) {
+HttpResult HttpClient::carry_out(HttpRequest request, const std::function<bool()>& is_late) {
   std::promise<HttpResult> promise;
   std::future<HttpResult> result = promise.get_future();
   const auto is_cancelled = std::make_shared<std::atomic<bool>>(false);
   request.is_cancelled = is_cancelled;
   request.urgent = true;  // somebody waits for it
   submit(std::move(request), [&promise](HttpResult ended) { promise.set_value(std::move(ended)); });
-  try {
-    while (result.wait_for(k_remote_poll_interval) != std::future_status::ready) poll_remote_wait();
-  } catch (...) {
+  const auto end = [&] {
     *is_cancelled = true;
     look_for_cancelled();
     result.wait();
+  };
+  try {
+    while (result.wait_for(k_remote_poll_interval) != std::future_status::ready) {
+      poll_remote_wait();
+      if (!is_late || !is_late()) continue;
+      end();
+      return Error(ErrorCode::retryable, "the server is too slow");
+    }
+  } catch (...) {
+    end();
     throw;
   }
   return result.get();

@@ -22,6 +22,7 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/storage/certificates.hpp"
 
 namespace bale {
 
@@ -49,7 +50,7 @@ struct HttpRequest {
   std::uint64_t expected_bytes = 0;  // of the answer, if it is known
   bool fresh_connection = false;     // do not reuse a connection, and resolve the host again
   bool follow_redirects = true;
-  std::string certificates{};  // file or directory of the authorities that are trusted; empty: those of this process
+  Certificates certificates{};  // those that are trusted; none: those of this process
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds stall_timeout{30'000};  // longest time with less than least_bytes_per_s; in whole seconds
   std::uint64_t least_bytes_per_s = 1;
@@ -66,8 +67,9 @@ class HttpClient {
   /// Starts a request. `done` is called once, on the client's thread: it must not block or throw.
   void submit(HttpRequest request, std::function<void(HttpResult)> done);
   /// Carries out a request and waits for it. Throws what poll_remote_wait() throws; the request has ended then, too.
+  /// If `is_late` returns true, which is asked several times per second, the request ends as `retryable`.
   /// Must not be called from a `done`.
-  HttpResult carry_out(HttpRequest request);
+  HttpResult carry_out(HttpRequest request, const std::function<bool()>& is_late = {});
   /// To be called after `is_cancelled` of a request became true: it ends soon after.
   void look_for_cancelled();
   /// Carries out a request and waits for it. Throws the errors above. Must not be called from a `done`.

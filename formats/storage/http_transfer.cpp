@@ -1,7 +1,6 @@
 #include "bale/formats/storage/http_transfer.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,7 +44,7 @@ HttpTransfer::HttpTransfer(HttpRequest request, std::function<void(HttpResult)> 
 
 HttpTransfer::~HttpTransfer() { curl_slist_free_all(headers_); }
 
-void HttpTransfer::prepare(CURL* easy, const std::string& certificates) {
+void HttpTransfer::prepare(CURL* easy, const Certificates& certificates) {
   easy_ = easy;
   set(CURLOPT_PRIVATE, this);
   set(CURLOPT_URL, request_.url.c_str());
@@ -65,7 +64,7 @@ void HttpTransfer::prepare(CURL* easy, const std::string& certificates) {
   set(CURLOPT_FRESH_CONNECT, request_.fresh_connection ? 1L : 0L);
   if (request_.fresh_connection) set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
   set(CURLOPT_BUFFERSIZE, k_buffer_bytes);
-  trust(request_.certificates.empty() ? certificates : request_.certificates);
+  trust(request_.certificates.path.empty() ? certificates : request_.certificates);
   set(CURLOPT_WRITEFUNCTION, &HttpTransfer::on_bytes);
   set(CURLOPT_WRITEDATA, this);
   set(CURLOPT_HEADERFUNCTION, &HttpTransfer::on_header);
@@ -76,11 +75,10 @@ void HttpTransfer::prepare(CURL* easy, const std::string& certificates) {
   set_method();
 }
 
-void HttpTransfer::trust(const std::string& certificates) {
-  if (certificates.empty()) return;
-  const bool is_directory = std::filesystem::is_directory(certificates);
-  set(CURLOPT_CAINFO, is_directory ? nullptr : certificates.c_str());
-  set(CURLOPT_CAPATH, is_directory ? certificates.c_str() : nullptr);
+void HttpTransfer::trust(const Certificates& certificates) {
+  if (certificates.path.empty()) return;
+  set(CURLOPT_CAINFO, certificates.is_directory ? nullptr : certificates.path.c_str());
+  set(CURLOPT_CAPATH, certificates.is_directory ? certificates.path.c_str() : nullptr);
 }
 
 void HttpTransfer::set_limits() {
@@ -123,9 +121,10 @@ void HttpTransfer::finish(CURLcode code) {
   const bool is_certificate = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
   done_(Error(may_succeed_later(code) ? ErrorCode::retryable : ErrorCode::io, reason,
               {.path = url,
-               .hint = !is_certificate                ? ""
-                       : request_.certificates.empty() ? "name the file of trusted certificates in SSL_CERT_FILE"
-                                                       : "AWS_CA_BUNDLE, or ca_bundle of the profile, names the trusted certificates"}));
+               .hint = !is_certificate ? ""
+                       : request_.certificates.path.empty()
+                           ? "name the file of trusted certificates in SSL_CERT_FILE"
+                           : "AWS_CA_BUNDLE, or ca_bundle of the profile, names the trusted certificates"}));
 }
 
 void HttpTransfer::set_method() {

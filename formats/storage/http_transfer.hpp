@@ -21,9 +21,9 @@ class HttpTransfer {
   HttpTransfer(const HttpTransfer&) = delete;
   HttpTransfer& operator=(const HttpTransfer&) = delete;
 
-  /// Makes `easy`, which the caller keeps, carry out the request. `certificates`: a file or directory, if the request names
-  /// none; empty: libcurl's own.
-  void prepare(CURL* easy, const std::string& certificates);
+  /// Makes `easy`, which the caller keeps, carry out the request. `certificates`: if the request names none; empty:
+  /// libcurl's own.
+  void prepare(CURL* easy, const Certificates& certificates);
   /// Tells the caller how the transfer ended.
   void finish(CURLcode code);
   void fail(const Error& error) { done_(error); }
@@ -43,7 +43,7 @@ class HttpTransfer {
     curl_easy_setopt(easy_, option, value);
   }
   void set_limits();
-  void trust(const std::string& certificates);
+  void trust(const Certificates& certificates);
   void set_method();
   void append_header(const std::string& line) { headers_ = curl_slist_append(headers_, line.c_str()); }
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);

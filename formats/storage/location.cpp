@@ -11,6 +11,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/storage/aws/uri_encoding.hpp"
 #include "bale/formats/storage/file_transport.hpp"
@@ -84,7 +85,10 @@ class HttpLocation final : public Location {
     return request;
   }
 
-  std::string join(std::string_view file) const override { return join_path(name(), percent_encode(file, true)); }
+  std::string join(std::string_view file) const override {
+    const std::size_t query = begin_of_query(name());
+    return join_path(name().substr(0, query), percent_encode(file, true)) + name().substr(query);
+  }
 
  private:
   std::string url_;

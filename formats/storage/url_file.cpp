@@ -21,9 +21,10 @@ constexpr int k_max_unreadable = 3;  // times that content which is there cannot
 }  // namespace
 
 UrlFile::UrlFile(std::shared_ptr<const Location> location, FileVersion version, std::shared_ptr<CachedFile> cached,
-                 Bytes head)
+                 Bytes head, UnsizedBody* body)
     : location_(std::move(location)), version_(std::move(version)), cached_(std::move(cached)) {
-  if (cached_) store_head(head);
+  if (!cached_) return;
+  body != nullptr ? store_body(*body) : store_head(head);
 }
 
 std::uint64_t UrlFile::max_request_units() const {
@@ -40,6 +41,23 @@ void UrlFile::store_head(Bytes head) const {
     const bool is_reserved = cached_->reserve(run);
     const Bytes content = head.subspan(begin, std::min(run.end * k_unit_bytes, head.size()) - begin);
     if (!is_reserved || !cached_->write(run.first, {&content, 1})) cached_->release(run, is_reserved);
+  }
+}
+
+/// By pieces, of which each has its room in the body or in the cache.
+void UrlFile::store_body(UnsizedBody& body) const {
+  std::vector<std::byte> buffer;
+  for (UnitRun run : cached_->claim(units_of(0, version_.size)).runs) {
+    while (run.size() > 0 && body.is_kept()) {
+      const UnitRun piece{run.first, std::min(run.end, run.first + k_max_request_units)};
+      const std::uint64_t begin = piece.first * k_unit_bytes;
+      buffer.resize(std::min(piece.end * k_unit_bytes, version_.size) - begin);
+      if (!body.take(begin, buffer) || !cached_->reserve(piece)) break;
+      run.first = piece.end;
+      const Bytes content = buffer;
+      if (!cached_->write(piece.first, {&content, 1})) cached_->release(piece, true);
+    }
+    cached_->release(run, false);
   }
 }
 

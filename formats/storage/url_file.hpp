@@ -15,13 +15,15 @@
 #include "bale/formats/storage/location.hpp"
 #include "bale/formats/storage/range_body.hpp"
 #include "bale/formats/storage/retry.hpp"
+#include "bale/formats/storage/unsized_body.hpp"
 
 namespace bale {
 
 class UrlFile final : public RemoteFile {
  public:
-  /// `cached` may be null. `head`: the first bytes of the file, if they are known.
-  UrlFile(std::shared_ptr<const Location> location, FileVersion version, std::shared_ptr<CachedFile> cached, Bytes head);
+  /// `cached` may be null. `head`: the first bytes of the file, if they are known. `body`: all of it, or null.
+  UrlFile(std::shared_ptr<const Location> location, FileVersion version, std::shared_ptr<CachedFile> cached, Bytes head,
+          UnsizedBody* body);
 
   std::uint64_t size() const override { return version_.size; }
   std::size_t read_some(std::uint64_t offset, MutableBytes out) const override;
@@ -41,6 +43,7 @@ class UrlFile final : public RemoteFile {
   };
   std::uint64_t max_request_units() const;
   void store_head(Bytes head) const;
+  void store_body(UnsizedBody& body) const;
   UnitRun extended(UnitRun units) const;
   UnitRun needed(UnitRun units) const;
   void read_cached(std::uint64_t offset, MutableBytes out, Retry& retry) const;

@@ -135,7 +135,7 @@ class Node {
   std::string path_of_kept(const std::string& name, std::string_view kind) {
     const std::shared_ptr<const Location> location = locate(name);
     const Catalog::Answer answer = catalog_->look_up(*location);
-    if (!answer.head.empty()) open(location, answer);  // what came with it is read next
+    if (!answer.head.empty() || answer.body) open(location, answer);  // what came with it is read next
     return cache_->path_of(fmt::format("{}\n{}", Catalog::content_identity(*location, answer.version), kind), ".kept");
   }
 
@@ -151,7 +151,8 @@ class Node {
     }
     std::weak_ptr<const UrlFile>& known = open_[identity];
     if (std::shared_ptr<const UrlFile> file = known.lock()) return file;
-    auto file = std::make_shared<const UrlFile>(location, answer.version, cached(identity, answer.version), answer.head);
+    auto file = std::make_shared<const UrlFile>(location, answer.version, cached(identity, answer.version), answer.head,
+                                                answer.body.get());
     known = file;
     return file;
   }

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "bale/formats/storage/retry.hpp"
 
 namespace bale {
@@ -18,25 +16,21 @@ bool has_marked_end(const HttpResponse& response) {
   return response.status == 200 && response.header("transfer-encoding").ends_with("chunked");
 }
 
-FileVersion measured_version(const Location& location, std::uint64_t most_bytes) {
-  for (Retry retry;;) {
+FileVersion measured_version(const Location& location, UnsizedBody& body) {
+  for (Retry retry;; body.restart()) {
     HttpRequest request = location.get({});
     retry.set_limits(request);
     request.total_timeout = {};
     request.least_bytes_per_s = k_least_bytes_per_s;
     request.urgent = true;
     FileVersion version{.has_ranges = false};
-    request.on_body = [&version, most_bytes](const HttpResponse& head, Bytes part) {
-      if (version.size == 0) version.etag = validator_of(head);
-      version.size += part.size();
-      return version.size <= most_bytes;
+    request.on_body = [&version, &body](const HttpResponse& head, Bytes part) {
+      if (body.size() == 0) version.etag = validator_of(head);
+      return body.append(part);
     };
     HttpResult result = HttpClient::instance().carry_out(std::move(request));
-    if (version.size > most_bytes) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("the server does not tell the size of the file, and sends more than {} bytes", most_bytes),
-                  {.path = location.shown(), .hint = "copy it to a local disk first, if it has an end"});
-    }
+    body.require_end(location);
+    version.size = body.size();
     auto* const response = std::get_if<HttpResponse>(&result);
     if (response != nullptr && response->status == 200) return version;
     retry.wait_after(response != nullptr ? location.error_of(*response) : std::get<Error>(result), response);

@@ -1,18 +1,18 @@
-// The size of a file whose server does not tell it: the file is fetched once, to its end.
+// The size of a file whose server does not tell it: the file is fetched to its end.
 #pragma once
-
-#include <cstdint>
 
 #include "bale/formats/storage/location.hpp"
 #include "bale/formats/storage/range_body.hpp"
+#include "bale/formats/storage/unsized_body.hpp"
 
 namespace bale {
 
 /// Whether the end of the body can be told from a connection that was cut, though the size is not known before.
 bool has_marked_end(const HttpResponse& response);
 
-/// Fetches the file, keeps nothing of it, and returns its version. May take as long as the file takes to come; a server that
-/// stalls or fails for longer than the time limit is a `retryable` error. Throws `unsupported` if more than `most_bytes` come.
-FileVersion measured_version(const Location& location, std::uint64_t most_bytes);
+/// Fetches the file into `body`, and returns its version. May take as long as the file takes to come; a server that
+/// stalls or fails for longer than the time limit is a `retryable` error. Throws what UnsizedBody::require_end()
+/// throws.
+FileVersion measured_version(const Location& location, UnsizedBody& body);
 
 }  // namespace bale

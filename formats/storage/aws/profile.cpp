@@ -173,9 +173,9 @@ std::optional<std::string> configured_region(const AwsContext& context, const Pr
   return profile.setting("region");
 }
 
-std::string configured_certificates(const AwsContext& context, const Profile& profile) {
+Certificates configured_certificates(const AwsContext& context, const Profile& profile) {
   const auto named = context.setting("AWS_CA_BUNDLE");
-  return expand_home(context, named ? *named : profile.setting("ca_bundle").value_or(""));
+  return Certificates::at(expand_home(context, named ? *named : profile.setting("ca_bundle").value_or("")));
 }
 
 std::string expand_home(const AwsContext& context, const std::string& path) {

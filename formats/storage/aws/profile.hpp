@@ -15,6 +15,7 @@
 #include <string>
 
 #include "bale/formats/storage/aws/aws_context.hpp"
+#include "bale/formats/storage/certificates.hpp"
 
 namespace bale {
 
@@ -40,7 +41,7 @@ std::optional<std::string> configured_endpoint(const AwsContext& context, const 
 std::optional<std::string> configured_region(const AwsContext& context, const Profile& profile);
 
 /// AWS_CA_BUNDLE or the profile's ca_bundle; empty if there is neither.
-std::string configured_certificates(const AwsContext& context, const Profile& profile);
+Certificates configured_certificates(const AwsContext& context, const Profile& profile);
 
 /// A file named in the environment or in a profile: "~/" at its start is the home directory.
 std::string expand_home(const AwsContext& context, const std::string& path);

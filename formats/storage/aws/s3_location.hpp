@@ -30,7 +30,7 @@ struct S3Settings {
   std::string endpoint{};  // SCHEME://HOST[:PORT][/PATH] without a slash at the end; empty: AWS's own of the region
   S3Addressing addressing = S3Addressing::automatic;
   bool requester_pays = false;
-  std::string certificates{};  // HttpRequest::certificates
+  Certificates certificates{};  // HttpRequest::certificates
 };
 
 /// From AWS_REGION, AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_S3_ADDRESSING_STYLE,

@@ -123,9 +123,9 @@ bool path_exists(const std::string& path);
 /// Size in bytes of the file at the path; nullopt if there is none.
 std::optional<std::uint64_t> file_size(const std::string& path);
 
-/// Directory part of a path, "." if it has none.
+/// Directory part of a path, "." if it has none. That of a web page's name has the same query.
 std::string parent_directory(const std::string& path);
-/// Last component of a path. Trailing slashes are ignored.
+/// Last component of a path, without a query. Trailing slashes are ignored.
 std::string base_name(const std::string& path);
 /// `a` and `b` with one slash between them; `b` alone if `a` is empty.
 std::string join_path(const std::string& a, std::string_view b);

@@ -90,6 +90,9 @@ void set_remote_storage(const Storage* storage);
 /// The storage that serves `name`; null if `name` is a local path.
 const Storage* remote_storage_of(std::string_view name);
 
+/// Where the query of a web page's name begins, which is the same for its neighbors (a container's SAS); the end of
+/// other names.
+std::size_t begin_of_query(std::string_view name);
 /// The name of a file whose path from the directory is `file`, on a disk or a server.
 std::string join_name(const std::string& directory, std::string_view file);
 /// The name of a file beside another, with `suffix` at the end of its name.
@@ -147,6 +150,19 @@ class PinnedContent {
  private:
   const std::string digest_;
   const PinnedContent* const before_;
+};
+
+/// While one lives, this process asks servers whether files are still what the cache knows of them, by one conditional
+/// request per file that it has not asked for before. Else what was asked within a minute is believed, and what a
+/// manifest pins. Threads: any number.
+class FreshVersions {
+ public:
+  FreshVersions();
+  ~FreshVersions();
+  FreshVersions(const FreshVersions&) = delete;
+  FreshVersions& operator=(const FreshVersions&) = delete;
+
+  static bool are_wanted();
 };
 
 /// How often poll_remote_wait() is called.
