@@ -13,7 +13,7 @@ MUTATIONS = [
     Mutation("the hub's token goes to any host", "formats/storage/location.cpp",
              "if (parts.scheme == hub.scheme && parts.authority == hub.authority) return next;", "return next;",
              (*ODD, "leads_back")),
-    Mutation("a body without an end is taken", "formats/storage/whole_size.cpp", "return version.size <= most_bytes;",
+    Mutation("a body without an end is taken", "formats/storage/unsized_body.cpp", "return size_ <= most_bytes_;",
              "return true;", (*ODD, "without_an_end and fast and manifest")),
     Mutation("offline, servers are asked", "formats/storage/catalog.cpp",
              "(known->is_recent || location.is_offline());", "known->is_recent;", (*ODD, "offline")),

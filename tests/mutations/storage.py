@@ -5,6 +5,7 @@ HTTP, S3 = "tests/python/test_remote_http.py", "tests/python/test_remote_s3.py"
 CACHE_DISK, CACHE_FAULTS = "tests/python/test_remote_cache_disk.py", "tests/python/test_remote_cache_faults.py"
 OPENING = "tests/python/test_remote_opening.py"
 FAULTS, CACHE = "tests/python/test_remote_faults.py", "tests/python/test_remote_cache.py"
+ODD = "tests/python/test_remote_odd_servers.py"
 
 
 def python(file, name):
@@ -21,6 +22,23 @@ MUTATIONS = [
     Mutation("the version of a file is forgotten while a process runs", "formats/storage/known_versions.cpp",
              "fingerprint != fingerprints_.end() && fingerprint->second == fingerprint_of(version);", "false;",
              ("storage", "A version that was reduced*")),
+    Mutation("verify believes what was asked within a minute", "formats/storage/catalog.cpp",
+             "const bool is_fresh_wanted = FreshVersions::are_wanted();", "const bool is_fresh_wanted = false;",
+             python(ODD, "verify_always_asks")),
+    Mutation("a server that cannot be reached stands for all", "formats/storage/catalog.cpp",
+             "may_believe && unreachable_.contains(server)", "may_believe && !unreachable_.empty()",
+             python(ODD, "is_gone")),
+    Mutation("what came before the size was known is dropped", "formats/storage/url_file.cpp",
+             "body != nullptr ? store_body(*body) : store_head(head);", "store_head(head);",
+             python("tests/python/test_remote_network.py", "unknown_size")),
+    Mutation("files of a directory do not have its query", "formats/storage/location.cpp",
+             "const std::size_t query = begin_of_query(name());", "const std::size_t query = name().size();",
+             python(ODD, "with_a_query")),
+    Mutation("brackets in remote names are patterns", "reader/shard_spec.cpp",
+             "return has_wildcards && !is_literal(name);", "return has_wildcards;", python(ODD, "brackets")),
+    Mutation("named shards may not lie beside the cache", "reader/dataset_spec.cpp",
+             "require_apart_from_cache(path);  // of this shard", "require_apart_from_cache(directory);  // of this shard",
+             python(ODD, "beside_a_cache")),
     Mutation("ranges are filled although the cache has no room", "reader/fill_ahead.cpp",
              "    if (!has_room(range.range.length)) {", "    if (false) {",
              python("tests/python/test_remote_fill.py", "without_room")),

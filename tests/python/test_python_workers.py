@@ -253,6 +253,61 @@ def test_no_memory_to_share_at_all(pack):
     assert batches == "10"
 
 
+@pytest.mark.parametrize("threads", [False, True])
+def test_too_little_memory_for_batches(pack, threads):
+    """The message has the bytes and what to change."""
+    out = run_script(HEAD + """
+    import re, resource
+    threads = bool(int(sys.argv[2]))
+    size = int(re.search(r"VmSize:\\s+(\\d+)", open("/proc/self/status").read())[1]) << 10
+    resource.setrlimit(resource.RLIMIT_AS, (size + (1 << 30), resource.RLIM_INFINITY))
+    for batch_size, side in ((100_000, 224), (1 << 19, 16000)):
+        try:
+            options["transform"] = bale.transforms.train(side, dtype="float32")
+            bale.Loader(sys.argv[1], batch_size, threads=threads, **options)
+        except bale.Error as error:
+            print(error.code, error)
+        except ValueError as error:
+            print("invalid_argument", error)
+    options["transform"] = bale.transforms.train(32)
+    with bale.Loader(sys.argv[1], 4, threads=threads, **options) as loader:
+        print(len(digests(loader)))
+    """, pack, int(threads))
+    small, large, batches = out.splitlines()
+    advice = "; use a smaller batch_size or prefetch"
+    found = re.match(r"out_of_memory cannot map (\d+) bytes of memory for batches.*" + advice, small)
+    assert found and int(found[1]) > 4 * 100_000 * 224 * 224 * 12, small
+    assert re.match(r"invalid_argument 4 batches of \d+ bytes each .*" + advice, large) and batches == "10"
+
+
+BOUND = HEAD + """
+    started = os.sched_getaffinity(0)
+    if "OMP_PROC_BIND" in os.environ:
+        ctypes.CDLL("libgomp.so.1")  # as `import torch` loads it
+    else:
+        os.sched_setaffinity(0, {min(started)})
+    bound = os.sched_getaffinity(0)
+    with bale.Loader(sys.argv[1], 4, **options) as loader, bale.Loader(sys.argv[1], 4, threads=True, **options) as other:
+        next(iter(loader)), next(iter(other))
+        of_workers = [os.sched_getaffinity(pid) for pid in loader.worker_pids]
+        of_threads = [os.sched_getaffinity(int(thread)) for thread in os.listdir("/proc/self/task")]
+    assert os.sched_getaffinity(0) == bound and of_workers == [of_workers[0]] * 2
+    of_program = bale._bale.call_unbound(lambda: os.sched_getaffinity(0))
+    assert (of_threads.count(of_workers[0]) >= 2) and of_program == of_workers[0]
+    print(len(started), len(bound), len(of_workers[0]), bale.Loader(sys.argv[1], 4)._loader.workers)
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="this machine has one core")
+def test_threads_that_openmp_bound(pack):
+    """OMP_PROC_BIND has `import torch` bind the main thread to a core. What a user binds stays bound."""
+    cores = len(os.sched_getaffinity(0))
+    def found(**env):
+        return [int(number) for number in run_script(BOUND, pack, LOCAL_WORLD_SIZE="", **env).split()]
+    assert found(OMP_PROC_BIND="true") == [cores, 1, cores, cores]
+    assert found() == [cores, 1, 1, 1]
+
+
 # --- the package is replaced while it is in use
 
 @pytest.mark.parametrize("then", ["removed", "another", "not executable"])

@@ -262,7 +262,7 @@ def test_a_server_without_ranges_sends_each_file_once(remote, server, heavy_tar,
 
 
 def test_a_large_file_of_unknown_size(remote, server, heavy_tar, bale, tmp_path):
-    """It is fetched once to learn its size, and once to keep it."""
+    """It is fetched once: what comes is kept before its size is known."""
     (tmp_path / "large").mkdir()
     with open(tmp_path / "large" / "x.tar", "wb") as out:
         for _ in range(6):
@@ -271,7 +271,10 @@ def test_a_large_file_of_unknown_size(remote, server, heavy_tar, bale, tmp_path)
         out.write(bytes(1024))
     server.folder = tmp_path / "large"
     server.add("*", times=None, whole=True, chunked=True)
-    assert remote.ok("ls", f"{server.url}/x.tar").out == bale.ok("ls", tmp_path / "large" / "x.tar").out
+    for words in (["ls"], ["read", "--json"], ["verify"]):
+        found, expected = remote.ok(*words, f"{server.url}/x.tar"), bale.ok(*words, tmp_path / "large" / "x.tar")
+        assert words[0] == "read" or found.out == expected.out
+    assert server.statuses("/x.tar") == [200, 304] and server.sent("/x.tar") == (tmp_path / "large" / "x.tar").stat().st_size
 
 
 # --- damage on the way

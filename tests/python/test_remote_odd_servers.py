@@ -1,5 +1,6 @@
 """Servers that answer in ways that are allowed, or that are seen: bale reads what can be read, and never takes a part for all."""
 import email.utils
+import functools
 import json
 import pathlib
 import shutil
@@ -12,7 +13,11 @@ from conftest import shards
 from remote_support import (FaultServer, Hub, RemoteBale, foreign_tars, packed, read_counts, remote, serve,  # noqa: F401
                             warnings_of)
 
-FAILURE, DAMAGE, TRY_AGAIN = 1, 3, 5
+FAILURE, USAGE, DAMAGE, TRY_AGAIN = 1, 2, 3, 5
+
+
+def samples_of(remote, spec):
+    return read_counts(remote, spec)[0]
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +104,73 @@ def test_a_hub_listing_with_relative_links(remote, tars):  # noqa: F811
         assert read_counts(remote, f"hf://datasets/{hub.OWNER}/{hub.NAME}")[0] == 12
     finally:
         hub.close()
+
+
+# --- names
+
+def s3_path(request):
+    return request.path.removeprefix("/bucket") if request.path.startswith("/bucket/") else None
+
+
+@pytest.mark.parametrize("revision", ["refs/convert/parquet", "refs/pr/1", "refs%2Fconvert%2Fparquet", "some%2Fbranch"])
+def test_revisions_with_a_slash(remote, tars, revision):  # noqa: F811
+    hub = Hub(tars)
+    try:
+        remote.env.update(hub.env)
+        assert read_counts(remote, f"hf://datasets/{hub.OWNER}/{hub.NAME}@{revision}/x-000001.tar")[0] == 4
+    finally:
+        hub.close()
+
+
+@pytest.mark.parametrize("query", ["?sv=2024&sp=rl&sig=s%2Fe/cret", "?token=a*b"])
+def test_a_directory_with_a_query(remote, serve, packed, query):  # noqa: F811
+    """A container's SAS, or a token: all files of the directory have the same."""
+    folder = packed("tar")
+    server = serve(folder)
+    server.router = lambda request: None if request.query == query[1:] else (403, {}, b"")
+    first = shards(folder)[0].name
+    counts = functools.partial(samples_of, remote)
+    assert counts(f"{server.url}{query}") == counts(f"{server.url}/manifest.json{query}") == 40
+    assert counts(f"{server.url}/{first}{query}") == 8
+    assert counts(f"{server.url}/{first[:-5]}{{0..1}}.tar{query}") == 16
+    assert counts(f"{server.url}/{first[:-5]}0.tar{query}::{server.url}/{first[:-5]}1.tar{query}") == 16
+    assert {request.status for request in server.log} <= {200, 206, 304, 404}
+
+
+@pytest.mark.parametrize("kind", ["s3", "hf", "file"])
+def test_brackets_and_question_marks_in_names(bale, remote, serve, packed, tars, tmp_path, kind):  # noqa: F811
+    """A file or directory of exactly this name, or a pattern: as of local names."""
+    root = tmp_path / "www"
+    shutil.copytree(packed("tar"), root / "a[1]")
+    (root / "b[2]").mkdir()
+    for number in range(3):
+        shutil.copy(tars / f"x-{number:06}.tar", root / "b[2]" / f"x[{number}].tar")
+    hub = Hub(root)
+    server = serve(root)
+    server.router = s3_path
+    base = {"s3": "s3://bucket", "hf": f"hf://datasets/{hub.OWNER}/{hub.NAME}", "file": f"file://{root}"}[kind]
+    remote.env.update({**hub.env, "AWS_ENDPOINT_URL": server.url, "AWS_NO_SIGN_REQUEST": "yes", "AWS_REGION": "us-east-1"})
+    try:
+        counts = functools.partial(samples_of, remote)
+        assert counts(f"{base}/a[1]") == counts(f"{base}/a[1]/manifest.json") == 40
+        assert counts(f"{base}/b[2]/x[1].tar") == counts(f"{base}/b[2]/x[{{1..1}}].tar") == 4
+        assert counts(f"{base}/b[2]/x[0].tar::{base}/b[2]/x[2].tar") == 8 and counts(f"{base}/a[1]::{base}/a[1]") == 80
+        if kind != "s3":  # this server has no listings
+            assert counts(f"{base}/b[2]/x[[]*.tar") == 12 and counts(f"{base}/b[2]/x?[0-1]?.tar") == 8
+    finally:
+        hub.close()
+
+
+def test_shards_beside_a_cache(bale, remote, serve, tars):  # noqa: F811
+    """Only what is read or written as a whole may not hold the cache."""
+    remote.env["BALE_CACHE_DIR"] = str(tars / "cache")
+    try:
+        remote.ok("read", f"{serve(tars).url}/x-000000.tar")
+        for names in ("x-000000.tar", "x-{000000..000002}.tar", "x-*.tar"):
+            assert read_counts(remote, f"{tars}/{names}") == read_counts(bale, f"{tars}/{names}")
+        assert remote("read", tars).code == USAGE
+    finally:
+        shutil.rmtree(tars / "cache")
 
 
 # --- tokens
@@ -274,6 +346,28 @@ def test_verify_names_every_missing_file(bale, remote, serve, packed, tmp_path):
                          second.name + ".bidx": "index file is missing"}
 
 
+@pytest.mark.parametrize("kind", ["http", "file"])
+def test_verify_always_asks(remote, serve, packed, tmp_path, kind):  # noqa: F811
+    """Once per file, whether it is still the same: what the cache has is not sent again. Others believe for a minute."""
+    folder = copied(packed("tar"), tmp_path)
+    server = serve(folder)
+    spec = server.url if kind == "http" else f"file://{folder}"
+    remote.ok("verify", spec)
+    for words in (["verify", spec], ["read", spec]):
+        server.clear()
+        remote.ok(*words)
+        if kind == "http":
+            asked = [request.path for request in server.log if request.status != 404]
+            names = {path.name for path in folder.iterdir()} if words[0] == "verify" else set()
+            assert server.sent() == 0 and sorted(asked) == sorted(f"/{name}" for name in names), server.log
+    victim = shards(folder)[1]
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2] ^= 1
+    victim.write_bytes(content)
+    result = remote("verify", spec)
+    assert result.code == DAMAGE and victim.name in result.out, result
+
+
 # --- without a server
 
 def test_offline(remote, serve, packed, tmp_path):  # noqa: F811
@@ -327,3 +421,9 @@ def test_a_server_that_is_gone(remote, packed):  # noqa: F811
     assert time.monotonic() - begin < 60
     result = remote("read", f"{server.url}/other")
     assert result.code == TRY_AGAIN, result
+    with FaultServer(packed("tar")) as other:  # which is there, and is asked
+        remote.ok("cache", "warm", other.url)
+        remote.age()
+        other.clear()
+        remote.ok("read", f"{server.url}::{other.url}")
+        assert other.log and set(other.statuses()) == {304}

@@ -8,7 +8,7 @@ from servers.fault_server import FaultServer
 
 class Hub:
     """What hf:// names reach: a hub that asks for a token, lists folders page by page, sends JSON files itself and all others
-    from another host. The data set is OWNER/NAME, with the revisions main and v1."""
+    from another host. The data set is OWNER/NAME, with the revisions main, v1 and a few with slashes."""
 
     OWNER, NAME, TOKEN, PAGE = "some-owner", "some.name", "hf_TokenOfBaleTests", 3
 
@@ -23,12 +23,13 @@ class Hub:
 
     def _route(self, request):
         dataset = re.escape(f"{self.OWNER}/{self.NAME}")
-        match = re.fullmatch(rf"/(?:api/)?datasets/{dataset}/(resolve|tree)/(main|v1)/?(.*)", request.path)
+        revisions = "main|v1|refs/convert/parquet|refs/pr/1|some/branch"
+        match = re.fullmatch(rf"/(?:api/)?datasets/{dataset}/(resolve|tree)/({revisions})/?(.*)", request.path)
         if not match:
             return 404, {"X-Error-Code": "RepoNotFound"}, b"Repository not found\n"
         kind, _, path = match.groups()
         file = self.hub.folder / path
-        if not file.exists():
+        if not (file.is_dir() if kind == "tree" else file.is_file()):
             return 404, {"X-Error-Code": "EntryNotFound"}, b"Entry not found\n"
         if kind == "tree":
             return self._tree(request, file)
