@@ -115,10 +115,22 @@ const Format& probe_format(const std::string& path) {
   return *best;
 }
 
+namespace {
+
+/// "No format recognizes it" is damage of a file that is known to be a shard, because it has an index.
+const Format& format_of_shard(const std::string& path) try {
+  return probe_format(path);
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::unsupported || !path_exists(index_path(path))) throw;
+  throw Error(ErrorCode::damaged, error.message(), {.path = path, .hint = "copy it again: its index says that it is a shard"});
+}
+
+}  // namespace
+
 Shard open_shard(const std::string& path, const ShardOpenOptions& options) {
   use_url_storage();
   const FileStamp before = FileStamp::of(path);
-  const Format& format = probe_format(path);
+  const Format& format = format_of_shard(path);
   const std::string beside = index_path(path);
   const bool has_index = path_exists(beside);
   ShardIndex index = has_index ? ShardIndex::load(beside) : scan_or_remember(path, format);

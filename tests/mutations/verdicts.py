@@ -2,6 +2,7 @@
 from mutations.mutation import Mutation
 
 VERDICTS = ("python", "tests/python/test_python_verdicts.py")
+DAMAGE = ("python", "tests/python/test_damage.py")
 HDF5 = ("python", "tests/python/test_foreign_hdf5.py")
 LMDB = ("python", "tests/python/test_interop_lmdb.py")
 LABELS = ("python", "tests/python/test_foreign_labels.py")
@@ -14,6 +15,12 @@ MUTATIONS = [
              (*VERDICTS, "-k", "lack_of_memory")),
     Mutation("a worker calls every bad sample damaged", "loader/worker/worker.cpp",
              "      lane.error_code = error.code();\n", "", (*VERDICTS, "-k", "wrong_with_a_sample")),
+    Mutation("verify calls a disk that fails damage", "formats/base/content_error.hpp",
+             "error.code() == ErrorCode::io || error.code() == ErrorCode::unsupported;", "error.code() == ErrorCode::unsupported;",
+             (*DAMAGE, "-k", "disk_fails")),
+    Mutation("an index does not say that a file is a shard", "formats/registry/lookup.cpp",
+             "throw Error(ErrorCode::damaged, error.message(),", "throw Error(ErrorCode::unsupported, error.message(),",
+             (*DAMAGE, "-k", "no_format")),
     Mutation("large images stay in memory", "formats/image/image_decoder.cpp",
              "  state_->buffer.free_above(k_large_pixel_bytes);\n", "", (*VERDICTS, "-k", "one_large_image")),
     Mutation("what a newer HDF5 wrote is damage", "formats/hdf5/h5.cpp",

@@ -167,3 +167,17 @@ def test_the_disk_fails_while_verifying(bale, packs):
         found = json.loads(bale(*words, "--json", packs / "tar.plain", env=shim(UNREADABLE=shard.name)).out)
         codes += [one["code"] for one in found.get("findings", [found.get("error")])]
     assert set(codes) == {"io"}
+
+
+@pytest.mark.parametrize("layout, kept", [("tar.plain", 0), ("tar.zst", 0), ("lmdb.plain", 0), ("lmdb.plain", 1), ("hdf5.vlen", 0),
+                                          ("hdf5.vlen", 1), ("recordio.image", 0)])
+def test_a_shard_that_no_format_recognizes_is_damaged(bale, packs, tmp_path, layout, kept):
+    """For readers as for verify: its index says that it is a shard."""
+    shutil.copytree(packs / layout, tmp_path / "p")
+    shard = shards(tmp_path / "p")[0]
+    shard.write_bytes((bytes(4096) + shard.read_bytes()[4096:]) * kept)
+    codes = []
+    for words in (["verify"], ["read"], ["ls"]):
+        found = json.loads(bale(*words, "--json", tmp_path / "p").out)
+        codes += [one["code"] for one in found.get("findings", [found.get("error")]) if one]
+    assert set(codes) == {"damaged"}, codes
