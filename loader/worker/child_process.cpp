@@ -78,7 +78,7 @@ class SpawnSettings {
 
 ChildProcess::ChildProcess(const WorkerProgram& program, std::uint32_t number, const ChildDescriptors& given) {
   const std::vector<std::string> arguments{program.path(), std::to_string(k_ring_fd), std::to_string(number),
-                                           std::to_string(::getpid())};
+                                           std::to_string(::getpid()), std::to_string(::syscall(SYS_gettid))};
   const SpawnSettings settings(program.fd(), given);
   // Starts the open file, not its path: the package may be replaced or removed while the loader is in use.
   int failed = ENOENT;

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -27,10 +28,12 @@
 namespace bale::loader_detail {
 namespace {
 
-/// Makes this process end when the loader's process ends, for any reason.
-void end_with(pid_t parent) {
+/// Makes this process end when the loader's process ends, or becomes another program: `thread` of it, which started this
+/// process, ends then.
+void end_with(pid_t parent, pid_t thread) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) std::_Exit(0);  // the parent ended before prctl()
+  const bool is_there = ::syscall(SYS_tgkill, parent, thread, 0) == 0 || errno != ESRCH;
+  if (::getppid() != parent || !is_there) std::_Exit(0);  // it ended before prctl()
 }
 
 /// Closes what other code of the loader's process opened without O_CLOEXEC: a pipe must end when that process closes
@@ -117,10 +120,10 @@ void work(Ring& ring, std::uint32_t number, pid_t parent,
 }  // namespace
 
 int run_worker_process(int argc, char** argv, const std::function<void(std::uint32_t)>& before_shard) {
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
   const auto number = static_cast<std::uint32_t>(std::atol(argv[2]));
   const auto parent = static_cast<pid_t>(std::atol(argv[3]));
-  end_with(parent);
+  end_with(parent, static_cast<pid_t>(std::atol(argv[4])));
   close_other_descriptors();
   // The loader's process handles Ctrl-C in the terminal.
   std::signal(SIGINT, SIG_IGN);

@@ -9,6 +9,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import textwrap
 import threading
 import time
 
@@ -440,14 +441,33 @@ def test_the_quota_of_a_container_counts(pack, one_core_group):
     assert run_script(script, pack).split()[0] == "1"
 
 
-def test_workers_end_when_their_process_becomes_another_program(pack):
+@pytest.mark.parametrize("are_late", [False, True])
+def test_workers_end_when_their_process_becomes_another_program(pack, tmp_path, are_late):
+    """Also those that have not begun to work."""
+    late = program(tmp_path / "worker", f'sleep 0.3\nexec "{WORKER}" "$@"')
+    (tmp_path / "look.py").write_text(textwrap.dedent("""
+        import os, time
+        end = time.monotonic() + 5
+        try:
+            while time.monotonic() < end:
+                os.waitpid(-1, os.WNOHANG)
+                time.sleep(0.02)
+            print("alive")
+        except ChildProcessError:
+            print("gone")
+        """))
     out = run_script(HEAD + """
-    loader = bale.Loader(sys.argv[1], 4, **options)
-    next(iter(loader))
-    print(*loader.worker_pids, flush=True)
-    os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(2)"])
-    """, pack)
-    assert all(is_gone(int(pid)) for pid in out.split()) and len(out.split()) == 2
+    import pathlib, threading
+    loader, folder, are_late = bale.Loader(sys.argv[1], 4, **options), pathlib.Path(sys.argv[2]), int(sys.argv[3])
+    thread = threading.Thread(target=lambda: next(iter(loader)), daemon=True)
+    thread.start()
+    while are_late and not ((folder / "STARTS").exists() and len((folder / "STARTS").read_text().splitlines()) == 2):
+        time.sleep(0.01)
+    if not are_late:
+        thread.join()
+    os.execv(sys.executable, [sys.executable, folder / "look.py"])
+    """, pack, tmp_path, int(are_late), **({"BALE_WORKER": str(late)} if are_late else {}))
+    assert out == "gone\n"
 
 
 def test_signals_to_the_process_group_condemn_no_sample(pack, expected):
