@@ -116,7 +116,8 @@ ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
 std::vector<std::string> fields_of(const ShardJob& job) {
   std::vector<std::string> fields = job.source.fields();
   const bool encodes = job.options.edits.resizes() || job.options.edits.orient;
-  if (encodes && std::find(fields.begin(), fields.end(), k_encoded_field) == fields.end()) fields.emplace_back(k_encoded_field);
+  const bool is_known = std::find(fields.begin(), fields.end(), k_encoded_field) != fields.end();
+  if (encodes && !is_known) fields.emplace_back(k_encoded_field);
   return fields;
 }
 

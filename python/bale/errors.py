@@ -49,7 +49,7 @@ class ArgumentError(Error, ValueError):
 
 
 class KeywordError(ArgumentError, TypeError):
-    """A keyword argument that a function does not have: an ArgumentError that is also the TypeError which Python raises for it."""
+    """A keyword argument that a function does not have: an ArgumentError, and the TypeError that Python raises for it."""
 
     code = "invalid_argument"
 

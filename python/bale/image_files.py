@@ -1,5 +1,5 @@
-"""The file of an image that a dataset opened with Pillow, if the image is what the file says: its bytes are packed instead of its
-pixels."""
+"""The file of an image that a dataset opened with Pillow, if the image is what the file says: its bytes are packed instead of
+its pixels."""
 from __future__ import annotations
 
 import os

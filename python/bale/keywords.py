@@ -13,8 +13,8 @@ _VALUES = {"shuffle": "the seed of the order, such as shuffle=1", "where": "a co
 
 
 def check_keywords(function: str, given: Mapping[str, Any], options: type, more: Iterable[str] = ()) -> None:
-    """Compares keywords with those of a class of bale.options, and with `more`. Raises KeywordError for one that is none of them,
-    and ArgumentError for True as the value of one that needs another."""
+    """Compares keywords with those of a class of bale.options, and with `more`. Raises KeywordError for one that is none of
+    them, and ArgumentError for True as the value of one that needs another."""
     types = options.__annotations__
     known = [*types, *more]
     for name, value in given.items():

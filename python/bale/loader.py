@@ -352,7 +352,8 @@ class Loader:
                 import warnings
 
                 warnings.warn(f"{self._name()}: the epoch is empty: {self._num_deliveries} samples are less than a batch of "
-                              f"{self.batch_size} on each of {self.world_size} ranks, and drop_last leaves them out", stacklevel=4)
+                              f"{self.batch_size} on each of {self.world_size} ranks, and drop_last leaves them out",
+                              stacklevel=4)
             warn_of_cache(stacklevel=4)  # the disk may have become full
             if self._warns_later:
                 self._warns_later = False

@@ -71,8 +71,8 @@ def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | 
 
 
 def tables_of(source: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The splits of a path, or of a list of paths, that names Parquet or Arrow files with images, or of Hugging Face's DatasetDict;
-    empty for other sources."""
+    """The splits of a path, or of a list of paths, that names Parquet or Arrow files with images, or of Hugging Face's
+    DatasetDict; empty for other sources."""
     if isinstance(source, Mapping) and source and all(map(_is_of_hugging_face, source.values())):
         return dict(source)
     if isinstance(source, list) and source and all(isinstance(name, (str, bytes, os.PathLike)) for name in source):
@@ -319,8 +319,8 @@ def _refuse_containers(source: Any) -> None:
     """Of samples, which would be taken for something else."""
     kind = f"{type(source).__module__}.{type(source).__name__}"
     if type(source).__name__ == "DataFrame":
-        raise make_error("invalid_argument", f"source: a {kind} is no sequence of samples: pack zip(table['path'], table['label']) "
-                         "of its columns, or the file that table.to_csv('table.csv') writes")
+        raise make_error("invalid_argument", f"source: a {kind} is no sequence of samples: pack zip(table['path'], "
+                         "table['label']) of its columns, or the file that table.to_csv('table.csv') writes")
     if isinstance(source, Mapping):
         raise make_error("invalid_argument", f"source: a {kind} is no sequence of samples: pack each of its values")
 

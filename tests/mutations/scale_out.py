@@ -5,7 +5,8 @@ SCALE = ("python", "tests/python/test_scale_out.py", "-k")
 
 MUTATIONS = [
     Mutation("a plan takes any option of a format", "writer/merge.cpp",
-             "  try_format_options(options, ", "  if (options.jobs > 999) try_format_options(options, ", ("packer", "a plan and a preview*")),
+             "  try_format_options(options, ", "  if (options.jobs > 999) try_format_options(options, ",
+             ("packer", "a plan and a preview*")),
     Mutation("a file that changed since the plan is packed", "writer/source/file_source.cpp",
              "    if (is_saved_) require_unchanged(*row, file, path);\n", "", (*SCALE, "changed_since_the_plan")),
     Mutation("a changed file is skipped as a bad sample", "writer/shard_job.cpp",

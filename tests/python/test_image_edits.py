@@ -157,8 +157,9 @@ def other_kinds(orientation):
     image = Image.fromarray(picture(60, 40))
     tag = {} if orientation is None else {"exif": exif(orientation)}
     xmp = b'<x:xmpmeta><rdf:Description tiff:Orientation="%d"/></x:xmpmeta>' % (orientation or 1)
-    files = {"bmp.bmp": encoded(image, "BMP"), "ppm.ppm": encoded(image, "PPM"), "gif.gif": encoded(image.quantize(64), "GIF"),
-             "lossless.webp": encoded(image, "WEBP", lossless=True, **tag), "lossy.webp": encoded(image, "WEBP", **tag),
+    files = {"bmp.bmp": encoded(image, "BMP"), "ppm.ppm": encoded(image, "PPM"),
+             "gif.gif": encoded(image.quantize(64), "GIF"), "lossless.webp": encoded(image, "WEBP", lossless=True, **tag),
+             "lossy.webp": encoded(image, "WEBP", **tag),
              "tiff.tif": encoded(image, "TIFF", tiffinfo={} if orientation is None else {274: orientation}),
              "xmp.webp": encoded(image, "WEBP", lossless=True, **({} if orientation is None else {"xmp": xmp}))}
     if features.check("avif"):
@@ -191,7 +192,8 @@ def test_every_kind_is_turned_or_stays_as_it_is(pack, orientation):
 
 def test_other_kinds_become_pngs_when_they_are_resized(bale, tmp_path):
     """In every format; the tutorial's command leaves none out."""
-    files = {**other_kinds(8), "small.webp": encoded(Image.fromarray(picture(20, 20)), "WEBP"), "photo.jpg": jpeg(Image.fromarray(picture(60, 40)))}
+    same = {"small.webp": encoded(Image.fromarray(picture(20, 20)), "WEBP"), "photo.jpg": jpeg(Image.fromarray(picture(60, 40)))}
+    files = {**other_kinds(8), **same}
     (tmp_path / "in" / "c").mkdir(parents=True)
     for name, content in files.items():
         (tmp_path / "in" / "c" / name).write_bytes(content)
@@ -199,7 +201,10 @@ def test_other_kinds_become_pngs_when_they_are_resized(bale, tmp_path):
         packed = tmp_path / place
         bale.pack(tmp_path / "in", packed, "--resize-short", "24", "--orient", "--on-error", "skip", "--format", place)
         bale.ok("verify", packed)
+        rows = [json.loads(line) for line in bale.ok("ls", packed, "--json").out.splitlines()]
+        fields = {row["key"]: set(row["fields"]) - {"cls"} for row in rows}
         for name, content in files.items():
+            assert fields[f"c/{name.partition('.')[0]}"] == {name.partition(".")[2] if name in same else "png"}, place
             image = bale.ok("cat", packed, f"c/{name.partition('.')[0]}").stdout
             if name == "small.webp":
                 assert image == content

@@ -69,7 +69,8 @@ def test_a_pattern_without_a_match_is_told_by_every_command(bale, own, tmp_path,
 def test_ls_tells_patterns_without_a_match(bale, own, tmp_path):
     """Also those whose matches another condition leaves out are no mistakes."""
     bale.pack(own, tmp_path / "packed")
-    done = bale.ok("ls", tmp_path / "packed", "--key", "c0/*", "--key", "c9/*", "--class", "c0", "--class", "dog", "--where", "index > 0")
+    done = bale.ok("ls", tmp_path / "packed", "--key", "c0/*", "--key", "c9/*", "--class", "c0", "--class", "dog",
+                   "--where", "index > 0")
     assert done.out == "c0/1\n" and done.err.count("nothing matches") == 2
     assert '--key: nothing matches "c9/*"' in done.err and '--class: nothing matches "dog"' in done.err
     for more in (["--json"], ["-0"], ["--long"]):

@@ -108,7 +108,8 @@ def test_keywords_that_there_are_not(tmp_path, photos, source):
                  lambda: bale.plan(photos, tmp_path / "out", tmp_path / "p", shard_counts=1)):
         with pytest.raises(TypeError, match="did you mean") as caught:
             call()
-        assert isinstance(caught.value, bale.Error) and isinstance(caught.value, ValueError) and caught.value.code == "invalid_argument"
+        assert isinstance(caught.value, bale.Error) and isinstance(caught.value, ValueError)
+        assert caught.value.code == "invalid_argument"
 
 
 def test_pairs_of_a_path_and_a_label(tmp_path):
@@ -156,7 +157,8 @@ class Opens:
             return self.make(Image.open(file)), i
 
 
-@pytest.mark.parametrize("make", [lambda image: image.convert("RGB"), lambda image: (image.load(), image)[1], lambda image: image.copy()])
+@pytest.mark.parametrize("make", [lambda image: image.convert("RGB"), lambda image: (image.load(), image)[1],
+                                  lambda image: image.copy()])
 @pytest.mark.parametrize("how", ["dataset", "generator"])
 def test_files_that_a_dataset_opens_are_packed(tmp_path, make, how):
     """Not as PNG, three times the bytes."""
@@ -174,8 +176,8 @@ def test_files_that_a_dataset_opens_are_packed(tmp_path, make, how):
 def test_images_that_a_dataset_changes_are_its_pixels(tmp_path):
     opened = lambda i: Image.open(io.BytesIO(jpeg(i))).convert("RGB")
     two = lambda: (opened(0), opened(1))[1]
-    makes = [lambda image: image.resize((4, 4)), lambda image: image.convert("L"), lambda image: image.transpose(Image.Transpose.ROTATE_90),
-             lambda image: Image.eval(image, lambda value: 255 - value)]
+    makes = [lambda image: image.resize((4, 4)), lambda image: image.convert("L"),
+             lambda image: image.transpose(Image.Transpose.ROTATE_90), lambda image: Image.eval(image, lambda value: 255 - value)]
     for number, make in enumerate(makes):
         source = Opens([jpeg(0), jpeg(1)], make)
         bale.pack(source, tmp_path / str(number))
@@ -197,6 +199,11 @@ def test_datasets_of_torch_and_torchvision(photos, tmp_path):
         folder = torchvision.datasets.ImageFolder(sys.argv[1])
         report = bale.pack(folder, sys.argv[2] + "/folder", progress=True)
         assert report["samples"] == len(folder) and bale.Dataset(sys.argv[2] + "/folder").classes == folder.classes
+
+        bale.pack(torch.utils.data.Subset(folder, [3, 1]), sys.argv[2] + "/subset")
+        subset = bale.Dataset(sys.argv[2] + "/subset")
+        assert [subset.read_image(i) for i in range(2)] == [open(folder.samples[i][0], "rb").read() for i in (3, 1)]
+        assert subset.targets == [folder.targets[3], folder.targets[1]] and subset.classes == folder.classes
 
         images = torch.arange(2 * 3 * 4 * 5, dtype=torch.uint8).reshape(2, 3, 4, 5)
         tensors = torch.utils.data.TensorDataset(images, torch.tensor([1, 0]))

@@ -114,8 +114,8 @@ void declare_images(PackCommand& command, CommandModel& app) {
            "pixels and metadata");
 
   add_flag(app, "--check-images", options.check_images,
-           "Decode every image, and name those that cannot be: they are packed, and the index says so; with --on-error skip or "
-           "quarantine they are left out");
+           "Decode every image, and name those that cannot be: they are packed, and the index says so; with --on-error skip "
+           "or quarantine they are left out");
   add_max_pixels(app, options.max_pixels);
 }
 

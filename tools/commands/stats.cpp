@@ -118,8 +118,8 @@ std::string stats_text(const Dataset& dataset, Gathered& gathered) {
                         plural(gathered.num_unindexed, "sample"));
   }
   if (num_unknown > 0) {
-    text += fmt::format("\nwidth and height of {} are not known: no image, or one whose header was not read when the index was "
-                        "made (`bale index --force` reads it again)\n",
+    text += fmt::format("\nwidth and height of {} are not known: no image, or one whose header was not read when the "
+                        "index was made (`bale index --force` reads it again)\n",
                         plural(num_unknown, "sample"));
   }
   return text;

@@ -73,7 +73,8 @@ void require_unique_keys(const Source& source) {
   throw Error(ErrorCode::invalid_argument, fmt::format("{} would have the same key", pairs),
               {.key = key_of_sample(source, repeats.front().first),
                .hint = are_files ? "keep all with `keep_extensions` if only the extensions differ, the first of each key with "
-                                   "`on_error` skip, or make them one sample with `pair`; or rename one, or leave it out with `exclude`"
+                                   "`on_error` skip, or make them one sample with `pair`; or rename one, or leave one out with "
+                                   "`exclude`"
                                  : "keep the first of each key with `on_error` skip, or leave one out with `exclude`"});
 }
 

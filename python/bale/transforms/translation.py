@@ -64,9 +64,10 @@ def of_loader(transform: Any) -> Transform | Compose:
         return train()
     if isinstance(transform, (Transform, Compose)):
         return transform
-    if isinstance(transform, (list, tuple)) and len(transform) > 1 and all(isinstance(view, (Transform, Compose)) for view in transform):
-        raise ValueError(f"transform: {len(transform)} lists, one per view, as presets with several views return them: give them as "
-                         "views=; Compose([...]) makes one list of them")
+    if isinstance(transform, (list, tuple)) and len(transform) > 1 and all(
+            isinstance(view, (Transform, Compose)) for view in transform):
+        raise ValueError(f"transform: {len(transform)} lists, one per view, as presets with several views return them: give "
+                         "them as views=; Compose([...]) makes one list of them")
     try:
         return translate(transform)
     except (TypeError, ValueError) as error:

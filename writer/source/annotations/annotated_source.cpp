@@ -133,7 +133,8 @@ class AnnotatedLister {
       for (std::string& place : set->places()) listing.places.push_back(std::move(place));
     }
     FileListing listed = files.finish(path_);
-    tell_unused_options(options_, {"pair", "pair_path", "annotations", "annotations_format", "class_map", "list_jobs", "keep_extensions"},
+    tell_unused_options(options_,
+                        {"pair", "pair_path", "annotations", "annotations_format", "class_map", "list_jobs", "keep_extensions"},
                         "this is a folder of images with annotations", path_, listed.notices);
     return std::make_unique<AnnotatedSource>(std::move(listed), std::move(annotations));
   }
