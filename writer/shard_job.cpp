@@ -112,12 +112,12 @@ ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
   return entry;
 }
 
-/// The source's fields, and the one of images that are encoded again as another kind.
+/// The source's fields, and after those of its images the one of images that are encoded again as another kind.
 std::vector<std::string> fields_of(const ShardJob& job) {
   std::vector<std::string> fields = job.source.fields();
   const bool encodes = job.options.edits.resizes() || job.options.edits.orient;
   const bool is_known = std::find(fields.begin(), fields.end(), k_encoded_field) != fields.end();
-  if (encodes && !is_known) fields.emplace_back(k_encoded_field);
+  if (encodes && !is_known) fields.emplace(std::find_if_not(fields.begin(), fields.end(), is_image_field), k_encoded_field);
   return fields;
 }
 
