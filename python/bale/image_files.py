@@ -42,22 +42,21 @@ class OpenedFiles:
             setattr(Image, "open", opened)
 
     def content_of(self, image: Any) -> bytes | None:
-        """The bytes of the one file that was opened, if its pixels are those of `image`; else None."""
+        """The bytes of the file that was opened whose pixels are those of `image`; None if there is none."""
         pillow = sys.modules.get("PIL.Image")
-        if pillow is None or not isinstance(image, pillow.Image) or len(self._given) != 1 or self._given[0] is None:
+        if pillow is None or not isinstance(image, pillow.Image):
             return None
-        import io
+        return next((content for content in map(_read, self._given) if content and _is_of_file(image, content, pillow)), None)
 
-        try:
-            content = self._given[0]
-            if not isinstance(content, bytes):
-                with open(content, "rb") as file:
-                    content = file.read()
-            with pillow.open(io.BytesIO(content)) as original:
-                is_same = _is_same(image, original)
-        except (OSError, SyntaxError, ValueError):  # as Pillow reports what it cannot decode
-            return None
-        return content if is_same else None
+
+def _read(given: Any) -> bytes | None:
+    if given is None or isinstance(given, bytes):
+        return given
+    try:
+        with open(given, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
 
 
 def _content_or_path(fp: Any) -> Any:
@@ -70,10 +69,16 @@ def _content_or_path(fp: Any) -> Any:
     return name if isinstance(name, str) and os.path.isfile(name) else None
 
 
-def _is_same(image: Any, original: Any) -> bool:
+def _is_of_file(image: Any, content: bytes, pillow: Any) -> bool:
     """Whether decoding the file gives the image: as it is, or converted to RGB, as loaders do it."""
-    if image.size != original.size or image.mode not in (original.mode, "RGB"):
+    import io
+
+    try:
+        with pillow.open(io.BytesIO(content)) as original:
+            if image.size != original.size or image.mode not in (original.mode, "RGB"):
+                return False
+            if image.mode == "P" and image.getpalette() != original.getpalette():
+                return False
+            return bool(original.convert(image.mode).tobytes() == image.tobytes())
+    except (OSError, SyntaxError, ValueError):  # as Pillow reports what it cannot decode
         return False
-    if image.mode == original.mode == "P" and image.getpalette() != original.getpalette():
-        return False
-    return bool(original.convert(image.mode).tobytes() == image.tobytes())

@@ -55,8 +55,10 @@ def test_images_that_are_no_part_are_counted(bale, tmp_path):
     source = beside(tmp_path / "in")
     make_image(source / "x" / "g.png", "png")
     make_image(source / "x" / "g.mask.png", "png")
+    (source / "x" / "notes.txt").touch()
     result = bale.pack(source, tmp_path / "p", "--pair", "jpg,mask.png", "--json")
-    assert json.loads(result.out)["notices"]["reasons"] == {"no extension that `pair` names": 2, "no jpg file beside it": 1}
+    assert json.loads(result.out)["notices"]["reasons"] == {
+        "an image with an extension that `pair` does not name": 2, "no extension that `pair` names": 1, "no jpg file beside it": 1}
     assert bale("pack", source, tmp_path / "q", "--pair", "jpg,mask.png", "--strict").code == 1
 
 

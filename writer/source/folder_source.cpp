@@ -163,7 +163,10 @@ class FolderLister {
                           return pair_.empty() ? is_image_name(name) : pair_.part_of(name).index >= 0;
                         },
                     .skip_unreadable = options_.skip_damaged};
-    if (!pair_.empty()) rules.why_unwanted = "no extension that `pair` names";
+    if (!pair_.empty()) {
+      rules.why_unwanted = "no extension that `pair` names";
+      rules.why_unwanted_image = "an image with an extension that `pair` does not name";
+    }
     if (!filter_.takes_all()) {
       rules.excluded = [this](const std::string& path, bool is_directory) {
         const std::string name = path.substr(std::min(path.size(), key_start()));

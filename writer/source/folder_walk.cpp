@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/reader/directory_content.hpp"
 #include "bale/writer/source/file_rows.hpp"
@@ -149,7 +150,8 @@ void DirectoryWalk::take_file(const char* name, Kind kind, DirectoryFiles& files
   if ((kind == Kind::file || kind == Kind::broken_link) && rules_.wanted(name)) return files.add(name);
   const std::string path = below(files.path(), name);
   if (rules_.excluded && rules_.excluded(path, false)) return notices_.leave_out(path, NameFilter::k_left_out);
-  if (kind == Kind::file) return notices_.add(path, rules_.why_unwanted);
+  const bool is_image = !rules_.why_unwanted_image.empty() && is_image_name(name);
+  if (kind == Kind::file) return notices_.add(path, is_image ? rules_.why_unwanted_image : rules_.why_unwanted);
   if (kind == Kind::gone) return notices_.add(path, "gone since it was listed");
   if (kind != Kind::broken_link) return notices_.add(path, "not a regular file");
   if (!may_be_directory(name)) return notices_.add(path, fmt::format("broken link, {}", rules_.why_unwanted));

@@ -57,6 +57,7 @@ inline constexpr std::string_view k_is_packed_dataset = "a packed dataset, not i
 struct WalkRules {
   std::function<bool(std::string_view name)> wanted;  // which files are taken
   std::string_view why_unwanted = "not an image by its name";
+  std::string_view why_unwanted_image{};  // of a file that is an image by its name; empty: as of any other
   /// What is left out: directories that are not opened, and files that are not wanted anyway. May be empty.
   std::function<bool(const std::string& path, bool is_directory)> excluded{};
   bool skip_unreadable = false;  // skip directories that cannot be read
