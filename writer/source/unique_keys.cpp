@@ -70,12 +70,13 @@ void require_unique_keys(const Source& source) {
   }
   if (repeats.size() > k_max_named) pairs += fmt::format(", and {} more pairs", repeats.size() - k_max_named);
   const bool are_files = !source.files(repeats.front().first).empty();
-  throw Error(ErrorCode::invalid_argument, fmt::format("{} would have the same key", pairs),
-              {.key = key_of_sample(source, repeats.front().first),
-               .hint = are_files ? "keep all with `keep_extensions` if only the extensions differ, the first of each key with "
-                                   "`on_error` skip, or make them one sample with `pair`; or rename one, or leave one out with "
-                                   "`exclude`"
-                                 : "keep the first of each key with `on_error` skip, or leave one out with `exclude`"});
+  throw Error(
+      ErrorCode::invalid_argument, fmt::format("{} would have the same key", pairs),
+      {.key = key_of_sample(source, repeats.front().first),
+       .hint = are_files ? "keep all with `keep_extensions` if only the extensions differ, the first of each key with "
+                           "`on_error` skip, or make them one sample with `pair`; or rename one, or leave one out with "
+                           "`exclude`"
+                         : "keep the first of each key with `on_error` skip, or leave one out with `exclude`"});
 }
 
 std::unique_ptr<Source> leave_out_repeated_keys(std::unique_ptr<Source> source) {
