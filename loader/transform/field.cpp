@@ -50,6 +50,7 @@ void check_one(const Field& field) {
       (field.box_format != BoxFormat::xyxy || field.stored_format != BoxFormat::xyxy)) {
     refuse("has a format, which only boxes have");
   }
+  if (field.kind != FieldKind::boxes && !field.without.empty()) refuse("has a `without`, which only boxes have");
   if (field.kind != FieldKind::array && field.shape) refuse("has a shape, which only arrays have");
   if (field.kind != FieldKind::array && !field.members.empty()) refuse("has members, which only arrays have");
   if (field.view && !is_target(field.kind)) refuse("has a view, which only masks, boxes and keypoints have");

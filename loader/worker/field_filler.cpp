@@ -78,7 +78,7 @@ transform_detail::Boxes FieldFiller::boxes(const Shard& shard, std::uint64_t sam
     if (field.optional && !has_field(shard.index(), sample_in_shard, field.source)) return {};
     const Bytes stored = shard.read_field(sample_in_shard, field.source, scratch_);
     return in_the_name_of(field, shard, sample_in_shard,
-                          [&] { return transform_detail::read_boxes(stored, field.stored_format); });
+                          [&] { return transform_detail::read_boxes(stored, field).boxes; });
   }
   return {};
 }

@@ -66,6 +66,8 @@ void put_field(std::vector<std::byte>& out, const Field& field, const FieldRoom&
   put_value(out, field.fill);
   put_value(out, field.box_format);
   put_value(out, field.stored_format);
+  put_value(out, std::uint64_t{field.without.size()});
+  for (const std::string& name : field.without) put_text(out, name);
   put_value(out, field.view.value_or(0));
   put_value(out, room.is_ragged);
   put_value(out, room.bytes);
@@ -114,6 +116,8 @@ void take_field(Reader& reader, WorkerConfig& config) {
   field.fill = reader.value<std::uint16_t>();
   field.box_format = reader.value<BoxFormat>();
   field.stored_format = reader.value<BoxFormat>();
+  const auto num_names = reader.value<std::uint64_t>();
+  for (std::uint64_t i = 0; i < num_names; ++i) field.without.push_back(reader.text());
   field.view = reader.value<std::uint32_t>();
   FieldRoom room;
   room.is_ragged = reader.value<bool>();

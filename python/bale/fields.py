@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bale.positions import Positions
 
     Kind = Literal["text", "json", "array", "bytes", "mask", "boxes", "keypoints"]
-    Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str, int | None, list[str]]
+    Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str, int | None, list[str], list[str]]
 
 
 _KINDS = ("text", "json", "array", "bytes", "mask", "boxes", "keypoints")
@@ -57,7 +57,12 @@ class Field(NamedTuple):
     view : int or None, default None
         Of a mask, boxes or keypoints: the number of the view that it follows, from 0. With several views it must be
         given.
-
+    without : sequence of str, default ()
+        Of boxes in JSON: names of members, such as "iscrowd" and "difficult". Boxes of which one of them is true, or a
+        number other than 0, are left out.
+    numbered : bool, default False
+        Of boxes: bale.torch.Loader adds the number of each box in the stored field, as `fields["NAME.numbers"]`.
+        bale.Loader has it in any case (`batch.fields.numbers(NAME)`).
     member : str, sequence of str or None, default None
         Of an array that is a member of an object in JSON, such as a column of a CSV ("json"); several members become one array.
         Texts of numbers count as numbers. Give the dtype.
@@ -84,10 +89,13 @@ class Field(NamedTuple):
     stored_format: str = "xyxy"
     view: int | None = None
     member: str | Sequence[str] | None = None
+    without: Sequence[str] = ()
+    numbered: bool = False
 
 
 def options_of(fields: Mapping[str, str | Field] | None) -> list[Options]:
-    """The fields as the extension module takes them: name, source, kind, optional, NumPy's type, shape, fill, formats, view, members.
+    """The fields as the extension module takes them: name, source, kind, optional, NumPy's type, shape, fill, formats, view,
+    members, without.
     Raises TypeError and ValueError."""
     if fields is None:
         return []
@@ -114,7 +122,7 @@ def _options_of_one(name: str, field: Field) -> Options:
         raise TypeError(f"fields: {name!r} has the members {field.member!r}, which are not names")
     return (name, field.source, field.kind or ("array" if members else ""), bool(field.optional), _type_of(field.dtype),
             None if field.shape is None else [int(side) for side in field.shape], fill, field.format, field.stored_format,
-            _view_of(name, field.view), members)
+            _view_of(name, field.view), members, _left_out_by(name, field))
 
 
 def _view_of(name: str, view: Any) -> int | None:
@@ -124,6 +132,14 @@ def _view_of(name: str, view: Any) -> int | None:
     if not 0 <= number < 2**32:
         raise ValueError(f"fields: {name!r} has the view {number}; views are numbered from 0")
     return number
+
+
+def _left_out_by(name: str, field: Field) -> list[str]:
+    if isinstance(field.without, str) or not all(isinstance(member, str) for member in field.without):
+        raise TypeError(f"fields: {name!r} has the `without` {field.without!r}, which is no list of names")
+    if field.numbered and field.kind != "boxes":
+        raise ValueError(f"fields: {name!r} is numbered, which only boxes are")
+    return list(field.without)
 
 
 def _type_of(dtype: Any) -> str:
@@ -179,16 +195,17 @@ class BatchFields(Mapping[str, "Any"]):
         if kind in ("array", "mask"):
             return self._batch.field_data(number)
         if kind in _NUMBERS:
-            return self._targets(number, kind)[0]
+            return self._targets(number, kind)
         return self.ragged(name)
 
-    def _targets(self, number: int, kind: str) -> tuple[Ragged, Ragged]:
-        """Coordinates and labels of boxes or keypoints."""
+    def _targets(self, number: int, kind: str, column: str = "at") -> Ragged:
+        """Coordinates of boxes or keypoints, or the column label, or of boxes number."""
         import numpy as np  # not above: importing bale need not wait for it
 
-        rows = self._batch.field_data(number).view([("at", "<f4", (_NUMBERS[kind],)), ("label", "<i8")])
+        columns = [("at", "<f4", (_NUMBERS[kind],)), ("label", "<i8"), *([("number", "<i8")] if kind == "boxes" else [])]
+        rows = self._batch.field_data(number).view(np.dtype(columns))
         offsets = self._batch.field_offsets(number) // rows.dtype.itemsize
-        return Ragged(np.ascontiguousarray(rows["at"]), offsets), Ragged(np.ascontiguousarray(rows["label"]), offsets)
+        return Ragged(np.ascontiguousarray(rows[column]), offsets)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._numbers)
@@ -242,7 +259,40 @@ class BatchFields(Mapping[str, "Any"]):
         number, kind = self._numbers[name]
         if kind not in _NUMBERS:
             raise TypeError(f"{name!r} is a field of the kind {kind}; boxes and keypoints have labels")
-        return self._targets(number, kind)[1]
+        return self._targets(number, kind, "label")
+
+    def numbers(self, name: str) -> Ragged:
+        """Returns which boxes of the stored field are there.
+
+        Transforms (SanitizeBoundingBoxes) and `without` of the field leave out some. By these numbers one finds what
+        else the stored field says of a box.
+
+        Parameters
+        ----------
+        name : str
+            Name of the field.
+
+        Returns
+        -------
+        Ragged of int64
+            The number of each box in the stored field, from 0, with the rows of fields[name]. A copy.
+
+        Raises
+        ------
+        TypeError
+            If the field is of another kind.
+        KeyError
+            If there is no such field.
+
+        Examples
+        --------
+        >>> crowd = [[meta["iscrowd"][n] for n in numbers]
+        ...          for meta, numbers in zip(batch.fields["meta"], batch.fields.numbers("boxes"))]
+        """
+        number, kind = self._numbers[name]
+        if kind != "boxes":
+            raise TypeError(f"{name!r} is a field of the kind {kind}; boxes have numbers")
+        return self._targets(number, kind, "number")
 
     def kind(self, name: str) -> str:
         """Returns the kind of a field.

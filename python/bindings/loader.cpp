@@ -37,7 +37,7 @@ BoxFormat box_format_of(nb::handle given) {
 }
 
 /// From the tuples that bale.fields.options_of makes: name, source, kind, optional, type, shape, fill, format,
-/// stored_format, view, members.
+/// stored_format, view, members, without.
 std::vector<Field> fields_of(nb::handle given) {
   std::vector<Field> fields;
   for (const nb::handle one : given) {
@@ -63,6 +63,7 @@ std::vector<Field> fields_of(nb::handle given) {
     field.stored_format = box_format_of(one[8]);
     if (!one[9].is_none()) field.view = value_of<std::uint32_t>(one[9], "fields");
     for (const nb::handle member : one[10]) field.members.push_back(from_str(nb::cast<nb::str>(member)));
+    for (const nb::handle member : one[11]) field.without.push_back(from_str(nb::cast<nb::str>(member)));
     fields.push_back(std::move(field));
   }
   return fields;

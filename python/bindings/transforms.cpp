@@ -1,5 +1,6 @@
 // Steps on NumPy arrays: what replays recorded draws.
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 
 #include <nanobind/ndarray.h>
@@ -55,7 +56,14 @@ nb::bytes apply_steps_to_target(const std::string& json, const std::string& kind
     return to_bytes(out);
   }
   field.kind = kind == "boxes" ? FieldKind::boxes : FieldKind::keypoints;
-  return to_bytes(maker.make_rows(field, bytes, image));
+  const Bytes rows = maker.make_rows(field, bytes, image);
+  if (kind != "boxes") return to_bytes(rows);
+  std::vector<std::byte> out;  // without the numbers
+  for (std::size_t at = 0; at < rows.size(); at += sizeof(BoxRow)) {
+    const Bytes row = rows.subspan(at, offsetof(BoxRow, number));
+    out.insert(out.end(), row.begin(), row.end());
+  }
+  return to_bytes(out);
 }
 
 /// Read and written again.

@@ -256,6 +256,35 @@ def test_yaml_that_is_not_read(bale, tmp_path, yaml, says):
     assert result.code in (1, 2) and says in result.error_line() and "data.yaml" in result.error_line()
 
 
+@pytest.mark.parametrize("form", ["./images/train/{}", "images/train/{}", "{root}/images/train/{}", "../images/train/{}"])
+@pytest.mark.parametrize("given", ["data.yaml", "labels.csv"])
+def test_the_images_of_a_list(bale, tmp_path, form, given):
+    """YOLO's train.txt, relative to itself or to where one stands: its images in its order, and no orphans."""
+    root, images, _, lines = yolo(tmp_path)
+    (root / "labels.csv").write_text("filename,class,xmin,ymin,xmax,ymax\n" + "".join(
+        f"{name},{label},1,2,3,4\n" for name, label in (("a.jpg", "cat"), ("a.jpg", "x"), ("b.png", "cat"), ("gone.jpg", "big dog"))))
+    names = ["b.png", "none.jpg", "a.jpg"]
+    (root / "sub").mkdir()
+    list_path = root / ("sub" if form.startswith("..") else "") / "train.txt"
+    list_path.write_text("\n".join(form.format(name, root=root) for name in names) + "\n")
+    if form.startswith(".."):
+        result = bale("pack", list_path, tmp_path / "p", "--annotations", root / given)
+        assert result.code != 0 and "train.txt" in result.error_line() or ".." in result.error_line()
+        return
+    for cwd, path in ((tmp_path, list_path), (root, "train.txt")):
+        out = tmp_path / f"p{cwd.name}"
+        result = bale.ok("pack", path, out, "--annotations", root / given, cwd=cwd)
+        stem = str(root)[1:] + "/images/train" if form.startswith("{root}") else "images/train"
+        assert keys(bale, out) == [f"{stem}/{name[:-4]}" for name in names]
+        assert {key.split("/")[-1]: len(found[1]) for key, found in rows(bale, out).items()} == {"a": 2, "b": 1, "none": 0}
+        assert list(bl.Dataset(out).classes)[:2] == (["cat", "big dog"] if given == "data.yaml" else ["big dog", "cat"])
+        assert "1 images have no file" in result.err or "1 of 3 images have no rows" in result.err
+    coco = tmp_path / "coco.json"
+    coco.write_text('{"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": []}')
+    result = bale("pack", list_path, tmp_path / "q", "--annotations", coco)
+    assert result.code == 2 and "name the images" in result.error_line()
+
+
 # --- Open Images
 
 def open_images(tmp_path):

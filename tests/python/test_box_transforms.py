@@ -324,6 +324,66 @@ def test_a_batch_is_what_its_steps_make(packed):
         check(batch, range(len(batch.keys)))
 
 
+@pytest.mark.parametrize("layout", ["lists", "coco", "object"])
+def test_what_else_is_known_of_a_box(tmp_path, layout):
+    """Whatever a transform and `without` leave out, the numbers say which of the stored boxes are there."""
+    stored = {}
+    for i in range(12):
+        boxes = boxes_in(np.random.default_rng(i), size_of(i), 6)
+        marks = np.random.default_rng(100 + i).integers(0, 3, (2, 6))
+        crowd, hard = [[0, 1, True][mark] for mark in marks[0]], [[0, None, 0.5][mark] for mark in marks[1]]
+        labels = list(range(10, 16))
+        if layout == "lists":
+            content = {"boxes": boxes.tolist(), "labels": labels, "iscrowd": crowd, "difficult": hard}
+        else:
+            sides = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], 1).tolist()
+            content = [{"bbox": box, "category_id": label, **({"iscrowd": c} if c else {}), "difficult": h}
+                       for box, label, c, h in zip(sides, labels, crowd, hard)]
+            content = {"annotations": content} if layout == "object" else content
+        stored[f"{i}"] = ({"jpg": jpeg(i, size_of(i)), "boxes.json": content}, [not (c or h) for c, h in zip(crowd, hard)])
+    bl.pack([(key, fields) for key, (fields, _) in stored.items()], tmp_path / "pack")
+    fields = {"all": bl.Field("boxes.json", kind="boxes"), "meta": "boxes.json",
+              "boxes": bl.Field("boxes.json", kind="boxes", without=["iscrowd", "difficult"])}
+    found = []
+    for how in ({"workers": 0}, {"workers": 1}, {"workers": 1, "threads": True}):
+        found.append([])
+        with load(tmp_path / "pack", fields=fields, **how) as loader:
+            for batch in loader:
+                for row, key in enumerate(batch.keys):
+                    steps, kept = batch.draw(row)["steps"], stored[key][1]
+                    moved = [step for step in steps if step["name"] != "SanitizeBoundingBoxes"]
+                    every, _ = follow(moved, "boxes", json.dumps(stored[key][0]["boxes.json"]).encode(), size_of(int(key)))
+                    after = follow(steps, "boxes", json.dumps(stored[key][0]["boxes.json"]).encode(), size_of(int(key)))[0]
+                    for name in ("all", "boxes"):
+                        at, labels = batch.fields[name][row], batch.fields.labels(name)[row]
+                        numbers = batch.fields.numbers(name)[row]
+                        assert labels.tolist() == [10 + n for n in numbers] and sorted(numbers) == numbers.tolist()
+                        if name == "boxes":
+                            assert all(kept[n] for n in numbers) and numbers.tolist() == [n for n in batch.fields.numbers("all")[row] if kept[n]]
+                        else:
+                            assert np.array_equal(at, after)
+                        assert np.array_equal(at, every[numbers]) or "ClampBoundingBoxes" in str(steps)
+                    found[-1].append((key, batch.fields.numbers("boxes")[row].tolist(), batch.fields["boxes"][row].tolist()))
+    assert found[0] == found[1] == found[2] and any(0 < len(numbers) < 6 for _, numbers, _ in found[0])
+    with pytest.raises(TypeError, match="boxes have numbers"):
+        batch.fields.numbers("meta")
+
+
+def test_what_without_refuses(packed, tmp_path):
+    for field, error, says in ((bl.Field("boxes.json", kind="boxes", without="iscrowd"), TypeError, "no list of names"),
+                               (bl.Field("mask.png", kind="mask", without=["x"]), ValueError, "only boxes"),
+                               (bl.Field("boxes.json", kind="json", numbered=True), ValueError, "only boxes")):
+        with pytest.raises(error, match=says):
+            load(packed, fields={**FIELDS, "x": field})
+    bl.pack([("a", {"jpg": jpeg(0, size_of(0)), "npy": npy(np.zeros((2, 4), np.float32))}),
+             ("b", {"jpg": jpeg(0, size_of(0)), "boxes.json": {"boxes": [[0, 0, 1, 1]], "difficult": [1, 0]}})], tmp_path / "odd")
+    for key, source, says in ((0, "npy", "does not say"), (1, "boxes.json", "2 values .difficult. for 1 boxes")):
+        with load(tmp_path / "odd", 1, shuffle=False, transform=T.Compose([T.Resize((20, 24))]),
+                  fields={"x": bl.Field(source, kind="boxes", without=["difficult"], optional=True)}) as loader:
+            with pytest.raises(Error, match=says):
+                list(loader)
+
+
 def test_the_same_from_processes_threads_and_the_caller(packed):
     with load(packed) as loader:
         expected = [content(batch) for _ in range(2) for batch in loader]

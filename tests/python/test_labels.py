@@ -281,11 +281,13 @@ def test_a_class_map_without_labels_is_refused(bale, images, tmp_path):
     ("LabelName,DisplayName\n/m/011k07,Tortoise\n/m/0h2,Area 51\n", ["/m/011k07", "/m/0h2"]),
     ("Grade 0\nGrade 1\nGrade 2\n", ["Grade 0", "Grade 1", "Grade 2"]), ("class,number\ncat,1\ndog,0\n", ["dog", "cat"]),
     ("number,class\n0,dog\n1,cat\n", ["dog", "cat"]),
-    ('{"name": "x", "classes": ["b", "a"]}', ["b", "a"]), ("Grade 0\nNormal\n", ["Grade 0", "Normal"])])
+    ('{"name": "x", "classes": ["b", "a"]}', ["b", "a"]), ("Grade 0\nNormal\n", ["Grade 0", "Normal"]),
+    ("1 Grade 0\n2 Grade 1\n3 Grade 2\n", ["", "Grade 0", "Grade 1", "Grade 2"]), ("0,Grade 2\n1,Grade 1\n", ["Grade 2", "Grade 1"]),
+    ('class,id\n"Grade 0",1\n"a, b",0\n', ["a, b", "Grade 0"]), ('"Grade 0"\n"Grade 1"\n', ["Grade 0", "Grade 1"])])
 def test_spellings_of_class_maps(bale, tmp_path, text, names):
     for name in filter(None, names):
         (tmp_path / "in" / name.replace("/", "_")).mkdir(parents=True)
-    rows = "".join(f'"{name}",{name.replace("/", "_")}/1.ppm\n' for name in names if name)
+    rows = "".join(f'"{name}","{name.replace("/", "_")}/1.ppm"\n' for name in names if name)
     for name in filter(None, names):
         (tmp_path / "in" / name.replace("/", "_") / "1.ppm").write_bytes(IMAGE)
     (tmp_path / "in/t.csv").write_text("label,path\n" + rows)

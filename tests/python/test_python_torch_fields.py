@@ -189,6 +189,13 @@ def test_masks_and_boxes_are_tensors(torch, bale, tmp_path):  # noqa: F811
                 assert boxes.shape == (i, 4) and boxes.dtype == torch.float32 and (mask == i).all()
                 assert boxes.tolist() == [[11, 2, 15, 6 + i]] * i and classes.tolist() == list(range(i))
                 assert classes.dtype == torch.int64
+    numbered = {"boxes": bale.Field("json", kind="boxes", numbered=True)}
+    with bt.Loader(sys.argv[1], 3, seed=1, transform=flip, fields=numbered, workers=1) as loader:
+        for images, labels, found in loader:
+            assert list(found) == ["boxes", "boxes.labels", "boxes.numbers"]
+            assert all(numbers.tolist() == classes.tolist() for numbers, classes in zip(found["boxes.numbers"], found["boxes.labels"]))
+    raises(ValueError, "is the name of the numbers",
+           lambda: bt.Loader(sys.argv[1], 3, transform=flip, fields={**numbered, "boxes.numbers": "json"}))
     raises(ValueError, "is the name of the labels",
            lambda: bt.Loader(sys.argv[1], 3, transform=flip, fields={**fields, "boxes.labels": "json"}))
     """, tmp_path / "pack")

@@ -30,9 +30,20 @@ struct Line {
 };
 
 struct NameAndIndex {
-  std::string_view name;
+  std::string name;
   std::int64_t index;
 };
+
+/// The text without quotes around it, as in cells of a table; doubled quotes inside are one.
+std::string unquoted(std::string_view text) {
+  if (text.size() < 2 || !text.starts_with('"') || !text.ends_with('"')) return std::string(text);
+  std::string inner;
+  for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+    inner += text[i];
+    if (text[i] == '"' && text[i + 1] == '"' && i + 2 < text.size()) ++i;
+  }
+  return inner;
+}
 
 /// "name index" or "name,index".
 std::optional<NameAndIndex> name_then_index(std::string_view line) {
@@ -42,7 +53,7 @@ std::optional<NameAndIndex> name_then_index(std::string_view line) {
   std::string_view name = stripped(line.substr(0, cut));
   if (name.ends_with(',')) name = stripped(name.substr(0, name.size() - 1));
   if (!index || name.empty()) return std::nullopt;
-  return NameAndIndex{name, *index};
+  return NameAndIndex{unquoted(name), *index};
 }
 
 /// "index name" or "index,name", as CUB-200 has them.
@@ -52,7 +63,7 @@ std::optional<NameAndIndex> index_then_name(std::string_view line) {
   const auto index = parse_integer(line.substr(0, cut));
   const std::string_view name = stripped(line.substr(cut + 1));
   if (!index || name.empty()) return std::nullopt;
-  return NameAndIndex{name, *index};
+  return NameAndIndex{unquoted(name), *index};
 }
 
 /// The names and indexes of all lines, or nothing if one has another form, or if they are names that end or begin with a
@@ -69,6 +80,17 @@ std::vector<NameAndIndex> split_all(std::span<const Line> lines, const Split& sp
     return entry.name == entries.front().name;
   });
   return is_one_name ? std::vector<NameAndIndex>() : entries;
+}
+
+/// Whether the entries are numbered from 0 or 1 in their order, and are more than numbers themselves: "1 Grade 0", "2
+/// Grade 1".
+bool are_numbered(const std::vector<NameAndIndex>& entries) {
+  if (entries.size() < 2 || entries.front().index < 0 || entries.front().index > 1) return false;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool is_next = entries[i].index == entries.front().index + static_cast<std::int64_t>(i);
+    if (!is_next || parse_integer(entries[i].name)) return false;
+  }
+  return true;
 }
 
 /// The id before a description: ImageNet's WordNet ids (n + 8 digits), Open Images' "/m/011k07,Tortoise". "" if it has none.
@@ -159,14 +181,17 @@ void ClassMap::parse_lines(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   const std::span<const Line> lines = std::span<const Line>(all).subspan(has_header(all) ? 1 : 0);
-  std::vector<NameAndIndex> entries = split_all(lines, name_then_index);
-  if (entries.empty()) entries = split_all(lines, index_then_name);
+  std::vector<NameAndIndex> entries = split_all(lines, index_then_name);
+  if (!are_numbered(entries)) {
+    std::vector<NameAndIndex> others = split_all(lines, name_then_index);
+    if (!others.empty()) entries = std::move(others);
+  }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (!entries.empty()) {
-      add(std::string(entries[i].name), entries[i].index, lines[i].number);
+      add(std::move(entries[i].name), entries[i].index, lines[i].number);
     } else {
       const std::string_view id = id_of(lines[i].text);
-      add(std::string(id.empty() ? lines[i].text : id), static_cast<std::int64_t>(i), lines[i].number);
+      add(id.empty() ? unquoted(lines[i].text) : std::string(id), static_cast<std::int64_t>(i), lines[i].number);
     }
   }
 }

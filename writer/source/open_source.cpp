@@ -183,7 +183,9 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
   }
   if (!options.annotations.empty()) {
     if (S_ISDIR(info.st_mode)) return {k_folder};
-    throw Error(ErrorCode::invalid_argument, "`annotations` are of a folder of images, this is a file", {.path = spec});
+    if (!TableColumns::kind_of(spec) && !told_of_list(spec, options).empty()) return {k_list};
+    throw Error(ErrorCode::invalid_argument,
+                "`annotations` are of a folder of images or of a list, this is another file", {.path = spec});
   }
   if (!S_ISDIR(info.st_mode)) {
     if (TableColumns::kind_of(spec)) return {k_table};
@@ -219,8 +221,9 @@ std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions
     }
   }
   if (!options.annotations.empty()) {
-    if (kind == k_folder) return open_annotated_source(spec, options);
-    throw Error(ErrorCode::invalid_argument, fmt::format("`annotations` are of a folder of images, not of a {} source", printable(kind)),
+    if (kind == k_folder || kind == k_list) return open_annotated_source(spec, options);
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("`annotations` are of a folder of images or a list, not of a {} source", printable(kind)),
                 {.path = spec, .hint = "leave `annotations` or `source` out"});
   }
   if (!options.annotations_format.empty()) {

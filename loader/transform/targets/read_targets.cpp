@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <string>
 
@@ -131,9 +132,8 @@ Json parsed_targets(Bytes bytes) {
 }
 
 template <typename Targets, typename AddAll>
-Targets read_json(Bytes bytes, const AddAll& add_all) {
+Targets read_json(const Json& given, const AddAll& add_all) {
   Targets targets;
-  const Json given = parsed_targets(bytes);
   const bool is_list = given.is_array();
   if (!is_list && !given.is_object()) refuse("the JSON is neither an object nor a list of annotations");
   if (!is_list && !given.contains("annotations")) {
@@ -144,6 +144,32 @@ Targets read_json(Bytes bytes, const AddAll& add_all) {
     add_annotation(annotation, targets);
   }
   return targets;
+}
+
+Boxes boxes_in(const Json& given, BoxFormat stored) {
+  return read_json<Boxes>(given, [stored](const Json& object, Boxes& boxes) { add_boxes(object, stored, boxes); });
+}
+
+bool is_true(const Json& value) {
+  return value.is_truth() ? value.as_truth("a member") : value.is_number() && value.as_real("a member") != 0;
+}
+
+/// Whether the member `name` of each of `count` boxes is true. What is not there is not.
+std::vector<bool> members_of(const Json& given, const std::string& name, std::size_t count) {
+  std::vector<bool> are_true(count);
+  if (given.is_array() || given.contains("annotations")) {
+    const std::vector<Json>& annotations = given.is_array() ? given.as_list("the JSON") : list_of(given, "annotations");
+    for (std::size_t i = 0; i < count; ++i) {
+      const Json* const member = annotations[i].find(name);
+      are_true[i] = member != nullptr && is_true(*member);
+    }
+  } else if (given.contains(name)) {
+    const std::vector<Json>& values = list_of(given, name.c_str());
+    if (values.size() != count)
+      refuse(fmt::format("{} values \"{}\" for {} boxes", values.size(), printable(name), count));
+    for (std::size_t i = 0; i < count; ++i) are_true[i] = is_true(values[i]);
+  }
+  return are_true;
 }
 
 /// An array of one row per target: `width` numbers, and perhaps a label.
@@ -202,9 +228,7 @@ bool is_array_file(Bytes bytes) { return as_text(bytes).starts_with(k_array_magi
 }  // namespace
 
 Boxes read_boxes(Bytes bytes, BoxFormat stored) {
-  if (!is_array_file(bytes)) {
-    return read_json<Boxes>(bytes, [stored](const Json& given, Boxes& boxes) { add_boxes(given, stored, boxes); });
-  }
+  if (!is_array_file(bytes)) return boxes_in(parsed_targets(bytes), stored);
   const Table table(bytes, 4);
   Boxes boxes;
   for (std::uint64_t i = 0; i < table.num_rows; ++i) {
@@ -216,8 +240,33 @@ Boxes read_boxes(Bytes bytes, BoxFormat stored) {
   return boxes;
 }
 
+NumberedBoxes read_boxes(Bytes bytes, const Field& field) {
+  NumberedBoxes read;
+  std::vector<bool> is_out;
+  if (field.without.empty()) {
+    read.boxes = read_boxes(bytes, field.stored_format);
+    is_out.resize(read.boxes.size());
+  } else {
+    if (is_array_file(bytes)) refuse("an array does not say what `without` leaves out");
+    const Json given = parsed_targets(bytes);
+    read.boxes = boxes_in(given, field.stored_format);
+    is_out.resize(read.boxes.size());
+    for (const std::string& name : field.without) {
+      const std::vector<bool> are_true = members_of(given, name, is_out.size());
+      std::transform(is_out.begin(), is_out.end(), are_true.begin(), is_out.begin(), std::logical_or<>());
+    }
+  }
+  for (std::size_t i = 0; i < is_out.size(); ++i) {
+    if (is_out[i]) continue;
+    read.boxes[read.numbers.size()] = read.boxes[i];
+    read.numbers.push_back(static_cast<std::int64_t>(i));
+  }
+  read.boxes.resize(read.numbers.size());
+  return read;
+}
+
 KeyPoints read_keypoints(Bytes bytes) {
-  if (!is_array_file(bytes)) return read_json<KeyPoints>(bytes, add_points);
+  if (!is_array_file(bytes)) return read_json<KeyPoints>(parsed_targets(bytes), add_points);
   const Table table(bytes, 2);
   KeyPoints points;
   for (std::uint64_t i = 0; i < table.num_rows; ++i) {

@@ -3,6 +3,9 @@
 // Input may be hostile. Threads: pure functions.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "bale/formats/base/bytes.hpp"
 #include "bale/loader/transform/field.hpp"
 #include "bale/loader/transform/targets/target.hpp"
@@ -12,6 +15,12 @@ namespace bale::transform_detail {
 /// `stored` says what the four numbers of a box are, unless the layout does: COCO's "bbox" is xywh. Throws `damaged` if
 /// the bytes are neither JSON nor an array, and `unsupported` for another layout and for numbers that are not finite.
 Boxes read_boxes(Bytes bytes, BoxFormat stored);
+/// The boxes that Field::without leaves, and the number of each in the stored field.
+struct NumberedBoxes {
+  Boxes boxes;
+  std::vector<std::int64_t> numbers;
+};
+NumberedBoxes read_boxes(Bytes bytes, const Field& field);
 KeyPoints read_keypoints(Bytes bytes);
 
 }  // namespace bale::transform_detail

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,24 +22,30 @@ void store_values(const Mask& mask, MutableBytes out) {
   }
 }
 
-BoxRow row_of(const Box& box, const Field& field) {
-  BoxRow row{.box = {}, .label = box.label};
-  const auto numbers = from_corners(box, field.box_format);
-  std::copy(numbers.begin(), numbers.end(), row.box);
-  return row;
-}
-KeyPointRow row_of(const KeyPoint& point, const Field&) { return {.x = point.x, .y = point.y, .label = point.label}; }
-
-template <typename Targets>
-void store_rows(Targets targets, const Field& field, const ImageSteps& image, std::vector<std::byte>& rows) {
+/// `row_of` makes the row of a target that the steps have moved.
+template <typename Targets, typename RowOf>
+void store_rows(Targets targets, const ImageSteps& image, std::vector<std::byte>& rows, const RowOf& row_of) {
   Canvas canvas = image.size;
   move_targets(image.steps, canvas, targets);
   rows.clear();
   for (const auto& target : targets) {
-    const auto row = row_of(target, field);
+    const auto row = row_of(target);
     const auto* const bytes = reinterpret_cast<const std::byte*>(&row);
     rows.insert(rows.end(), bytes, bytes + sizeof row);
   }
+}
+
+/// While they move, the label of each box is its place in the list, because steps may drop some.
+void store_boxes(NumberedBoxes read, const Field& field, const ImageSteps& image, std::vector<std::byte>& rows) {
+  std::vector<std::int64_t> labels;
+  for (Box& box : read.boxes) labels.push_back(std::exchange(box.label, static_cast<std::int64_t>(labels.size())));
+  store_rows(std::move(read.boxes), image, rows, [&](const Box& box) {
+    const auto place = static_cast<std::size_t>(box.label);
+    BoxRow row{.box = {}, .label = labels[place], .number = read.numbers[place]};
+    const auto numbers = from_corners(box, field.box_format);
+    std::copy(numbers.begin(), numbers.end(), row.box);
+    return row;
+  });
 }
 
 }  // namespace
@@ -67,9 +74,10 @@ void TargetMaker::make_mask(const Field& field, Bytes stored, const ImageSteps& 
 
 Bytes TargetMaker::make_rows(const Field& field, Bytes stored, const ImageSteps& image) {
   if (field.kind == FieldKind::boxes) {
-    store_rows(read_boxes(stored, field.stored_format), field, image, rows_);
+    store_boxes(read_boxes(stored, field), field, image, rows_);
   } else {
-    store_rows(read_keypoints(stored), field, image, rows_);
+    store_rows(read_keypoints(stored), image, rows_,
+               [](const KeyPoint& point) { return KeyPointRow{.x = point.x, .y = point.y, .label = point.label}; });
   }
   return rows_;
 }

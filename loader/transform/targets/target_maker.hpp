@@ -16,8 +16,9 @@
 
 namespace bale::transform_detail {
 
-/// The most bytes that boxes and keypoints have in a batch, per stored byte: eight bytes of an array of keypoints of two
-/// 8-bit numbers. The shortest box in JSON, "[0,0,1,1],", takes 10 bytes and then 24.
+/// The most bytes that boxes and keypoints have in a batch, per stored byte: eight bytes of an array of keypoints of
+/// two 8-bit numbers. The shortest box in JSON, "[0,0,1,1],", takes 10 bytes and then 32; one of an array of four 8-bit
+/// numbers 4 bytes.
 inline constexpr std::uint64_t k_target_bytes_per_stored = 8;
 
 /// What was done to the image of a sample.

@@ -68,6 +68,11 @@ def labels_name(name: str) -> str:
     return f"{name}.labels"
 
 
+def numbers_name(name: str) -> str:
+    """The name of the numbers of boxes in a batch."""
+    return f"{name}.numbers"
+
+
 #: The name of the rows that were mixed in.
 PARTNERS = "partners"
 
@@ -81,29 +86,42 @@ def check_names(fields: Mapping[str, Any], mixes: bool) -> None:
             raise ValueError(f"fields: {present_name(name)!r} is the name of the mask of {name!r}; use another name")
         if labels_name(name) in fields:
             raise ValueError(f"fields: {labels_name(name)!r} is the name of the labels of {name!r}; use another name")
+        if getattr(fields[name], "numbered", False) and numbers_name(name) in fields:
+            raise ValueError(f"fields: {numbers_name(name)!r} is the name of the numbers of {name!r}; use another name")
 
 
-def tensors_of(batch: Any, optional: set[str], rows: int, pin: bool) -> dict[str, Any]:
+def numbered_in(fields: Mapping[str, Any] | None) -> set[str]:
+    """The names of the fields whose boxes are numbered."""
+    return {name for name, field in (fields or {}).items() if getattr(field, "numbered", False)}
+
+
+def tensors_of(batch: Any, optional: set[str], numbered: set[str], rows: int, pin: bool) -> dict[str, Any]:
     """The first rows of all fields of a batch: text as a list of str, JSON as bale.fields.JsonRows, arrays as tensors, bytes as
-    Ragged; for each optional field also its mask, a bool tensor; for boxes and keypoints also their labels; for mixed images
-    the rows of their partners."""
+    Ragged; for each optional field also its mask, a bool tensor; for boxes and keypoints also their labels; for
+    numbered boxes their numbers; for mixed images the rows of their partners."""
     fields: BatchFields = batch.fields
     made: dict[str, Any] = {}
     for name in fields:
         value = fields[name]
         if isinstance(value, bale.ragged.Ragged):
-            value = Ragged(torch.from_numpy(value.data), torch.from_numpy(value.offsets))[:rows]
+            value = _ragged(value, rows)
         elif hasattr(value, "dtype"):
             value = torch.from_numpy(value)[:rows]
         elif len(value) > rows:
             value = value[:rows]
         made[name] = value.pin_memory() if pin and hasattr(value, "pin_memory") else value
         if fields.kind(name) in ("boxes", "keypoints"):
-            labels = fields.labels(name)
-            value = Ragged(torch.from_numpy(labels.data), torch.from_numpy(labels.offsets))[:rows]
+            value = _ragged(fields.labels(name), rows)
             made[labels_name(name)] = value.pin_memory() if pin else value
+        if name in numbered:
+            value = _ragged(fields.numbers(name), rows)
+            made[numbers_name(name)] = value.pin_memory() if pin else value
         if name in optional:
             made[present_name(name)] = torch.from_numpy(fields.present(name))[:rows]
     if batch.partners is not None:
         made[PARTNERS] = torch.from_numpy(batch.partners)[:rows]
     return made
+
+
+def _ragged(given: Any, rows: int) -> Any:
+    return Ragged(torch.from_numpy(given.data), torch.from_numpy(given.offsets))[:rows]

@@ -15,7 +15,7 @@ from bale.passes import Place
 from bale.torch import dataloader_names
 from bale.torch.batch_samples import Samples
 from bale.torch.copy_stream import can_pin
-from bale.torch.fields import check_names, tensors_of
+from bale.torch.fields import check_names, numbered_in, tensors_of
 from bale.torch.following import MAX_SEED, FollowingLoader, default_seed, is_asked_to_overfit
 from bale.torch.drawn import drawn_of
 from bale.torch.given import Part, given, within
@@ -312,6 +312,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         vars(self).update(transform=delivered, generator=generator, with_mask=with_mask, with_samples=with_samples, pin_memory=pin,
                           persistent_workers=persistent_workers, pin=pin and self.device is None and can_pin())
         check_names({} if fields is None else fields, mixes=mix is not None)
+        self._numbered_fields = numbered_in(fields)
         self._optional_fields = {name for name, _, _, optional, *_ in self._options["fields"] if optional}
         self._warned = False
         self._shortens = tail == "uneven" and not with_mask
@@ -440,7 +441,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         """The last element of a batch: its fields, if it has any."""
         if not self._options["fields"]:
             return ()
-        made = tensors_of(batch, self._optional_fields, rows, self.pin)
+        made = tensors_of(batch, self._optional_fields, self._numbered_fields, rows, self.pin)
         return (made if self.device is None else map_tensors(lambda tensor: _to_device(tensor, self.device), made),)
 
     def _mixed_target(self, labels: torch.Tensor, partner_labels: torch.Tensor, shares: torch.Tensor) -> Any:

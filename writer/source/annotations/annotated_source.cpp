@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -13,7 +14,11 @@
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/folder_walk.hpp"
 #include "bale/writer/source/listed_files.hpp"
+#include "bale/writer/source/long_path.hpp"
 #include "bale/writer/source/option_use.hpp"
+#include "bale/writer/source/record_reader.hpp"
+#include "bale/writer/source/source_root.hpp"
+#include "bale/writer/source/white_space.hpp"
 
 namespace bale {
 
@@ -100,17 +105,22 @@ class AnnotatedLister {
  public:
   AnnotatedLister(const std::string& path, const SourceOptions& options) : path_(path), options_(options) {
     while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
-    if (options.flat || options.allow_empty || !options.root.empty()) {
+    struct stat info {};
+    is_list_ = stat_long_path(path_, info) == 0 && !S_ISDIR(info.st_mode);
+    if (options.flat || options.allow_empty || (!options.root.empty() && !is_list_)) {
       throw Error(ErrorCode::invalid_argument, "`annotations` excludes `flat`, `allow_empty` and `root`",
                   {.hint = "images with annotations have no class folders"});
     }
   }
 
   std::unique_ptr<Source> list() {
-    ListedFiles files(options_, path_ == "." ? "" : path_);
+    std::optional<FolderImages> listed;
+    if (is_list_) listed = read_list();
+    const std::string root = listed ? listed->root : path_;
+    ListedFiles files(options_, root == "." ? "" : root);
     FileListing& listing = files.listing();
     AnnotationLog log(options_.skip_damaged, listing.notices, listing.losses);
-    const FolderImages folder = walk(listing);
+    const FolderImages folder = listed ? *std::move(listed) : walk(listing);
     Annotations annotations;
     for (const std::string& path : options_.annotations) {
       annotations.sets.push_back(open_annotations(path, options_, log));
@@ -128,18 +138,50 @@ class AnnotatedLister {
                   {.path = path_, .hint = "name the folder of the images"});
     }
     listing.classes = classes_of(annotations.sets);
-    listing.places.push_back(path_);
     for (const auto& set : annotations.sets) {
-      for (std::string& place : set->places()) listing.places.push_back(std::move(place));
+      std::vector<std::string> places = is_list_ ? std::vector{set->path()} : set->places();
+      listing.places.insert(listing.places.end(), places.begin(), places.end());
     }
-    FileListing listed = files.finish(path_);
-    tell_unused_options(options_,
-                        {"pair", "pair_path", "annotations", "annotations_format", "class_map", "list_jobs", "keep_extensions"},
-                        "this is a folder of images with annotations", path_, listed.notices);
-    return std::make_unique<AnnotatedSource>(std::move(listed), std::move(annotations));
+    if (!is_list_) listing.places.push_back(path_);
+    FileListing found = files.finish(path_);
+    tell_unused_options(
+        options_,
+        {"pair", "pair_path", "annotations", "annotations_format", "class_map", "list_jobs", "keep_extensions", is_list_ ? "root" : ""},
+        "these are images with annotations", path_, found.notices);
+    return std::make_unique<AnnotatedSource>(std::move(found), std::move(annotations));
   }
 
  private:
+  /// The images of a list, as YOLO's train.txt: relative to `root`, or to where they are found: the current directory,
+  /// or that of the list.
+  FolderImages read_list() const {
+    FolderImages images{.root = options_.root.empty() ? "." : options_.root, .paths = {}, .is_list = true};
+    RecordReader reader(path_, RecordKind::lines);
+    struct stat info {};
+    while (reader.next()) {
+      const std::string_view line = without_white_space(reader.record());
+      if (line.empty()) continue;
+      std::string image = clean_path(line);
+      if (images.paths.empty() && options_.root.empty()) {
+        if (image.starts_with('/')) {
+          images.root = "/";
+        } else if (stat_long_path(image, info) != 0) {
+          images.root = parent_directory(path_);
+        }
+      }
+      const std::string prefix = images.root == "/" ? "/" : images.root + "/";
+      if (image.starts_with(prefix)) image.erase(0, prefix.size());
+      if (image.starts_with('/') || image.rfind('.') == std::string::npos || image.ends_with('.')) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("line {}: \"{}\" is not the path of an image below {}", reader.line(), printable(line),
+                                images.root),
+                    {.path = path_, .hint = "name the directory in which all images are with `root`"});
+      }
+      images.paths.push_back(std::move(image));
+    }
+    return images;
+  }
+
   FolderImages walk(FileListing& listing) {
     WalkRules rules{
         .wanted = is_image_name,
@@ -162,8 +204,13 @@ class AnnotatedLister {
 
   /// The images to pack. Those of the folder that no annotations name are reported.
   static std::vector<std::string> images_of(const Sets& sets, const FolderImages& folder, NoticeLog& notices) {
-    const bool are_named = std::any_of(sets.begin(), sets.end(), [](const auto& set) { return set->names_images(); });
-    if (!are_named) return folder.paths;
+    const auto names_images = [](const auto& set) { return set->names_images(); };
+    const auto naming = std::find_if(sets.begin(), sets.end(), names_images);
+    if (naming == sets.end()) return folder.paths;
+    if (folder.is_list) {
+      throw Error(ErrorCode::invalid_argument, "the annotations name the images, and the source is a list of images",
+                  {.path = (*naming)->path(), .hint = "give the folder of the images"});
+    }
     std::vector<std::string> images;
     std::unordered_set<std::string> seen;
     for (const auto& set : sets) {
@@ -201,6 +248,7 @@ class AnnotatedLister {
 
   std::string path_;
   const SourceOptions& options_;
+  bool is_list_ = false;
 };
 
 }  // namespace

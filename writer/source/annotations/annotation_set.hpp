@@ -18,10 +18,11 @@
 
 namespace bale {
 
-/// The image files below a folder.
+/// The image files below a folder, or those of a list.
 struct FolderImages {
   std::string root;                // "": the current directory
-  std::vector<std::string> paths;  // below the root, in Python's order
+  std::vector<std::string> paths;  // below the root, in Python's order or that of the list
+  bool is_list = false;            // annotations may be of other images, too
 };
 
 /// Annotations whose images do not exist, and images that annotations name twice or not at all.

@@ -61,7 +61,7 @@ class OpenImages : public AnnotationSet {
     if (columns_.empty()) throw Error(ErrorCode::damaged, "an empty table", {.path = path()});
     sort_pieces(folder.paths.size());
     take_labels();
-    if (num_lost > 0) {
+    if (num_lost > 0 && !folder.is_list) {
       log.lose(path(),
                fmt::format("{} of {} images that are not in {}, such as {}", has_boxes_ ? "boxes" : "labels", num_lost,
                            printable(folder.root), printable(first_lost)),

@@ -100,7 +100,7 @@ class Voc : public AnnotationSet {
       }
     } else {
       for (std::uint32_t row = 0; row < files_.size(); ++row) {
-        if (by_stem.contains(stem_of(names_[row]))) continue;
+        if (folder.is_list || by_stem.contains(stem_of(names_[row]))) continue;
         log.lose(files_.path(row), fmt::format("annotations of an image that is not in {}", printable(folder.root)), 1);
       }
       for (const std::string& image : folder.paths) num_bare += rows_.contains(std::string(stem_of(image))) ? 0 : 1;

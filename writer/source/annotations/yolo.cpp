@@ -180,7 +180,7 @@ class Yolo : public AnnotationSet {
     if (num_bare > 0) {
       log.warn(labels_, fmt::format("{} images have no file of labels; they are packed without boxes", num_bare));
     }
-    report_orphans(image_of, log);
+    if (!folder.is_list) report_orphans(image_of, log);
   }
 
   std::uint32_t row_of(const std::string& image) const override {

@@ -37,6 +37,7 @@ constexpr bool is_one_array(FieldKind kind) { return kind == FieldKind::array ||
 struct BoxRow {
   float box[4];  // in the format Field::box_format
   std::int64_t label;
+  std::int64_t number;  // of the box in the stored field, from 0
 };
 /// One keypoint of a batch. `label` is COCO's visibility, or -1 if there is none.
 struct KeyPointRow {
@@ -62,6 +63,9 @@ struct Field {
   std::uint16_t fill = 0;                       // of a mask, for pixels from outside the image
   BoxFormat box_format = BoxFormat::xyxy;       // of boxes in the batch
   BoxFormat stored_format = BoxFormat::xyxy;    // of stored boxes; COCO's "bbox" is xywh in any case
+  /// Of boxes in JSON: names of members ("iscrowd", "difficult"). Boxes of which one is true, or a number other than 0,
+  /// are left out.
+  std::vector<std::string> without{};
   /// Of a target: the view whose image it follows, from 0. It must be given if there are several views.
   std::optional<std::uint32_t> view{};
 

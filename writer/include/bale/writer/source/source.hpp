@@ -157,11 +157,11 @@ std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOp
 /// Opens a .csv or .tsv file with a header, or a .jsonl file with one object per line. Additional columns become the
 /// `json` field; if an image has several rows, all samples have a list of their rows there.
 std::unique_ptr<Source> open_table_source(const std::string& path, const SourceOptions& options);
-/// Opens the images below a folder with SourceOptions::annotations, which become fields (docs/FIELDS.md): COCO's JSON, Pascal
-/// VOC's directory Annotations or a list of ImageSets, YOLO's labels or data.yaml, Open Images' table of boxes. Samples have
-/// no label; classes() are those of the boxes. COCO's images and those of ImageSets are packed in their order, else all
-/// images in Python's order. Images without annotations are samples without boxes. Throws `damaged` for annotations
-/// without an image (with skip_damaged they are losses()).
+/// Opens the images below a folder, or of a list, with SourceOptions::annotations, which become fields
+/// (docs/FIELDS.md): COCO's JSON, Pascal VOC's directory Annotations or a list of ImageSets, YOLO's labels or
+/// data.yaml, Open Images' table of boxes. Samples have no label; classes() are those of the boxes. COCO's images and
+/// those of ImageSets are packed in their order, else all images in Python's order. Images without annotations are
+/// samples without boxes. Throws `damaged` for annotations without an image (with skip_damaged they are losses()).
 std::unique_ptr<Source> open_annotated_source(const std::string& path, const SourceOptions& options);
 /// "coco", "voc", "yolo", "openimages".
 std::vector<std::string> annotation_formats();
