@@ -171,6 +171,22 @@ def test_samplers_that_were_made_for_a_split(run):
     assert sorted(indices(loader(train, data.RandomSampler(range(30))))) == sorted(train.indices)
     assert sorted(indices(loader(train, data.RandomSampler(nested)))) == sorted(train.indices[i] for i in (3, 1, 2))
     raises(ValueError, "it is over 40 samples", lambda: loader(train, data.RandomSampler(whole)))
+    # Another part of the same size, by each kind of sampler, is not the part that was given.
+    one, other = data.random_split(whole, [20, 20])
+    own = data.Subset(whole, list(one.indices)[5:12])
+    for given, more in ((one, {}), (PACK, {"subset": list(one.indices)})):
+        for sampler in (data.RandomSampler(other), data.SequentialSampler(other), data.DistributedSampler(other, 2, 0), data.RandomSampler(other, num_samples=5),
+                        data.RandomSampler(other, replacement=True)):
+            raises(ValueError, "it is over 20 samples, not all of them those", lambda: loader(given, sampler, **more))
+        assert indices(loader(given, data.SequentialSampler(data.Subset(whole, one.indices)), **more)) == list(one.indices)
+        assert indices(loader(given, data.SequentialSampler(range(20)), **more)) == list(one.indices)
+    assert indices(loader(one, data.SequentialSampler(own))) == list(own.indices)
+    raises(ValueError, "choose samples, too", lambda: loader(PACK, data.SequentialSampler(own), subset=list(one.indices)))
+    both = data.ConcatDataset([other, own])
+    assert indices(loader(PACK, data.SequentialSampler(both))) == list(other.indices) + list(own.indices)
+    assert sorted(indices(loader(PACK, data.RandomSampler(data.ConcatDataset([one, other]))))) == list(range(40))
+    raises(ValueError, "it is over 30 samples", lambda: loader(train, None, batch_sampler=data.BatchSampler(data.RandomSampler(
+        data.Subset(whole, list(val.indices) * 3)), 4, False)))
     raises(ValueError, "30 is no position in a Subset of 30", lambda: loader(train, data.SubsetRandomSampler([30])))
     raises(ValueError, "sampler: subset or weights choose samples, too", lambda: loader(whole, data.SubsetRandomSampler([0]), subset=[1, 2]))
     """)

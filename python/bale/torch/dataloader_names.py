@@ -9,7 +9,7 @@ import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 
 from bale.torch.drawn import drawn_of
-from bale.torch.given import Given, positions_of
+from bale.torch.given import Reach
 
 # What Loader has in place of a DataLoader's option; the option's default changes nothing and is accepted.
 _OURS = {
@@ -54,13 +54,13 @@ def same(ours_name: str, ours: Any, theirs_name: str, theirs: Any, default: Any)
     return theirs
 
 
-def options_of_sampler(sampler: Any, taken: Given, size: Callable[[], int]) -> dict[str, Any]:
-    """The Loader's options that are equivalent to `sampler`. `size` counts the samples that it may range over. Raises TypeError
-    if there are none, ValueError if it was made for other samples."""
+def options_of_sampler(sampler: Any, reach: Reach) -> dict[str, Any]:
+    """The Loader's options that are equivalent to `sampler`. Raises TypeError if there are none, ValueError if it was made for other
+    samples than those in reach."""
     kind = type(sampler)
 
     def part_of(source: Any) -> dict[str, Any]:
-        positions = positions_of(source, taken, size())
+        positions = reach.positions_of(source)
         return {} if positions is None else {"subset": positions}
 
     if kind is torch.utils.data.SequentialSampler:
@@ -68,8 +68,8 @@ def options_of_sampler(sampler: Any, taken: Given, size: Callable[[], int]) -> d
     if kind is torch.utils.data.RandomSampler and not sampler.replacement and sampler.num_samples == len(sampler.data_source):
         return {"shuffle": True, **part_of(sampler.data_source)}
     if kind is torch.utils.data.RandomSampler and sampler.replacement:
-        positions = positions_of(sampler.data_source, taken, size())
-        weights = np.ones(size()) if positions is None else np.bincount(positions, minlength=size()).astype(np.float64)
+        positions, size = reach.positions_of(sampler.data_source), reach.size
+        weights = np.ones(size) if positions is None else np.bincount(positions, minlength=size).astype(np.float64)
         return {"weights": weights, "num_draws": sampler.num_samples}
     if kind is torch.utils.data.SubsetRandomSampler:
         return {"subset": list(sampler.indices), "shuffle": True}
@@ -84,6 +84,6 @@ def options_of_sampler(sampler: Any, taken: Given, size: Callable[[], int]) -> d
         return {"subset": sampler, "shuffle": False}
     theirs = torch.utils.data.Sampler
     if isinstance(sampler, theirs) and getattr(kind, "__iter__", None) is not getattr(theirs, "__iter__", None):
-        return {"shuffle": False, "drawn": drawn_of(sampler, False, taken, size())}
+        return {"shuffle": False, "drawn": drawn_of(sampler, False, reach)}
     raise TypeError(f"sampler: {kind.__name__} is no torch.utils.data.Sampler that can be iterated: make it one, or give shuffle, subset, weights with "
                     f"num_draws, repeats, or rank and world_size")

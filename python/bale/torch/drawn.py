@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import torch.utils.data
 
-from bale.torch.given import Given, positions_of, within
+from bale.torch.given import Given, Reach, within
 
 
 class Drawn(NamedTuple):
@@ -30,11 +30,11 @@ class Drawn(NamedTuple):
         return within(taken, positions, None)[0], size
 
 
-def drawn_of(sampler: Any, is_of_batches: bool, taken: Given, size: int) -> Drawn:
+def drawn_of(sampler: Any, is_of_batches: bool, reach: Reach) -> Drawn:
     """Raises ValueError if the sampler says that it is over other samples than the Loader."""
     within_batches = getattr(sampler, "sampler", sampler) if is_of_batches else sampler
     weights = getattr(within_batches, "weights", None)
-    if isinstance(within_batches, torch.utils.data.WeightedRandomSampler) and len(weights) != size:
-        raise ValueError(f"{len(weights)} weights for {size} samples")
+    if isinstance(within_batches, torch.utils.data.WeightedRandomSampler) and len(weights) != reach.size:
+        raise ValueError(f"{len(weights)} weights for {reach.size} samples")
     source = getattr(within_batches, "data_source", getattr(within_batches, "dataset", None))
-    return Drawn(sampler, is_of_batches, positions_of(source, taken, size) if hasattr(source, "__len__") else None)
+    return Drawn(sampler, is_of_batches, reach.positions_of(source) if hasattr(source, "__len__") else None)

@@ -1,7 +1,8 @@
 """Datasets that a Loader accepts in place of a spec: a Dataset of bale, or a torch Subset of one."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 import torch.utils.data
@@ -41,20 +42,67 @@ def given(spec: Any) -> Given:
     return Given(spec, "", "", None, None)
 
 
-def positions_of(source: Any, taken: Given, size: int) -> list[int] | None:
-    """The positions that a sampler over `source` gives of the `size` samples that the Loader is to read; None: all, in their order.
-    Raises ValueError if it is over other samples."""
-    places: list[int] | None = None
-    root = source
-    while root is not taken.dataset and isinstance(root, torch.utils.data.Subset):
-        places = list(map(int, root.indices if places is None else [root.indices[i] for i in places]))
-        root = root.dataset
-    if _length(root) == size:
-        return places
-    if _length(source) == size:
-        return None
-    raise ValueError(f"sampler: it is over {_length(source)} samples, and the Loader is to read {size}; give the Loader the Subset "
-                     f"that the sampler was made for, or make the sampler of the Loader's dataset or a Subset of it")
+class Reach:
+    """The samples that a Loader is to read, and what a sampler over some dataset means among them."""
+
+    def __init__(self, taken: Given, subset: Any) -> None:
+        self.taken, self._subset = taken, subset
+        self.spec = taken.spec  # a Dataset, once its samples had to be counted
+
+    @functools.cached_property
+    def _own(self) -> list[int] | None:
+        """Positions in the whole dataset; None: all."""
+        own = within(self.taken, self._subset, None)[0]
+        return None if own is None else list(map(int, own))
+
+    def _size_of_whole(self) -> int:
+        if not isinstance(self.spec, PlainDataset):
+            self.spec = PlainDataset(self.spec)
+        return len(self.spec)
+
+    @property
+    def size(self) -> int:
+        return self._size_of_whole() if self._own is None else len(self._own)
+
+    def positions_of(self, source: Any) -> list[int] | None:
+        """The positions in what the Loader was given that a sampler over `source` gives; None: all, in their order. Raises ValueError
+        if it is over other samples."""
+        root, places = _root_of(source, self.taken.dataset)
+        positions = None
+        if places is not None and root is self.taken.dataset and self.taken.positions is not None:
+            positions = [self.taken.positions[place] for place in places]
+        elif places is not None and _length(root) == self._size_of_whole():
+            positions = places
+        if positions is None:
+            if _length(source) != self.size:
+                self._refuse(source)
+            return None
+        own = self._own
+        if own is None:
+            return positions
+        place_of = {position: place for place, position in enumerate(own)}
+        if not place_of.keys() >= set(positions):
+            self._refuse(source)
+        return None if positions == own else [place_of[position] for position in positions]
+
+    def _refuse(self, source: Any) -> NoReturn:
+        others = ", not all of them those" if _length(source) == self.size else ""
+        raise ValueError(f"sampler: it is over {_length(source)} samples{others}, and the Loader is to read {self.size}; give the Loader the Subset "
+                         f"that the sampler was made for, or make the sampler of the Loader's dataset or a Subset of it")
+
+
+def _root_of(source: Any, given: Any) -> tuple[Any, list[int] | None]:
+    """The dataset of which `source` is a Subset, or a concatenation of such, and the positions in it; None: `source` itself."""
+    if source is given:
+        return source, None
+    if isinstance(source, torch.utils.data.Subset):
+        root, places = _root_of(source.dataset, given)
+        return root, list(map(int, source.indices if places is None else [places[i] for i in source.indices]))
+    if isinstance(source, torch.utils.data.ConcatDataset):
+        parts = [_root_of(part, given) for part in source.datasets]
+        if all(root is parts[0][0] for root, _ in parts):
+            return parts[0][0], [place for root, places in parts for place in (range(len(root)) if places is None else places)]
+    return source, None
 
 
 def within(taken: Given, subset: Any, weights: Any) -> tuple[Any, Any]:

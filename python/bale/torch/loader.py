@@ -9,7 +9,6 @@ import torch.utils.data
 import torch.utils.dlpack
 
 from bale import transforms
-from bale.dataset import Dataset as PlainDataset
 from bale.loader import option_names
 from bale.passes import Place
 from bale.torch import dataloader_names
@@ -18,7 +17,7 @@ from bale.torch.copy_stream import can_pin
 from bale.torch.fields import check_names, numbered_in, tensors_of
 from bale.torch.following import MAX_SEED, FollowingLoader, default_seed, is_asked_to_overfit
 from bale.torch.drawn import drawn_of
-from bale.torch.given import Part, given, within
+from bale.torch.given import Part, Reach, given, within
 from bale.torch.nested import map_tensors
 from bale.torch.ranks import rank_and_world_size
 from bale.torch.samples import IGNORE_INDEX
@@ -261,14 +260,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         pin = dataloader_names.same("pin", pin, "pin_memory", pin_memory, False)
         seed = dataloader_names.same("seed", seed, "generator", generator and generator.initial_seed() & MAX_SEED, None)
 
-        def size() -> int:
-            """Of what the sampler may range over."""
-            nonlocal spec
-            chosen = positions if subset is None else subset
-            if chosen is None and not isinstance(spec, PlainDataset):
-                spec = PlainDataset(spec)
-            return len(cast("Sequence[int]", spec if chosen is None else chosen))
-
+        reach = Reach(taken, subset)
         own_batches = batch_sampler
         if type(batch_sampler) is torch.utils.data.BatchSampler:
             sampler, batch_size, drop_last = batch_sampler.sampler, batch_sampler.batch_size, batch_sampler.drop_last
@@ -277,9 +269,10 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             if sampler is not None:
                 raise ValueError("sampler and batch_sampler: give one of them")
             batch_size = getattr(batch_sampler, "batch_size", batch_size)
-        dealt: dict[str, Any] = {} if sampler is None else dataloader_names.options_of_sampler(sampler, taken, size)
+        dealt: dict[str, Any] = {} if sampler is None else dataloader_names.options_of_sampler(sampler, reach)
         if own_batches is not None:
-            dealt = {"shuffle": False, "drawn": drawn_of(own_batches, True, taken, size())}
+            dealt = {"shuffle": False, "drawn": drawn_of(own_batches, True, reach)}
+        spec = reach.spec
         if (subset is not None and "subset" in dealt) or ((subset is not None or weights is not None) and "drawn" in dealt):
             raise ValueError("sampler: subset or weights choose samples, too; give one of them")
         shuffle, subset, seed = dealt.get("shuffle", shuffle), dealt.get("subset", subset), dealt.get("seed", seed)

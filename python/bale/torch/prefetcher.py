@@ -92,6 +92,9 @@ class Prefetcher:
         self._turn = 0  # counts iterators: a new one takes over from the last
         self._copies: CopyStream | None = None
 
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (self.loader,)  # of copies, also in other processes
+
     def __len__(self) -> int:
         return len(self.loader)  # type: ignore[arg-type]
 
