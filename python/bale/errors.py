@@ -96,6 +96,10 @@ VERDICTS: tuple[tuple[str, int, type[Error]], ...] = (
     ("out_of_memory", 1, OutOfMemoryError),
 )
 _CLASSES = {code: error for code, _, error in VERDICTS}
+for _code, _, _class in VERDICTS:  # of one that is made of its text alone, as DataLoader does with those of its workers
+    if _class is not Error:
+        _class.code = _code
+FieldNotFoundError.code = "not_found"
 
 
 def exit_code_of(code: str) -> int:

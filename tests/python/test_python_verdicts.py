@@ -21,7 +21,7 @@ def test_python_has_the_table():
     assert [(code, exit_code, error.__name__) for code, exit_code, error in errors.VERDICTS] == list(_bale.VERDICTS)
     for code, exit_code, error in errors.VERDICTS:
         raised = errors.make_error(code, "text", path="p")
-        assert type(raised) is error and raised.code == code and errors.exit_code_of(code) == exit_code
+        assert type(raised) is error and raised.code == code and error("text").code == error.code and errors.exit_code_of(code) == exit_code
     assert errors.code_of_exit(5) == "retryable" and errors.code_of_exit(1) == "io"
 
 

@@ -13,6 +13,7 @@ from bale.loader import option_names
 from bale.passes import Place
 from bale.torch import dataloader_names
 from bale.torch.batch_samples import Samples
+from bale.torch.batch_tensors import cuda_device, current_stream, rows_up_to_the_last, tensor_of, tensor_of_array, to_device
 from bale.torch.copy_stream import can_pin
 from bale.torch.fields import check_names, numbered_in, tensors_of
 from bale.torch.following import MAX_SEED, FollowingLoader, default_seed, is_asked_to_overfit
@@ -289,7 +290,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         self._rank_given = world_size is not None
         rank, world_size = rank_and_world_size(rank, world_size)
         seed, augment_seed = self._settle_seeds(seed, augment_seed, world_size)
-        self.device = None if device is None else _cuda_device(device)
+        self.device = None if device is None else cuda_device(device)
         views = made_views if len(made_views) > 1 else None
         super().__init__(
             spec, batch_size, transform=delivered if views is None else None, views=views, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
@@ -390,7 +391,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         return self._loader.workers
 
     def _stream(self) -> int:
-        return _current_stream(self.device)
+        return current_stream(self.device)
 
     def _next(self) -> Any:
         """As in bale.Loader, but an epoch ends before a last batch without rows."""
@@ -403,7 +404,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         mask = batch.mask if self.with_mask or self._shortens else None
         rows = len(batch)
         if self._shortens and mask is not None and not mask[-1]:
-            rows = _rows_up_to_the_last(mask)
+            rows = rows_up_to_the_last(mask)
             if rows == 0:
                 return _NO_ROWS
         if getattr(batch, "is_copy", False):
@@ -411,7 +412,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                             "memory. Keep fewer, or raise prefetch")
         images: Any
         if self.transform.kind in ("ragged", "raw"):
-            images = [self._chw(_tensor(batch.image(i), self.transform)) for i in range(rows)]
+            images = [self._chw(tensor_of_array(batch.image(i), self.transform)) for i in range(rows)]
             labels = torch.from_numpy(batch.labels)
             if self.pin:
                 images = [image.pin_memory() for image in images]
@@ -435,7 +436,7 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         if not self._options["fields"]:
             return ()
         made = tensors_of(batch, self._optional_fields, self._numbered_fields, rows, self.pin)
-        return (made if self.device is None else map_tensors(lambda tensor: _to_device(tensor, self.device), made),)
+        return (made if self.device is None else map_tensors(lambda tensor: to_device(tensor, self.device), made),)
 
     def _mixed_target(self, labels: torch.Tensor, partner_labels: torch.Tensor, shares: torch.Tensor) -> Any:
         if self._soft_labels is None:
@@ -458,16 +459,16 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             self._warn_once("you keep so many batches on the device that more of its memory is taken for each further one. "
                             "Keep fewer, keep copies in ordinary memory (tensor.cpu()), or raise hold")
         if self._shortens:
-            rows = _rows_up_to_the_last(_tensor_of(batch.mask).cpu().numpy())
+            rows = rows_up_to_the_last(tensor_of(batch.mask).cpu().numpy())
             if rows == 0:
                 return _NO_ROWS
-        images, labels = (tensor[:rows] for tensor in map(_tensor_of, batch.capsules(self._stream())))
+        images, labels = (tensor[:rows] for tensor in map(tensor_of, batch.capsules(self._stream())))
         labels = labels.clone()  # kilobytes; a view would keep the whole batch on the device
         target: Any = labels
         if batch.shares is not None:
-            target = self._mixed_target(labels, _tensor_of(batch.partner_labels)[:rows].clone(),
-                                        _tensor_of(batch.shares)[:rows].clone())
-        mask = (_tensor_of(batch.mask).view(torch.bool).clone(),) if self.with_mask else ()
+            target = self._mixed_target(labels, tensor_of(batch.partner_labels)[:rows].clone(),
+                                        tensor_of(batch.shares)[:rows].clone())
+        mask = (tensor_of(batch.mask).view(torch.bool).clone(),) if self.with_mask else ()
         return (images, target, *mask, *self._samples_of(batch, rows), *self._fields_of(batch, rows))
 
     def _chw(self, image: torch.Tensor) -> torch.Tensor:
@@ -476,42 +477,3 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
 
 # What DataLoader has and the Loader's workers do not know may be set, and changes nothing there either: Lightning does.
 Loader._fixed = (FollowingLoader._fixed | option_names(Loader.__init__) | {"sampler"}) - vars(dataloader_names.Attributes).keys()
-
-
-def _tensor(array: Any, transform: Any) -> torch.Tensor:
-    tensor = torch.from_numpy(array.view("int16") if transform.dtype == "bfloat16" else array)
-    return tensor.view(torch.bfloat16) if transform.dtype == "bfloat16" else tensor
-
-
-def _cuda_device(device: torch.device | str | int) -> torch.device | None:
-    """The CUDA device; None for the CPU, which scripts pass as `device=accelerator.device`."""
-    chosen = torch.device(device)
-    if chosen.type == "cpu":
-        return None
-    if chosen.type != "cuda":
-        raise ValueError(f"device: {device!r} is neither a CUDA device nor the CPU; leave it out for tensors in ordinary memory")
-    return chosen if chosen.index is not None else torch.device("cuda", torch.cuda.current_device())
-
-
-def _current_stream(device: torch.device | None) -> int:
-    handle: int = torch.cuda.current_stream(device).cuda_stream
-    return handle
-
-
-def _to_device(tensor: torch.Tensor, device: torch.device | None) -> torch.Tensor:
-    """A copy for the current stream. From page-locked memory, because the host would otherwise wait for the work that is queued
-    there."""
-    copy: torch.Tensor = tensor.pin_memory().to(device, non_blocking=True)
-    return copy
-
-
-def _tensor_of(exported: Any) -> torch.Tensor:
-    """The tensor of a DLPack capsule, or of an object that exports one."""
-    tensor: torch.Tensor = torch.utils.dlpack.from_dlpack(exported)
-    return tensor
-
-
-def _rows_up_to_the_last(mask: Any) -> int:
-    """Rows of a batch without the masked ones at its end."""
-    counted = mask.nonzero()[0]
-    return int(counted[-1]) + 1 if len(counted) else 0
