@@ -214,6 +214,7 @@ class Loader:
     """
 
     _fixed: ClassVar[frozenset[str]]  # attributes that nobody may set
+    _given: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         made = super().__new__(cls)

@@ -313,3 +313,22 @@ def test_a_store_that_does_not_answer_costs_nothing(attendance):
             assert sum(1 for _ in loader()) == 5
     assert warned(2, work) == [[], []]
     """)
+
+
+def test_a_forked_process_counts_for_itself(attendance):
+    attendance("""
+    def work(rank):
+        if rank == 0:
+            assert sum(1 for _ in loader()) and ATTENDANCE._ended
+        dist.barrier()
+        child = os.fork()
+        if child == 0:
+            begun = time.monotonic()
+            ATTENDANCE.at_exit()
+            os._exit(time.monotonic() - begun > 0.09)
+        assert os.waitpid(child, 0)[1] == 0
+        for _ in loader():
+            step()
+    work_again = warned(2, work)
+    assert work_again == [[], []], work_again
+    """)

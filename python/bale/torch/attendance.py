@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import time
 import warnings
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ class Attendance:
     to the turn of a pass than have begun it, one of them leaves it out."""
 
     def __init__(self) -> None:
+        self._process = os.getpid()   # a forked one begins again, with a connection of its own
         self._turn = 0
         self._counted: dict[str, Pass] = {}
         self._ended: list[Pass] = []  # that some ranks had not begun then
@@ -38,6 +40,8 @@ class Attendance:
 
     def begin(self, spec: str, fingerprint: int, number: int, epoch: int, world_size: int) -> Pass | None:
         """None if there is nothing to count with."""
+        if self._process != os.getpid():
+            Attendance.__init__(self)
         store = self._store or _default_store()
         key = f"bale/pass/{fingerprint}/{number}"
         if self._is_broken or store is None or key in self._counted:
@@ -51,7 +55,7 @@ class Attendance:
 
     def end(self, ended: Pass | None) -> None:
         store = self._store or _default_store()
-        if ended is None or self._has_warned or store is None or ended in self._ended:
+        if ended is None or self._has_warned or store is None or ended in self._ended or self._process != os.getpid():
             return
         self._ended.append(ended)
         self._check(store)
@@ -59,7 +63,7 @@ class Attendance:
     def at_exit(self) -> None:
         """Nothing is left that other ranks would do before they begin the pass, if this one ends a moment after them."""
         for _ in range(_TRIES_AT_EXIT):
-            if not self._ended:
+            if not self._ended or self._process != os.getpid():
                 return
             time.sleep(_BETWEEN_TRIES_S)
             self._check(self._store)

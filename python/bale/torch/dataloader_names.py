@@ -27,7 +27,7 @@ class Attributes:
     """Attributes of a DataLoader that a Loader does not need but frameworks read: Lightning batch_sampler, timm's
     PrefetchLoader collate_fn. The values are DataLoader's defaults."""
 
-    batch_sampler = None
+    batch_sampler: Any = None
     collate_fn = None
     in_order = True
     multiprocessing_context = None

@@ -33,8 +33,8 @@ class Drawn(NamedTuple):
 def drawn_of(sampler: Any, is_of_batches: bool, reach: Reach) -> Drawn:
     """Raises ValueError if the sampler says that it is over other samples than the Loader."""
     within_batches = getattr(sampler, "sampler", sampler) if is_of_batches else sampler
-    weights = getattr(within_batches, "weights", None)
+    weights: Any = getattr(within_batches, "weights", None)
     if isinstance(within_batches, torch.utils.data.WeightedRandomSampler) and len(weights) != reach.size:
         raise ValueError(f"{len(weights)} weights for {reach.size} samples")
-    source = getattr(within_batches, "data_source", getattr(within_batches, "dataset", None))
+    source: Any = getattr(within_batches, "data_source", getattr(within_batches, "dataset", None))
     return Drawn(sampler, is_of_batches, reach.positions_of(source) if hasattr(source, "__len__") else None)

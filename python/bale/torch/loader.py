@@ -230,6 +230,10 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
     ...     loss = criterion(model(images.to(device)), labels.to(device))
     """
 
+    with_mask: bool
+    with_samples: bool
+    pin: bool
+
     def __init__(self, spec: Spec, batch_size: int = 256, *, transform: Any = None,
                  views: Sequence[Any] | None = None, shuffle: Shuffle = True, seed: int | None = None, augment_seed: int | None = None,
                  workers: int | None = None, threads: bool = False, prefetch: int = 4, persistent_workers: bool = True,
@@ -264,7 +268,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         reach = Reach(taken, subset)
         own_batches = batch_sampler
         if type(batch_sampler) is torch.utils.data.BatchSampler:
-            sampler, batch_size, drop_last = batch_sampler.sampler, batch_sampler.batch_size, batch_sampler.drop_last
+            sampler = cast("Any", batch_sampler.sampler)
+            batch_size, drop_last = batch_sampler.batch_size, batch_sampler.drop_last
             own_batches = None
         elif batch_sampler is not None:
             if sampler is not None:

@@ -101,7 +101,7 @@ class OrderedSampler(Sampler, torch.utils.data.SequentialSampler):
     """That of a Loader that does not shuffle: trainers ask by isinstance."""
 
     @property
-    def data_source(self) -> Any:
+    def data_source(self) -> Any:  # type: ignore[override]
         return self._loader.dataset
 
 

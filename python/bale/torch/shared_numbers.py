@@ -23,7 +23,7 @@ class SharedNumbers:
     def __init__(self, fd: int | None = None) -> None:
         self._fd = _new_file() if fd is None else fd
         weakref.finalize(self, os.close, self._fd)
-        self.values = memoryview(mmap.mmap(self._fd, _BYTES)).cast("q")
+        self.values: Any = memoryview(mmap.mmap(self._fd, _BYTES)).cast("q")
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
