@@ -133,3 +133,18 @@ def test_with_torch(tars, torch):  # noqa: F811
     raises(ValueError, "contradicts", lambda: bt.Loader(dataset, label_field="cls", **options))
     raises(KeyError, "it has image.jpg, label.cls", lambda: bt.Dataset(SPEC)[0])
     """, tars / "a.tar", tars / "b.tar")
+
+
+def test_labels_of_mixed_images_and_substitutes(tmp_path):
+    labels = {i: i % 7 for i in range(COUNT)} | {4: None, 9: "no label"}
+    write_tar(tmp_path / "a.tar", members(labels))
+    options = {"field": "image.jpg", "label_field": "label.cls", "no_label": -9, "tail": "uneven"}
+    expected = {f"s{i:03}": -9 if label is None else label for i, label in labels.items()}
+    with load(tmp_path / "a.tar", on_bad_sample="substitute", **options) as loader:
+        keys = [key for _ in range(3) for batch in loader for key, label in zip(batch.keys, batch.labels.tolist()) if expected[key] == label]
+        assert len(keys) == 3 * COUNT and "s009" not in keys and {bad.key for bad in loader.bad_samples} == {"s009"}
+    mixed = {**OPTIONS, "transform": transforms.val(16, resize=16, dtype="float32"), "mix": transforms.Mix(mixup=0.5)}
+    with load(tmp_path / "a.tar", on_bad_sample="skip", **options, **mixed) as loader:
+        for batch in loader:
+            assert batch.partner_labels.tolist() == [batch.labels[partner] for partner in batch.partners]
+            assert all(expected[key] == label for key, label, counts in zip(batch.keys, batch.labels.tolist(), batch.mask) if counts)
