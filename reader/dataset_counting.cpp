@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <limits>
 
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/parallel.hpp"
 #include "bale/formats/registry/registry.hpp"
@@ -83,8 +86,28 @@ std::uint64_t Dataset::State::count(std::size_t number) {
   if (options.on_scan && is_local && !entry.index && !path_exists(index_path(entry.path))) report_scan();
   const IndexInUse index = shards->use_index(number);
   notices.merge(index->notices(), entry.path);
+  look_for_lists(*index);
   for (const FieldInfo& field : index->fields()) add_field(field.name);
   return index->size();
+}
+
+void Dataset::State::look_for_lists(const ShardIndex& index) {
+  constexpr std::string_view k_list = ".json";
+  const auto warn = [this](std::string_view name) {
+    notices.warn(fmt::format("the field {0} of some shards is {0}.json in others, where it has several values: "
+                             "ask for both, and allow that a sample has one of them",
+                             printable(name)));
+  };
+  for (const FieldInfo& field : index.fields()) {
+    if (field.located) {
+      const std::string list = field.name + std::string(k_list);
+      if (list_fields.contains(list) && !index.field_id(list)) warn(field.name);
+    } else if (field.name.ends_with(k_list)) {
+      list_fields.insert(field.name);
+      const std::string name = field.name.substr(0, field.name.size() - k_list.size());
+      if (known_fields.contains(name) && !index.field_id(name)) warn(name);
+    }
+  }
 }
 
 bool Dataset::State::is_counted_at_once(std::size_t number) const {

@@ -50,6 +50,7 @@ struct Dataset::State {
   std::unique_ptr<OpenShards> shards;
   std::vector<std::string> fields;
   std::set<std::string, std::less<>> known_fields;
+  std::set<std::string, std::less<>> list_fields;  // made of several values of a feature: "NAME.json"
   std::mutex other_fields_mutex;
   std::set<std::string> other_fields;
   std::vector<std::string> classes;
@@ -103,6 +104,8 @@ struct Dataset::State {
   Shard open_unlisted(const Entry& entry, const ShardOpenOptions& opening) const;
   /// Whether a shard that is scanned later is fetched as a whole: it stays in the cache until its samples are read.
   bool is_fetched_whole(std::uint64_t bytes, const Storage& storage) const;
+  /// Warns of a feature that is the field NAME in some shards and NAME.json in others, where it has several values.
+  void look_for_lists(const ShardIndex& index);
   /// Number of samples of a shard. Adds what only its index says of it.
   std::uint64_t count(std::size_t number);
   /// Whether the first shard that no manifest lists has no index. Then the others will have none, too.

@@ -134,6 +134,19 @@ def test_a_feature_has_one_name_in_a_file(bale, tmp_path, first):
     assert list(fields_by_key(bale, tmp_path / "p").values()) == found
 
 
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_feature_with_two_names_in_two_files_is_told(bale, tmp_path, indexed):
+    for name, values in (("a", [[b"one"], [b"two"]]), ("b", [[b"three", b"four"], [b"five"]]), ("c", [[b"six"]])):
+        (tmp_path / f"{name}.tfrecord").write_bytes(b"".join(example(entry(b"text", *some), entry(b"id", b"7")) for some in values))
+        if indexed:
+            bale.ok("index", tmp_path / f"{name}.tfrecord")
+    warning = "the field text of some shards is text.json in others"
+    for order, is_told in (("a", False), ("b", False), ("{a,c}", False), ("{a,b,c}", True), ("b.tfrecord::a", True)):
+        spec = "::".join(f"{tmp_path}/{part}" for part in f"{order}.tfrecord".split("::"))
+        assert told(bale, spec).count(warning) == 2 * is_told, order  # for people, and in the JSON document
+    assert sorted({*fields_by_key(bale, f"{tmp_path}/a.tfrecord::{tmp_path}/b.tfrecord")["b/00000001"]}) == ["id", "text.json"]
+
+
 @pytest.mark.parametrize("name", ["x.tfrecord", "x.rec", "x.npy", "train-00000-of-00001", "x.bin"])
 def test_compressed_files_are_refused_by_name(bale, photos, tmp_path, name):
     """TFRecordOptions("ZLIB"), and what somebody compressed as a whole."""

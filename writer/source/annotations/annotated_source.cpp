@@ -18,7 +18,6 @@
 #include "bale/writer/source/option_use.hpp"
 #include "bale/writer/source/record_reader.hpp"
 #include "bale/writer/source/source_root.hpp"
-#include "bale/writer/source/white_space.hpp"
 
 namespace bale {
 
@@ -159,7 +158,7 @@ class AnnotatedLister {
     RecordReader reader(path_, RecordKind::lines);
     struct stat info {};
     while (reader.next()) {
-      const std::string_view line = without_white_space(reader.record());
+      const std::string_view line = stripped(reader.record());
       if (line.empty()) continue;
       std::string image = clean_path(line);
       if (images.paths.empty() && options_.root.empty()) {
