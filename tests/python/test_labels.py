@@ -448,7 +448,8 @@ def test_lists_with_labels(bale, photos, lines, labels, names, name):
     """Caffe's, DALI's, DomainNet's and Places365's lists."""
     (photos / name).write_text(lines)
     kind = ["--source", "list"] if name == "x.lst" else []
-    bale.ok("pack", name, "out", *kind, cwd=photos)
+    told = bale.ok("pack", name, "out", *kind, cwd=photos).out
+    assert f"labels: {'names' if names else 'numbers'} after the paths" in told
     assert labels_by_key(bale, photos / "out") == dict(zip(["photos/cat/1", "photos/dog/3"], labels)) and names_of(photos / "out") == names
     bale.ok("pack", name, "flat", "--flat", *kind, cwd=photos)
     assert set(labels_by_key(bale, photos / "flat").values()) == {None}

@@ -98,6 +98,7 @@ void tell_replaced(const PackReport& report, Terminal& terminal) {
 }  // namespace
 
 std::string labels_text(const LabelOrigin& labels) {
+  if (labels.is_after_path) return fmt::format("labels: {} after the paths\n", label_reading_name(labels.reading));
   if (labels.column.empty() || labels.reading == LabelReading::none) return {};
   const std::string missing =
       labels.num_missing == 0 ? "" : fmt::format("; {} without a label", plural(labels.num_missing, "row"));

@@ -83,7 +83,7 @@ class ListedLabels {
       row.label = numbers[static_cast<std::size_t>(row.label)];
     }
     listing.classes = labels.classes();
-    listing.label_origin = {.reading = labels.reading()};
+    listing.label_origin = {.reading = labels.reading(), .is_after_path = true};
   }
 
   /// Without labels, although the list has them.

@@ -48,6 +48,7 @@ struct LabelOrigin {
   LabelReading reading = LabelReading::none;  // none: no sample has a label
   std::string column{};                       // of a table; else empty
   std::uint64_t num_missing = 0;              // rows of a table without a label
+  bool is_after_path = false;                 // of a list
 };
 
 /// A file that belongs to a sample.
