@@ -107,21 +107,25 @@ void require_image_and_label(const Dataset& dataset, const LoaderOptions& option
   const std::vector<std::string> names = known_fields(dataset);
   if (names.empty()) return;  // no samples
   const auto refuse = [&](const std::string& what, const char* hint) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}; the dataset has {}", what, fmt::join(names, ", ")), {.hint = hint});
+    throw Error(ErrorCode::invalid_argument, fmt::format("{}; the dataset has {}", what, fmt::join(names, ", ")),
+                {.hint = hint});
   };
   const bool has_image = contains(names, k_array_field) || std::any_of(names.begin(), names.end(), is_image_field);
   if (options.field.empty() && !has_image) {
     refuse("field: no sample has a field with an image's name", "name the field that is the image (field= in Python)");
   }
   if (!options.field.empty() && !contains(names, options.field)) {
-    refuse(fmt::format("field: no sample has the field \"{}\"", printable(options.field)), "name one of these, or none");
+    refuse(fmt::format("field: no sample has the field \"{}\"", printable(options.field)),
+           "name one of these, or none");
   }
   if (options.label_field.empty()) return;
   if (dataset.translates_labels()) {
-    refuse("label_field: classes of several datasets are merged", "use the labels of the datasets, and leave label_field out");
+    refuse("label_field: classes of several datasets are merged",
+           "use the labels of the datasets, and leave label_field out");
   }
   if (!contains(names, options.label_field)) {
-    refuse(fmt::format("label_field: no sample has the field \"{}\"", printable(options.label_field)), "name one of these, or none");
+    refuse(fmt::format("label_field: no sample has the field \"{}\"", printable(options.label_field)),
+           "name one of these, or none");
   }
 }
 

@@ -12,8 +12,8 @@
 
 namespace bale::loader_detail {
 
-/// Throws `invalid_argument` if no sample has the fields that LoaderOptions name for image and label, or none is an image's by its
-/// name. As long as shards are counted while they are read, the first one speaks for all.
+/// Throws `invalid_argument` if no sample has the fields that LoaderOptions name for image and label, or none is an
+/// image's by its name. As long as shards are counted while they are read, the first one speaks for all.
 void require_image_and_label(const Dataset& dataset, const LoaderOptions& options);
 
 class FieldLayout {

@@ -14,6 +14,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/index_memory.hpp"
 #include "bale/loader/batch_copy.hpp"
+#include "bale/loader/field_layout.hpp"
 #include "bale/loader/local_ranks.hpp"
 #include "bale/loader/node_local.hpp"
 #include "bale/loader/ring/high_descriptor.hpp"
@@ -297,7 +298,8 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
   ErrorCode code = ErrorCode::damaged;
   try {
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);
-    const std::int64_t label = options_.label_field.empty() ? dataset_.label_in_shard(shard, sample_in_shard) : k_no_label;
+    const std::int64_t label =
+        options_.label_field.empty() ? dataset_.label_in_shard(shard, sample_in_shard) : k_no_label;
     ring_.labels(slot)[row] = label == k_no_label ? options_.no_label : label;
     asked.identity = dataset_.shard_identity(shard);
   } catch (const Error& caught) {  // if a shard is damaged, its samples fail, not the stream

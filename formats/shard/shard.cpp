@@ -41,7 +41,8 @@ std::string names_of_fields(const ShardIndex& index, std::uint64_t i) {
   std::string text;
   std::size_t count = 0;
   for (const FieldExtent& field : index.row(i)) {
-    if (++count <= k_shown) text += fmt::format("{}{}", count == 1 ? "" : ", ", printable(index.fields()[field.field].name));
+    if (++count <= k_shown)
+      text += fmt::format("{}{}", count == 1 ? "" : ", ", printable(index.fields()[field.field].name));
   }
   return count == 0 ? "has no fields" : fmt::format("has {}{}", text, count > k_shown ? ", ..." : "");
 }
@@ -239,7 +240,9 @@ Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
   const auto field = index_->image_field(i);
   if (!field) {
     throw Error(ErrorCode::not_found, fmt::format("sample has no image field; it {}", names_of_fields(*index_, i)),
-                {.path = path_, .key = std::string(index_->key(i)), .hint = "name the field that is the image (field= in Python)"});
+                {.path = path_,
+                 .key = std::string(index_->key(i)),
+                 .hint = "name the field that is the image (field= in Python)"});
   }
   return read_extent(i, *field, index_->extent(i, *field), scratch);
 }

@@ -83,7 +83,8 @@ transform_detail::Boxes FieldFiller::boxes(const Shard& shard, std::uint64_t sam
   return {};
 }
 
-std::optional<std::int64_t> FieldFiller::label(const Shard& shard, std::uint64_t sample_in_shard, const std::string& field) {
+std::optional<std::int64_t> FieldFiller::label(const Shard& shard, std::uint64_t sample_in_shard,
+                                               const std::string& field) {
   if (!has_field(shard.index(), sample_in_shard, field)) return std::nullopt;
   const Bytes stored = shard.read_field(sample_in_shard, field, scratch_);
   const std::int64_t label = parse_label(stored);

@@ -33,8 +33,8 @@ class FieldFiller {
   /// Throws as fill_targets() does.
   transform_detail::Boxes boxes(const Shard& shard, std::uint64_t sample_in_shard);
 
-  /// The label in the field of this name; none if the sample lacks the field. Throws `damaged` for text that is no label, and what
-  /// Shard::read_field() throws.
+  /// The label in the field of this name; none if the sample lacks the field. Throws `damaged` for text that is no
+  /// label, and what Shard::read_field() throws.
   std::optional<std::int64_t> label(const Shard& shard, std::uint64_t sample_in_shard, const std::string& field);
 
   bool has_targets() const;

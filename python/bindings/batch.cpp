@@ -264,7 +264,8 @@ IndexError
       .def_prop_ro("mask", &mask, nb::rv_policy::move,
                    "One bool per row: True if it counts in this epoch; False for padding, skipped and empty rows.")
       .def_prop_ro(
-          "epoch", [](nb::handle self) { return counted_epoch(batch_of(self).epoch()); }, "Number of its epoch, from 0.")
+          "epoch", [](nb::handle self) { return counted_epoch(batch_of(self).epoch()); },
+          "Number of its epoch, from 0.")
       .def_prop_ro(
           "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
       .def("__len__", [](nb::handle self) { return batch_of(self).size(); })

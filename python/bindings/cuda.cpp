@@ -213,8 +213,7 @@ void bind_device_batch(nb::module_& module) {
       "later batch reuses the memory, after the work that was enqueued on its streams. Fields are arrays in host memory, "
       "which do not keep the batch.");
   bind_batch_fields(batch);
-  batch
-      .def_prop_ro("images", &images_of, "N x H x W x C (or N x C x H x W) of the transform's dtype.")
+  batch.def_prop_ro("images", &images_of, "N x H x W x C (or N x C x H x W) of the transform's dtype.")
       .def_prop_ro("labels", &labels_of, "int64 class numbers, one per row; the loader's `no_label` if there is none.")
       .def_prop_ro("mask", &mask_of,
                    "uint8, one per row: 1 if it counts in this epoch, 0 for padding, skipped and empty rows.")
@@ -249,7 +248,8 @@ void bind_device_batch(nb::module_& module) {
           },
           nb::for_getter(nb::sig(k_sizes_signature)), k_sizes_doc)
       .def_prop_ro(
-          "epoch", [](nb::handle self) { return counted_epoch(device_batch_of(self).epoch()); }, "Number of its epoch, from 0.")
+          "epoch", [](nb::handle self) { return counted_epoch(device_batch_of(self).epoch()); },
+          "Number of its epoch, from 0.")
       .def_prop_ro(
           "index", [](nb::handle self) { return device_batch_of(self).index(); }, "Number in its epoch, from 0.")
       .def_prop_ro(

@@ -20,7 +20,8 @@ inline constexpr const char* k_indices_doc =
 inline constexpr const char* k_keys_doc = "Keys of the samples at `indices`, looked up in the index at each access.";
 inline constexpr const char* k_keys_signature = "def keys(self) -> list[str]";
 inline constexpr const char* k_sizes_doc =
-    "int64, N x 2: width and height of the stored images of the samples at `indices`, as bale.Dataset.image_sizes() has them.";
+    "int64, N x 2: width and height of the stored images of the samples at `indices`, as bale.Dataset.image_sizes() "
+    "has them.";
 inline constexpr const char* k_sizes_signature = "def image_sizes(self) -> numpy.typing.NDArray[numpy.int64]";
 inline constexpr const char* k_partners_doc =
     "int64 rows of the images that were mixed in, one per row: `fields` of the partner are those of that row. A row "

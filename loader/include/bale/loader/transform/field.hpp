@@ -57,8 +57,8 @@ struct Field {
   /// (if none is given), "<i4" or "<i8", and the shape is that of the batch's images.
   std::string type{};
   std::optional<std::vector<std::uint64_t>> shape{};
-  /// Of an array: the stored field is an object in JSON, and a row has the values of these members, or of the one. Texts of numbers
-  /// count as numbers: columns of a CSV are texts.
+  /// Of an array: the stored field is an object in JSON, and a row has the values of these members, or of the one.
+  /// Texts of numbers count as numbers: columns of a CSV are texts.
   std::vector<std::string> members{};
   std::uint16_t fill = 0;                       // of a mask, for pixels from outside the image
   BoxFormat box_format = BoxFormat::xyxy;       // of boxes in the batch
