@@ -29,6 +29,10 @@ def test_each_names_a_test():
         if kind == "python":
             files = [argument for argument in arguments if argument.endswith(".py") or ".py::" in argument]
             lost += [(mutation.name, name) for name in files if not (REPO / name.split("::")[0]).is_file()]
+            words = " ".join(arguments[arguments.index("-k") + 1:][:1]) if "-k" in arguments else ""
+            words = [word for word in re.split(r"[\s()]+", words) if word not in ("", "and", "or", "not")]
+            text = "".join((REPO / name.split("::")[0]).read_text() for name in files)
+            lost += [(mutation.name, word) for word in words if word not in text]
             continue
         for pattern in arguments:
             shape = re.compile(".*".join(map(re.escape, pattern.removeprefix("~").split("*"))), re.IGNORECASE)
