@@ -1,4 +1,4 @@
-// Reads a packed dataset: the example of the README.
+// Reads a packed dataset: the example of docs/CPP.md.
 #include <iostream>
 
 #include "bale/formats/base/error.hpp"

@@ -1,4 +1,4 @@
-// A trainer's loop over a packed dataset: the example of the README.
+// A trainer's loop over a packed dataset: the example of docs/CPP.md.
 #include <iostream>
 
 #include "bale/formats/base/error.hpp"

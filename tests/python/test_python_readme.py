@@ -1,13 +1,25 @@
-"""The Python of README.md and docs/TRANSFORMS.md runs as it stands, one block after the other, but for sizes."""
+"""The Python of README.md, docs/PYTHON.md and docs/TRANSFORMS.md runs as it stands, one block after the other, but for sizes."""
 import re
 
 from conftest import REPO
 from python_support import SYSTEM_PYTHON, run_script
 
 
+def test_the_block_of_the_readme_runs(bale, photos, tmp_path):
+    bale.pack(photos, tmp_path / "imagenet-packed")
+    (code,) = re.findall(r"```python\n(.*?)```", (REPO / "README.md").read_text(), re.S)
+    for long, short in (("range(90)", "range(2)"), ("batch_size=256", "batch_size=16"), ("workers=8", "workers=0")):
+        assert long in code
+        code = code.replace(long, short)
+    out = run_script(f"import os\nos.chdir({str(tmp_path)!r})\nseen = []\ntrain = lambda images, labels: seen.append(len(images))\n"
+                     f"{code}\nprint(seen, state['epoch'])", python=SYSTEM_PYTHON)
+    assert out == "[16, 16, 8, 16, 16, 8] 2\n"
+
+
 def test_the_blocks_run(bale, photos, tmp_path):
+    """Those of docs/PYTHON.md."""
     bale.pack(photos, tmp_path / "packed")
-    blocks = re.findall(r"```python\n(.*?)```", (REPO / "README.md").read_text(), re.S)
+    blocks = re.findall(r"```python\n(.*?)```", (REPO / "docs" / "PYTHON.md").read_text(), re.S)
     assert len(blocks) == 5
     code = "\n".join(blocks)
     (tmp_path / "cat.jpg").write_bytes(next(photos.rglob("*.JPEG")).read_bytes())

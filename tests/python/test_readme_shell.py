@@ -1,4 +1,4 @@
-"""The shell lines of README.md run as they stand, on small folders of the names that they use."""
+"""The shell lines of README.md and docs/COMMANDS.md run as they stand, on small folders of the names that they use."""
 import json
 import os
 import re
@@ -54,10 +54,11 @@ def home(bale, photos, tmp_path_factory):
 
 
 def shell_blocks():
-    text = (REPO / "README.md").read_text()
-    assert text.index("scripts/quickstart.sh") < text.index('export PATH="$PWD/build/bin') < text.index("\nbale pack")
-    part = text[text.index("## One minute of bale"):text.index("## From Python")]
-    return re.findall(r"```sh\n(.*?)```", part, re.S)
+    """Those of the README that pack, and then those of the page."""
+    readme = (REPO / "README.md").read_text()
+    assert readme.index("scripts/quickstart.sh") < readme.index('export PATH="$PWD/build/bin') < readme.index("\nbale pack imagenet")
+    part = readme[readme.index("## Pack"):readme.index("## Train in PyTorch")]
+    return re.findall(r"```sh\n(.*?)```", part + (REPO / "docs" / "COMMANDS.md").read_text(), re.S)
 
 
 def test_the_lines_run(home):
@@ -65,6 +66,7 @@ def test_the_lines_run(home):
     for long, short in (("000146", "000001"), ("train=0.95,val=0.05", "train=0.8,val=0.2"),
                         ("--step-ms 95", "--step-ms 95 --seconds 0.05 --batch 8 --size 32"),
                         ("bale bench packed ", "bale bench packed --batch 8 --size 32 --epochs 1 "),
+                        ("bale tune imagenet-packed ", "bale tune imagenet-packed --batch 8 --size 32 --seconds-per-setting 0.02 || [ $? = 5 ] "),
                         ("bale tune packed ", "bale tune packed --batch 8 --size 32 --seconds-per-setting 0.02 || [ $? = 5 ] ")):
         assert long in script
         script = script.replace(long, short)
