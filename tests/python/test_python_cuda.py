@@ -355,7 +355,8 @@ options = dict(batch_size=8, seed=3, workers=1, transform=transform)
 with bale.Loader(spec, device="cuda", **options) as device, bale.Loader(spec, device="cuda", device_convert=False, **options) as workers:
     for there, here in zip(device, workers, strict=True):
         assert (read(there.images) == read(here.images)).all()
-    assert workers.counters["copied_bytes"] > 3 * device.counters["copied_bytes"]
+    # Four times the bytes per batch. Some of the next epoch may have been copied ahead.
+    assert workers.counters["copied_bytes"] > 1.5 * device.counters["copied_bytes"]
 check()
 """, pack)
 
