@@ -10,6 +10,7 @@ import argparse
 import importlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -78,12 +79,21 @@ def result_of(test, python):
     return "hangs" if code is None else "passes" if code == 0 else "fails"
 
 
+def text_of_test(name):
+    """Of a Python test and of the modules beside it that it imports."""
+    text = (REPO / name).read_text()
+    modules = re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE)
+    return "".join([text, *(path.read_text() for path in ((REPO / name).with_name(f"{module}.py") for module in modules) if path.is_file())])
+
+
 def targets_of(mutation):
+    """What the test runs."""
     kind = mutation.test[0]
     if kind != "python":
         return [f"test_{kind}"]
-    needs_package = "/test_python_" in mutation.test[1]  # as in tests/python/CMakeLists.txt
-    return ["bale_python" if needs_package else "bale", "tests/libbale_test_shim.so"]
+    text = "".join(text_of_test(name.split("::")[0]) for name in mutation.test[1:] if ".py" in name)
+    package = ["bale_python"] if "import bale" in text else []
+    return ["bale", "bale-worker", "tests/libbale_test_shim.so", *package, *sorted(set(re.findall(r'"(bale_\w+_(?:tool|bench|stages))"', text)))]
 
 
 def main():
