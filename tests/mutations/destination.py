@@ -32,7 +32,7 @@ MUTATIONS = [
              "  if (has_splits && held.has({})) {", "  if (false) {", (*DESTINATION, "behind")),
     Mutation("a stopped overwrite leaves nothing to resume", "writer/destination.cpp",
              "{ return journal.content().staged && is_stop(error); }", "{ return journal.content().staged && is_stop(error) && false; }",
-             (*DESTINATION, "interrupted_overwrite")),
+             (*DESTINATION, "after_a_full_disk")),
     Mutation("the samples of a run are not kept", "writer/journal.cpp",
              "  if (samples) keep_samples(samples, path_of(k_samples_name));\n", "", (*DESTINATION, "files_that_changed")),
     Mutation("a dry run does not look at its destination", "writer/preview.cpp",
