@@ -107,10 +107,7 @@ std::optional<std::uint64_t> Grouper::add(std::string_view name, Place place) {
   enter_sample(parts->key);
   const std::uint32_t field = field_of(parts->extension);
   const bool is_label_field = index_.fields()[field].name == k_label_field;
-  if (index_.extent(sample_, field).present()) {
-    index_.notices().add(name, "earlier member of the same key and field");
-    if (is_label_field) index_.set_label(sample_, k_no_label);
-  }
+  if (index_.extent(sample_, field).present()) index_.notices().add(name, "earlier member of the same key and field");
   index_.set_extent(sample_, field, place.offset, static_cast<std::uint32_t>(place.size));
   return is_label_field ? std::optional(sample_) : std::nullopt;
 }

@@ -37,8 +37,6 @@ MUTATIONS = [
              "  if (is_jpeg == has_jpeg) return field;\n", "  return field;\n", foreign("jpeg")),
     Mutation("repeated members are dropped in silence", "formats/tar/grouper.cpp",
              '    index_.notices().add(name, "earlier member of the same key and field");\n', "", foreign("repeated")),
-    Mutation("a replaced label stays", "formats/tar/grouper.cpp",
-             "    if (is_label_field) index_.set_label(sample_, k_no_label);\n", "", foreign("repeated")),
     Mutation("the second of two archives is not read", "formats/tar/scanner.cpp",
              "  if (!goes_on_after_end()) return false;\n", "  return false;\n", foreign("end_to_end")),
     Mutation("bytes after an archive are not named", "formats/tar/scanner.cpp",

@@ -219,12 +219,13 @@ def test_bytes_after_the_archive_are_named(bale, photos, tmp_path, comment):
 
 
 def encrypted(path, name):
-    """The archive with one member that says that it is encrypted (APPNOTE 4.4.4), as by `zip -e`."""
+    """The archive with one member that says that it is encrypted (APPNOTE 4.4.4, 6.1), as by `zip -e`: 12 of its bytes are a header."""
     data = bytearray(path.read_bytes())
-    for magic, flags, length in ((b"PK\3\4", 6, 30), (b"PK\1\2", 8, 46)):
+    for magic, flags, size, length in ((b"PK\3\4", 6, 22, 30), (b"PK\1\2", 8, 24, 46)):
         at = data.index(name.encode(), 0 if length == 30 else data.index(b"PK\1\2")) - length
         assert data[at:at + 4] == magic
         data[at + flags] |= 1
+        struct.pack_into("<I", data, at + size, struct.unpack_from("<I", data, at + size)[0] - 12)
     path.write_bytes(data)
 
 
