@@ -92,7 +92,7 @@ def targets_of(mutation):
     if kind != "python":
         return [f"test_{kind}"]
     text = "".join(text_of_test(name.split("::")[0]) for name in mutation.test[1:] if ".py" in name)
-    package = ["bale_python"] if re.search(r'import bale|importorskip\("bale"', text) else []
+    package = ["bale_python"] if re.search(r'(?:import|from) bale\b|importorskip\("bale"', text) else []
     return ["bale", "bale-worker", "tests/libbale_test_shim.so", *package, *sorted(set(re.findall(r'"(bale_\w+_(?:tool|bench|stages))"', text)))]
 
 

@@ -112,7 +112,7 @@ MUTATIONS = [
              "error != ENOSPC && error != EDQUOT", "error == 0", python(CACHE_FAULTS, "refused and EROFS")),
     Mutation("what a dead process claimed is never fetched", "formats/storage/cache/unit_map.cpp",
              "state != known_alive && slots.is_alive(state)) known_alive = state;", "state != known_alive) known_alive = state;",
-             python(CACHE, "after_a_kill")),
+             python(CACHE_FAULTS, "had_reserved")),
     Mutation("the query of a signed request is not sorted", "formats/storage/aws/sigv4.cpp",
              "  std::sort(query.begin(), query.end());\n", "", ("storage", "The signatures of*")),
     Mutation("credentials are used until they have expired", "formats/storage/aws/credentials.cpp",

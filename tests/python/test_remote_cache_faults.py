@@ -150,7 +150,7 @@ def test_refused_from_every_call_on(remote_64, server, verified, name, error, tm
     expected = remote_64.ok(*words).out
     make()
     calls = count_calls(remote_64, tmp_path, *words, env=below(remote_64))
-    for n in chosen(calls, 3):
+    for n in chosen(calls, 5):
         make()
         if scenario.is_scan:
             server.add("*.bidx", status=404, times=None)
