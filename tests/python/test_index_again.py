@@ -90,6 +90,8 @@ def test_no_index_of_another_file(bale, images, tmp_path, layout, options):
     assert result.code == (1 if not options else 4), result
     assert "the file was changed after it was packed" in result.err and first.name in result.err
     assert content(tmp_path / "out").get(index_of(first).name) == before.get(index_of(first).name)
+    first.write_bytes(b"of no format at all")
+    assert "the file was changed after it was packed" in bale("index", tmp_path / "out", *options).err
 
 
 def test_check_images_looks_again(bale, images, tmp_path):
