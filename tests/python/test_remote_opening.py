@@ -29,7 +29,7 @@ def test_shards_are_opened_together(packed, serve, env, pattern):  # noqa: F811
     num_waited = []
 
     def wait():
-        num_waited.append(together.wait(timeout=30))
+        num_waited.append(together.wait(timeout=15))  # before the client tries again
     server.add(pattern, times=NUM_SHARDS, before=wait)
     run_script(EPOCH, server.url, **env)
     assert len(num_waited) == NUM_SHARDS and not together.broken
