@@ -58,3 +58,11 @@ TEST_CASE_METHOD(test::InTempDir,
   CHECK(found[0].key == "n01/photo");
   CHECK(found[0].field == "jpg");
 }
+
+TEST_CASE("a line of an error shows the ends of a long key") {
+  const std::string key = "first" + std::string(5000, 'k') + "last";
+  const std::string line = Error(ErrorCode::damaged, "is wrong", {.path = "x.tar", .key = key}).what();
+  CHECK(line.size() < 600);
+  CHECK(line.find("first") != std::string::npos);
+  CHECK(line.find("last") != std::string::npos);
+}
