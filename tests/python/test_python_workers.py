@@ -222,8 +222,10 @@ def test_workers_keep_no_descriptor_of_the_program(pack, refused):
     """The other end of a pipe sees its end when the program closes it, although workers live."""
     out = with_refused(f"""
     refuse({refused}, errno.ENOSYS)
-    end, kept = os.pipe()
-    os.set_inheritable(kept, True)
+    import fcntl
+    end, low = os.pipe()
+    kept = fcntl.fcntl(low, fcntl.F_DUPFD, 100)  # inheritable, and above the descriptors that workers are given
+    os.close(low)
     with bale.Loader(sys.argv[1], 4, **options) as loader:
         digests(loader)
         pids = loader.worker_pids
