@@ -181,4 +181,22 @@ TEST_CASE("a file that was written while it was closed is opened again if it has
   }
 }
 
+TEST_CASE("an open shard is compared with what its user holds, and its errors with the file", "[open_shards]") {
+  const Packed packed;
+  Counted counted(packed.path);
+  const OpenShards shards(k_shards, counted.open());
+  const ShardInUse shard = shards.use(0, shards.identity(0));
+  const ShardIdentity other = shards.identity(1);
+  try {
+    shards.use(0, other);
+    FAIL("another shard was taken");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::changed);
+  }
+  const Error damaged(ErrorCode::damaged, "a checksum does not match", {.path = shard->path()});
+  CHECK(shard->judged(damaged).code() == ErrorCode::damaged);
+  write_durably(shard->path(), read_file(shard->path()));
+  CHECK(shard->judged(damaged).code() == ErrorCode::changed);
+}
+
 }  // namespace bale
