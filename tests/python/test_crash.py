@@ -53,7 +53,7 @@ def test_every_call_fails(bale, tiny, case, error, lasts, tmp_path):
     layout, expected = case
     pack_options = options(layout, 3)
     calls = count_calls(bale, tmp_path, "pack", tiny, tmp_path / "count", *pack_options)
-    for n in range(1, calls + 1, by_tier(3, 1) if lasts else 1):
+    for n in range(1, calls + 1, by_tier(3, 1) if lasts else by_tier(2, 1)):
         out = tmp_path / f"fail-{n}"
         env = shim(FAIL_AT=n, ERRNO=error)
         failed = bale("pack", tiny, out, *pack_options, env={**env, "BALE_SHIM_FAIL_ON": "1"} if lasts else env)

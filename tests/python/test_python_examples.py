@@ -130,6 +130,7 @@ def test_lightning(run, pack, tmp_path):
     assert loss < 1 and 0 < accuracy <= 1
 
 
+@of_engines
 def test_timm(run, pack):
     lines = values(run("imagenet_timm.py", pack, pack, *SMALL, "--model", "test_resnet", "--epochs", 8,
                        "--warmup-epochs", 1, "--lr", 0.02),
@@ -161,6 +162,7 @@ def test_reference_v2(run, pack):
     assert epochs == (0, 1) and losses[-1] < 0.95 * losses[0] and all(0 <= count <= SAMPLES for count in correct)
 
 
+@of_engines
 def test_timm_transform(run, pack):
     """timm's list, with RandAugment and noise, is translated; the network learns from it."""
     lines = values(run("timm_transform.py", pack, pack, *SMALL, "--model", "test_resnet", "--epochs", 6),
