@@ -16,7 +16,7 @@ MUTATIONS = [
     Mutation("AutoAugment ignores probabilities", DRAWS + "policy_auto_augment.cpp",
              "    if (random.uniform() >= chance.p) continue;\n", "", (DRAW, "AutoAugment*")),
     Mutation("AugMix ignores its severity", DRAWS + "policy_aug_mix.cpp", "random.below(policy.severity)",
-             "random.below(k_num_bins)", (DRAW, "AugMix*")),
+             "random.below(policy.severity + 1)", (DRAW, "AugMix*")),
     Mutation("AugMix without all_ops has all", DRAWS + "policy_aug_mix.cpp", "(policy.all_ops ? 0 : k_num_adjustments)",
              "0", (DRAW, "AugMix*")),
     Mutation("timm's magnitudes have no noise", DRAWS + "timm_operations.cpp",
