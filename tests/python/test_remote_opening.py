@@ -48,6 +48,11 @@ def test_one_request_for_each_file_beside_a_shard(bale, serve, env, tmp_path, op
     assert len(beside) == len(set(beside))
     hints = {path for path in beside if not path.endswith((".json", ".bidx"))}
     assert ("/p-000000.tar.bseek" in hints) if options else not hints
+    # Without a manifest, one process asks for seek points that are not there, and the others believe it.
+    age_cache(tmp_path / "cache")
+    server.log.clear()
+    run_script(EPOCH, f"{server.url}/p-000000.tar", **env)
+    assert sum(request.path.endswith(".bseek") for request in server.log) <= 1
 
 
 def test_each_index_is_fetched_once(bale, serve, env, tmp_path):  # noqa: F811
