@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json.hpp"
 #include "bale/loader/transform/half.hpp"
@@ -37,9 +38,7 @@ Json values_of(const Field& field, Bytes stored) {
 
 /// The number that a text says, as in a CSV; null if it says none.
 Json number_of(std::string_view text) {
-  constexpr std::string_view k_space = " \t\r\n";
-  text.remove_prefix(std::min(text.find_first_not_of(k_space), text.size()));
-  text = text.substr(0, text.find_last_not_of(k_space) + 1);
+  text = stripped(text);
   if (text.starts_with('+')) text.remove_prefix(1);
   const char* const end = text.data() + text.size();
   const auto read = [&](auto number) -> Json {

@@ -162,8 +162,8 @@ const ListedFiles::ImagesByStem& ListedFiles::images_in(const std::string& direc
   return known->second;
 }
 
-FileRow* ListedFiles::add(std::string_view path) {
-  const auto [clean, absolute] = place_of(path);
+FileRow* ListedFiles::add(const Place& place) {
+  const auto& [clean, absolute] = place;
   const std::string_view below_root = std::string_view(clean).substr(absolute ? 1 : 0);
   const std::size_t slash = clean.rfind('/');
   const std::string_view name = std::string_view(clean).substr(slash == std::string::npos ? 0 : slash + 1);

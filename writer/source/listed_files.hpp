@@ -35,9 +35,18 @@ class ListedFiles {
   /// with a slash may be below the root. White space around the path is dropped if no file has it. The key is the path
   /// below the root. Throws (without a path) `invalid_argument` for an empty path or one with "..", and `not_found`,
   /// `damaged` or `io` for a file that is no image by its name and by its content.
-  FileRow* add(std::string_view path);
-  /// Where the file is, as add() finds it: the same for each way to write its path. Throws as add().
-  std::string path_of(std::string_view path) { return full_path(place_of(path)); }
+  FileRow* add(std::string_view path) { return add(place_of(path)); }
+
+  struct Place {
+    std::string path;
+    bool is_absolute = false;  // else below the root
+  };
+  /// Where the file is, as add() finds it. Throws as add().
+  Place place_of(std::string_view path);
+  /// The same for each way to write the file's path.
+  std::string full_path(const Place& place) const;
+  FileRow* add(const Place& place);
+
   /// Whether add() would find a file. Throws as add().
   bool is_there(std::string_view path) { return exists(place_of(path)); }
   /// Deals with an error of add() for a line of `list`: a loss if such are skipped, else an error that names the line.
@@ -53,14 +62,8 @@ class ListedFiles {
   FileListing finish(const std::string& place);
 
  private:
-  struct Place {
-    std::string path;
-    bool is_absolute = false;  // else below the root
-  };
   using ImagesByStem = std::unordered_map<std::string, std::string>;  // names of files; "" if several have the stem
 
-  Place place_of(std::string_view path);
-  std::string full_path(const Place& place) const;
   bool exists(const Place& place) const;
   void add_extension(Place& place);
   const ImagesByStem& images_in(const std::string& directory);

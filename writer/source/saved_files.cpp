@@ -104,7 +104,7 @@ class SavedFiles : public SavedSource {
     }
     head_.classes = json.bytes_list("classes");
     head_.places = json.bytes_list("places");
-    head_.rows.keep_extensions(json.truth("keeps_extensions"));
+    head_.rows.keep_extensions(json.contains("keeps_extensions") && json.truth("keeps_extensions"));
     saved_ = {.has_extra = json.truth("has_extra"), .has_labels = json.truth("has_labels")};
     const std::size_t most = FileSource::k_max_files - 1;
     if (head_.companion_fields.size() > most || head_.companion_is_distant.size() != head_.companion_fields.size()) {

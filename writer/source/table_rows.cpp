@@ -46,13 +46,6 @@ std::optional<std::size_t> pick(std::size_t count, NameAt name_at, const std::st
               {.hint = "name columns in braces, for example `path_pattern` 'train/{id}.jpg'"});
 }
 
-std::string without_spaces(std::string_view text) {
-  constexpr std::string_view k_spaces = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(k_spaces);
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(k_spaces) - first + 1));
-}
-
 /// Text, or the digits of a number; nullopt for anything else.
 std::optional<std::string> cell_of(const Json& value) {
   if (value.is_text()) return value.as_text("a cell");
@@ -116,7 +109,7 @@ template <typename CellOf>
 std::string TableColumns::filled_pattern(const CellOf& cell_of) const {
   std::string path;
   for (const PatternPart& part : pattern_) {
-    const std::string cell = part.is_column ? without_spaces(cell_of(part)) : part.text;
+    const std::string cell = part.is_column ? std::string(stripped(cell_of(part))) : part.text;
     if (cell.empty())
       throw Error(ErrorCode::invalid_argument, fmt::format("no value in the column \"{}\"", printable(part.text)));
     path += cell;
@@ -130,7 +123,7 @@ void TableColumns::set_header(std::string_view record) {
     skips_spaces_ = skips_spaces_ || (i > 0 && header_[i].starts_with(' '));
   }
   split(record, header_);
-  for (std::string& name : header_) name = without_spaces(name);
+  for (std::string& name : header_) name = std::string(stripped(name));
   const auto name_at = [&](std::size_t i) -> const std::string& { return header_[i]; };
   for (PatternPart& part : pattern_) {
     if (!part.is_column) continue;
@@ -167,7 +160,7 @@ TableRow TableColumns::parse(std::string_view record) {
     if (cells.size() != header_.size()) {
       throw Error(ErrorCode::damaged, fmt::format("{} cells, but the header has {}", cells.size(), header_.size()));
     }
-    if (label_column_) row.label = without_spaces(cells[*label_column_]);
+    if (label_column_) row.label = stripped(cells[*label_column_]);
     row.path = pattern_.empty()
                    ? std::move(cells[path_column_])
                    : filled_pattern([&](const PatternPart& part) -> const std::string& { return cells[part.column]; });
@@ -209,7 +202,7 @@ TableRow TableColumns::parse(std::string_view record) {
     throw Error(ErrorCode::invalid_argument, "the label is neither a number nor text",
                 {.hint = "name another column with `label_column`"});
   }
-  row.label = without_spaces(*cell);
+  row.label = stripped(*cell);
   return row;
 }
 

@@ -1,6 +1,7 @@
 // CSV, TSV and JSONL: one path and one label per row. The other columns become the sample's `json` field, which is read
 // from the table again when the sample is read.
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -108,8 +109,9 @@ class TableLister {
         if (reader.record().empty()) continue;
         const TableRow row = table.columns.parse(reader.record());
         const Record record{reader.offset(), static_cast<std::uint32_t>(reader.record().size())};
-        if (row.has_extra && add_to_earlier(files, row, record, line, table)) continue;
-        FileRow* const added = add(files, row.path, line);
+        const std::optional<ListedFiles::Place> place = or_lose(files, line, [&] { return files.place_of(row.path); });
+        if (!place || (row.has_extra && add_to_earlier(files, row, *place, record, line, table))) continue;
+        FileRow* const added = or_lose(files, line, [&] { return files.add(*place); }).value_or(nullptr);
         if (added == nullptr) continue;
         table.records.push_back(record);
         has_extra = has_extra || row.has_extra;
@@ -134,13 +136,9 @@ class TableLister {
 
  private:
   /// Whether the row is a further one of an image, as tables of captions and of boxes have them.
-  bool add_to_earlier(ListedFiles& files, const TableRow& row, const Record& record, std::uint64_t line, Table& table) {
-    std::string path;
-    try {
-      path = files.path_of(row.path);
-    } catch (const Error&) {
-      return false;  // add() says what is wrong
-    }
+  bool add_to_earlier(ListedFiles& files, const TableRow& row, const ListedFiles::Place& place, const Record& record,
+                      std::uint64_t line, Table& table) {
+    const std::string path = files.full_path(place);
     const auto [known, is_new] = sample_of_path_.try_emplace(hash_key(path), First{table.records.size(), line});
     const auto& samples = files.listing().rows.samples();
     if (is_new || known->second.sample >= samples.size()) return false;
@@ -165,12 +163,14 @@ class TableLister {
     table.listing.notices.merge(log, path_);
   }
 
-  FileRow* add(ListedFiles& files, const std::string& path, std::uint64_t line) const {
+  /// What `call` returns; nullopt, and a loss of `files`, if it throws.
+  template <typename Call>
+  auto or_lose(ListedFiles& files, std::uint64_t line, const Call& call) const -> std::optional<decltype(call())> {
     try {
-      return files.add(path);
+      return call();
     } catch (const Error& error) {
       files.lose(error, path_, line);
-      return nullptr;
+      return std::nullopt;
     }
   }
 
