@@ -78,16 +78,16 @@ std::span<const float> Batch::shares() const {
 std::span<const std::uint32_t> Batch::partners() const {
   return owned_ ? owned_->partners : session_->mixer().partners(slot_, size());
 }
-std::size_t Batch::num_fields() const { return owned_ ? owned_->fields.size() : session_->fields().places().num_fields(); }
+std::size_t Batch::num_fields() const {
+  return owned_ ? owned_->fields.size() : session_->fields().places().num_fields();
+}
 
 BatchField Batch::field(std::size_t field) const {
   if (owned_) return owned_->fields.column(field);
   return session_->fields().column(session_->ring(), slot_, static_cast<std::uint32_t>(size()), field);
 }
 
-BatchField Batch::field(std::string_view name) const {
-  return loader_detail::field_named(*this, name);
-}
+BatchField Batch::field(std::string_view name) const { return loader_detail::field_named(*this, name); }
 
 std::span<const std::uint64_t> Batch::samples() const {
   if (owned_) return owned_->samples;

@@ -54,7 +54,8 @@ void FieldColumns::read_large_fields(const Ring& ring, std::uint32_t slot, std::
     const Field& wanted = layout_.fields()[field];
     Bytes bytes = dataset_.read_field(sample, wanted.source, scratch);
     transform_detail::TargetMaker targets(0);  // masks always fit
-    if (is_target(wanted.kind)) bytes = targets.make_rows(wanted, bytes, image(ring.row(slot, row), wanted.view.value_or(0)));
+    if (is_target(wanted.kind))
+      bytes = targets.make_rows(wanted, bytes, image(ring.row(slot, row), wanted.view.value_or(0)));
     own.bytes.assign(bytes.begin(), bytes.end());
     own.is_read = true;
   }

@@ -42,9 +42,10 @@ std::vector<std::string> known_fields(const Dataset& dataset) {
 
 void require_field(const Dataset& dataset, const Field& field) {
   if (field.source == k_label_field && dataset.translates_labels()) {
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("fields: \"{}\" is the stored label, but classes of several datasets are merged", k_label_field),
-                {.hint = "use the batch's labels, which are numbers of the merged classes"});
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("fields: \"{}\" is the stored label, but classes of several datasets are merged", k_label_field),
+        {.hint = "use the batch's labels, which are numbers of the merged classes"});
   }
   const std::vector<std::string>& names = dataset.fields();
   if (contains(names, field.source)) return;
@@ -151,7 +152,8 @@ std::uint64_t FieldLayout::row_bytes(const Field& field, const ShardIndex& index
   const auto id = index.field_id(field.source);
   const Extent extent = id ? index.extent(sample, *id) : Extent{};
   if (!extent.present()) return 0;
-  const std::uint64_t read = extent.length * (index.fields()[*id].codec == Codec::none ? 1 : k_room_per_compressed_byte);
+  const std::uint64_t read =
+      extent.length * (index.fields()[*id].codec == Codec::none ? 1 : k_room_per_compressed_byte);
   return is_target(field.kind) ? read * transform_detail::k_target_bytes_per_stored : read;
 }
 

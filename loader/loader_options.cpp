@@ -29,7 +29,8 @@ bool has_targets(const LoaderOptions& options) {
 void check_mixing(const LoaderOptions& options) {
   check_mix(options.mix);
   if (!options.mix.active()) return;
-  refuse_unless(!has_targets(options), "fields: masks, boxes and keypoints cannot follow mixed images; leave out mix or these fields");
+  refuse_unless(!has_targets(options),
+                "fields: masks, boxes and keypoints cannot follow mixed images; leave out mix or these fields");
   refuse_unless(options.further_views.empty(), "mix: batches with several views cannot be mixed");
   refuse_unless(options.transform.has_fixed_shape() && options.transform.dtype != DType::uint8 &&
                     options.transform.dtype != DType::uint16,
@@ -41,8 +42,9 @@ void check_boxes(const LoaderOptions& options) {
   const auto needs_boxes = [](const Transform& view) { return view.list && transform_detail::needs_boxes(*view.list); };
   const bool any_further = std::any_of(options.further_views.begin(), options.further_views.end(), needs_boxes);
   if (!needs_boxes(options.transform) && !any_further) return;
-  refuse_unless(options.further_views.empty(),
-                "views: RandomIoUCrop and SanitizeBoundingBoxes are for one view; leave them out, or give one transform");
+  refuse_unless(
+      options.further_views.empty(),
+      "views: RandomIoUCrop and SanitizeBoundingBoxes are for one view; leave them out, or give one transform");
   const bool has_boxes = std::any_of(options.fields.begin(), options.fields.end(),
                                      [](const Field& field) { return field.kind == FieldKind::boxes; });
   refuse_unless(has_boxes,

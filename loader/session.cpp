@@ -33,7 +33,9 @@ constexpr int k_wait_ms = 50;                    // limits each wait: a worker m
 
 /// Where relative paths of shards start; empty if there are none.
 std::string directory_of(const std::vector<std::string>& shards) {
-  const auto is_relative = [](const std::string& path) { return !path.starts_with('/') && remote_storage_of(path) == nullptr; };
+  const auto is_relative = [](const std::string& path) {
+    return !path.starts_with('/') && remote_storage_of(path) == nullptr;
+  };
   if (std::none_of(shards.begin(), shards.end(), is_relative)) return {};
   std::string path(4096, '\0');
   return ::getcwd(path.data(), path.size()) != nullptr ? std::string(path.c_str()) : std::string();
@@ -120,7 +122,8 @@ Session::Session(const std::string& spec, LoaderOptions options, std::optional<S
       dataset_(open_dataset(spec, options_, index_memory_, selection.has_value())),
       is_counted_(is_all_counted(dataset_)),
       layout_(dataset_, options_, max_deliveries(dataset_, options_, selection)),
-      fields_(dataset_, FieldLayout(dataset_, options_, max_deliveries(dataset_, options_, selection)), options_.batch_size),
+      fields_(dataset_, FieldLayout(dataset_, options_, max_deliveries(dataset_, options_, selection)),
+              options_.batch_size),
       stream_(make_order(dataset_, options_, std::move(selection)), share_of(options_), 0, 0),
       fingerprint_(is_counted_ ? stream_.order().fingerprint(dataset_.size(), dataset_.identity())
                                : fingerprint_of_names(dataset_, options_)),
@@ -137,13 +140,14 @@ Ring Session::make_ring() {
   const std::vector<std::byte> config = pack_config(config_);
   const std::uint32_t num_slots =
       options_.copy_when_held ? std::max(options_.prefetch, k_min_slots) : options_.prefetch;
-  Ring ring = Ring::create({.num_slots = num_slots,
-                            .batch_size = options_.batch_size,
-                            .pixel_bytes = layout_.batch_bytes(),
-                            .field_bytes = fields_.places().total_bytes(),
-                            .config_bytes = config.size(),
-                            .kept_bytes = SeekPointCache::bytes_for(config_.num_samples, options_.seek_point_cache_bytes)},
-                           has_programs(options_) ? SharedMemory::With::programs : SharedMemory::With::children);
+  Ring ring =
+      Ring::create({.num_slots = num_slots,
+                    .batch_size = options_.batch_size,
+                    .pixel_bytes = layout_.batch_bytes(),
+                    .field_bytes = fields_.places().total_bytes(),
+                    .config_bytes = config.size(),
+                    .kept_bytes = SeekPointCache::bytes_for(config_.num_samples, options_.seek_point_cache_bytes)},
+                   has_programs(options_) ? SharedMemory::With::programs : SharedMemory::With::children);
   std::copy(config.begin(), config.end(), ring.config().begin());
   return ring;
 }
@@ -210,11 +214,11 @@ void Session::start() {
     threads_ = std::make_unique<ThreadPool>(ring_, config_, options_.workers, shard_of_);
   } else {
     if (!program_) program_ = std::make_unique<WorkerProgram>(options_.worker_program);
-    processes_ = std::make_unique<ProcessPool>(
-        ring_, *program_,
-        ProcessPoolOptions{.num_workers = options_.workers, .stall_timeout_s = options_.stall_timeout_s,
-                           .index_fd = index_memory_ ? index_memory_->fd() : -1},
-        [this](const WorkerEnd& end) { on_worker_end(end); });
+    processes_ = std::make_unique<ProcessPool>(ring_, *program_,
+                                               ProcessPoolOptions{.num_workers = options_.workers,
+                                                                  .stall_timeout_s = options_.stall_timeout_s,
+                                                                  .index_fd = index_memory_ ? index_memory_->fd() : -1},
+                                               [this](const WorkerEnd& end) { on_worker_end(end); });
   }
   const std::lock_guard lock(mutex_);
   start_read_ahead();

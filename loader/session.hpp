@@ -116,7 +116,7 @@ class Session : public std::enable_shared_from_this<Session> {
   LoaderOptions options_;
   std::shared_ptr<IndexMemory> index_memory_;  // for worker processes; null if there are none
   Dataset dataset_;
-  bool is_counted_;  // else stream_ is that of a dataset without an end
+  bool is_counted_;               // else stream_ is that of a dataset without an end
   bool has_clock_ = is_counted_;  // whether reading ahead says when content is used next
   RowLayout layout_;
   FieldColumns fields_;

@@ -80,26 +80,28 @@ void Session::count_until_next(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-/// Goes on with the order of all samples, which are counted. Only in the thread that uses the Loader, which reads stream_
-/// without the lock. Requires mutex_.
+/// Goes on with the order of all samples, which are counted. Only in the thread that uses the Loader, which reads
+/// stream_ without the lock. Requires mutex_.
 void Session::use_counts() {
   const EpochOrder& order = stream_.order();
-  BatchStream stream(EpochOrder(Selection::all(dataset_.size()), order.shuffle(), order.seed()),
-                     share_of(options_), stream_.first_epoch(), stream_.first_position());
+  BatchStream stream(EpochOrder(Selection::all(dataset_.size()), order.shuffle(), order.seed()), share_of(options_),
+                     stream_.first_epoch(), stream_.first_position());
   stream_ = std::move(stream);
   is_counted_ = true;
   if (read_ahead_) start_read_ahead();
 }
 
-/// Not before the end of the epoch in which the counts became known: until the pace of the clock is measured, content that is used
-/// soon would seem to be used late, and what was fetched with whole shards would be removed before it is read. Requires mutex_.
+/// Not before the end of the epoch in which the counts became known: until the pace of the clock is measured, content
+/// that is used soon would seem to be used late, and what was fetched with whole shards would be removed before it is
+/// read. Requires mutex_.
 void Session::use_clock() {
   has_clock_ = true;
   if (read_ahead_) start_read_ahead();
 }
 
-/// States of other versions, or from before an index was made. Up to version 0.1.0, a state identified its dataset only by the
-/// number of samples. Shards that had no index when the state was saved were identified by their samples, or by their names.
+/// States of other versions, or from before an index was made. Up to version 0.1.0, a state identified its dataset only
+/// by the number of samples. Shards that had no index when the state was saved were identified by their samples, or by
+/// their names.
 bool Session::is_other_fingerprint(std::uint64_t fingerprint) const {
   const Selection all = Selection::all(dataset_.size());
   const EpochOrder order(is_counted_ ? stream_.order() : EpochOrder(all, options_.shuffle, options_.seed));

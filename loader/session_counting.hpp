@@ -1,8 +1,8 @@
 // What a session needs to deliver batches before all shards are counted.
 //
-// A dataset without index and manifest says how many samples it has when all its shards were scanned. In stored order the
-// first samples are known before that. So the session follows the order of a dataset without an end, opens a batch when
-// all its samples are counted, and takes the right order when all shards are: up to there both are the same.
+// A dataset without index and manifest says how many samples it has when all its shards were scanned. In stored order
+// the first samples are known before that. So the session follows the order of a dataset without an end, opens a batch
+// when all its samples are counted, and takes the right order when all shards are: up to there both are the same.
 #pragma once
 
 #include <cstdint>

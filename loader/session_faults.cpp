@@ -50,8 +50,8 @@ bool Session::has_failed_rows(const OpenBatch& batch) const {
   return false;
 }
 
-/// If rows failed by no fault of their samples, offers them to workers again, for the next call, and throws the error of the
-/// first one. Requires mutex_.
+/// If rows failed by no fault of their samples, offers them to workers again, for the next call, and throws the error
+/// of the first one. Requires mutex_.
 void Session::throw_failure(const OpenBatch& batch) {
   std::optional<Error> first;
   std::uint32_t asked_again = 0;
@@ -94,8 +94,7 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
     const std::uint32_t attempts = faults_.next_attempt(batch.number, i);
     if (attempts == 1) faults_.report(describe(batch, i, BadSample::Action::substituted));
     if (attempts > k_max_substitutes) {
-      throw Error(row.code,
-                  fmt::format("{} samples in a row are bad; the last one: {}", attempts, row.error));
+      throw Error(row.code, fmt::format("{} samples in a row are bad; the last one: {}", attempts, row.error));
     }
     KeyedRandom random{options_.seed, batch.place.epoch, row.sample, row.copy, k_substitute_tag};
     Pick pick = stream_.order().at(batch.place.epoch, random.below(stream_.order().size()));
@@ -118,7 +117,8 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
 void Session::settle_undecodable(const Batch& batch, std::uint32_t number, const Error& why) {
   const std::lock_guard lock(mutex_);
   Row& row = ring_.row(batch.slot_, number);
-  set_error(row, Error(why.code(), why.message(), {.path = dataset_.shard_path(row.shard), .key = key_of(row)}).what(), why.code());
+  set_error(row, Error(why.code(), why.message(), {.path = dataset_.shard_path(row.shard), .key = key_of(row)}).what(),
+            why.code());
   const OpenBatch delivered{.number = Ring::batch_of(row.state.load()),
                             .slot = batch.slot_,
                             .place = {.epoch = batch.epoch(), .index = batch.index()}};

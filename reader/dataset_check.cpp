@@ -37,14 +37,10 @@ bool may_exist(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-std::uint64_t file_bytes(const std::string& path) {
-  return file_size(path).value_or(0);
-}
+std::uint64_t file_bytes(const std::string& path) { return file_size(path).value_or(0); }
 
 /// 0 if there is no such file.
-std::uint64_t bytes_if_there(const std::string& path) try {
-  return file_bytes(path);
-} catch (const Error& error) {
+std::uint64_t bytes_if_there(const std::string& path) try { return file_bytes(path); } catch (const Error& error) {
   if (error.code() != ErrorCode::not_found) throw;
   return 0;
 }

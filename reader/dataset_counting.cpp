@@ -94,9 +94,10 @@ std::uint64_t Dataset::State::count(std::size_t number) {
 void Dataset::State::look_for_lists(const ShardIndex& index) {
   constexpr std::string_view k_list = ".json";
   const auto warn = [this](std::string_view name) {
-    notices.warn(fmt::format("the field {0} of some shards is {0}.json in others, in which it has several values: "
-                             "name both, each as an optional field",
-                             printable(name)));
+    notices.warn(
+        fmt::format("the field {0} of some shards is {0}.json in others, in which it has several values: "
+                    "name both, each as an optional field",
+                    printable(name)));
   };
   for (const FieldInfo& field : index.fields()) {
     if (field.located) {

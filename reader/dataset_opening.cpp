@@ -155,8 +155,8 @@ Shard Dataset::State::open(std::size_t number, const Format* format,
   } catch (const Error& error) {
     const Part& part = parts[entry.part];
     const bool is_replaced = FileStamp::of(part.manifest_path) != part.manifest_file;
-    const bool is_of_shard = is_about_content(error) || error.code() == ErrorCode::not_found ||
-                             error.code() == ErrorCode::changed;
+    const bool is_of_shard =
+        is_about_content(error) || error.code() == ErrorCode::not_found || error.code() == ErrorCode::changed;
     if (is_replaced && is_of_shard) throw Error(changed_error(entry.path));
     throw;
   }

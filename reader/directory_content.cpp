@@ -71,7 +71,8 @@ bool is_pack(const std::string& directory) {
 
 DirectoryContent directory_content(const std::string& path) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || path_exists(join_path(path, k_manifest_name))) return {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || path_exists(join_path(path, k_manifest_name)))
+    return {};
   DirectoryContent content;
   std::vector<std::string> others;
   std::error_code error;
@@ -115,10 +116,12 @@ Error no_dataset_error(const std::string& directory, const DirectoryContent& con
   const char* const what = content.is_folder_of_images() ? "a folder of images, and no packed dataset"
                            : is_one                      ? "holds a packed dataset and is none itself"
                                                          : "holds several datasets and is none itself";
-  return {code, what,
-          {.path = directory,
-           .hint = fmt::format("name {}: {}{}", is_one ? "the one in it" : "one of them", fmt::join(content.datasets, ", "),
-                               content.is_folder_of_images() ? ", or pack the folder first" : "")}};
+  return {
+      code,
+      what,
+      {.path = directory,
+       .hint = fmt::format("name {}: {}{}", is_one ? "the one in it" : "one of them", fmt::join(content.datasets, ", "),
+                           content.is_folder_of_images() ? ", or pack the folder first" : "")}};
 }
 
 }  // namespace bale

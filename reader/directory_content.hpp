@@ -12,15 +12,14 @@ namespace bale {
 
 /// Hidden entries do not count.
 struct DirectoryContent {
-  std::vector<std::string> datasets{};       // paths of the packed datasets directly in it, sorted
-  std::vector<std::string> image_folders{};  // paths of other directories in it that have an image; only if there are datasets
-  std::uint64_t num_images = 0;              // files directly in it that are named as images
-  std::string first_image{};                 // the name of one of them
+  std::vector<std::string> datasets{};  // paths of the packed datasets directly in it, sorted
+  std::vector<std::string>
+      image_folders{};           // paths of other directories in it that have an image; only if there are datasets
+  std::uint64_t num_images = 0;  // files directly in it that are named as images
+  std::string first_image{};     // the name of one of them
 
   /// The packed datasets are not what is meant: there are as many folders of images, or more images.
-  bool is_folder_of_images() const {
-    return image_folders.size() >= datasets.size() || num_images > datasets.size();
-  }
+  bool is_folder_of_images() const { return image_folders.size() >= datasets.size() || num_images > datasets.size(); }
 };
 
 /// A directory with a manifest, an unfinished pack or shards of its own has no datasets in it.

@@ -7,10 +7,11 @@
 namespace bale {
 namespace {
 
-constexpr std::uint64_t k_unit_bytes = 4096;   // of the cache: a smaller gap shares its units with its neighbors
-constexpr std::uint64_t k_spare_part = 16;     // of the cache stays free for indexes and for what else is read
-constexpr std::uint64_t k_tight_spare_part = 6;  // likewise, if it is too small for the epoch: also for what is read alone
-constexpr std::uint64_t k_least_parts = 2;     // else there are no neighbors
+constexpr std::uint64_t k_unit_bytes = 4096;  // of the cache: a smaller gap shares its units with its neighbors
+constexpr std::uint64_t k_spare_part = 16;    // of the cache stays free for indexes and for what else is read
+constexpr std::uint64_t k_tight_spare_part =
+    6;                                      // likewise, if it is too small for the epoch: also for what is read alone
+constexpr std::uint64_t k_least_parts = 2;  // else there are no neighbors
 
 std::uint64_t end_of(const FileRange& range) { return range.offset + range.length; }
 
@@ -57,8 +58,9 @@ FillAhead::Outcome FillAhead::add(std::uint64_t sample, std::uint64_t epoch) {
   Outcome outcome = Outcome::alone;
   for (const FileRange& part : dataset_.use_shard(shard)->locate(i)) {
     if (part.length == 0) continue;
-    auto found = std::upper_bound(ranges.begin(), ranges.end(), part.offset,
-                                  [](std::uint64_t offset, const FillRange& range) { return offset < range.range.offset; });
+    auto found =
+        std::upper_bound(ranges.begin(), ranges.end(), part.offset,
+                         [](std::uint64_t offset, const FillRange& range) { return offset < range.range.offset; });
     if (found == ranges.begin()) return Outcome::alone;
     --found;
     if (end_of(part) > end_of(found->range)) return Outcome::alone;
@@ -130,7 +132,8 @@ bool FillAhead::has_room(std::uint64_t bytes) const {
 
 /// Whether the cache had room for all that the epoch needs, which is estimated by the shards that are known.
 bool FillAhead::fits() const {
-  const double needed = static_cast<double>(planned_bytes_) / static_cast<double>(std::max<std::uint64_t>(planned_samples_, 1)) *
+  const double needed = static_cast<double>(planned_bytes_) /
+                        static_cast<double>(std::max<std::uint64_t>(planned_samples_, 1)) *
                         static_cast<double>(dataset_.size());
   return needed <= static_cast<double>(room_ - std::min(room_, storage_.cache_bytes() / k_spare_part));
 }

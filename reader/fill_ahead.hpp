@@ -5,12 +5,12 @@
 // delivery from a range brings all of the range that this node still needs in the epoch: nothing else is fetched, but
 // gaps of less than a unit of the cache.
 //
-// Processes that share the cache may fill it at the same time: what one of them fetches the others find claimed, so that
-// no range is fetched twice.
+// Processes that share the cache may fill it at the same time: what one of them fetches the others find claimed, so
+// that no range is fetched twice.
 //
 // Content of the cache is never removed for it: it ends for the epoch when free room does. If it had not enough for all
-// that is needed, what came is to be announced (take_arrived()), so that it stays until it is read: what was read before is
-// then removed first, and by simulation later epochs need no more than without it.
+// that is needed, what came is to be announced (take_arrived()), so that it stays until it is read: what was read
+// before is then removed first, and by simulation later epochs need no more than without it.
 //
 // Ownership: the Dataset must outlive this object.
 // Threads: used by one. Requests are under way on others, also after the end of this object.
@@ -40,8 +40,8 @@ struct FillRange {
 
 inline constexpr std::uint64_t k_fill_bytes = std::uint64_t{8} << 20;
 
-/// Merges the places of samples into ranges of up to `most_bytes`, in the order of their offsets. A part that is longer is
-/// a range of its own. Gaps of up to `gap_bytes` are in a range.
+/// Merges the places of samples into ranges of up to `most_bytes`, in the order of their offsets. A part that is longer
+/// is a range of its own. Gaps of up to `gap_bytes` are in a range.
 std::vector<FillRange> fill_ranges(std::vector<FileRange> parts, std::uint64_t most_bytes, std::uint64_t gap_bytes);
 
 class FillAhead {
@@ -95,8 +95,8 @@ class FillAhead {
   const std::uint64_t most_under_way_;
 
   std::optional<std::uint64_t> epoch_{};
-  std::uint64_t room_ = 0;  // free in the cache when the epoch began
-  bool ended_ = false;  // for this epoch
+  std::uint64_t room_ = 0;             // free in the cache when the epoch began
+  bool ended_ = false;                 // for this epoch
   std::map<std::size_t, Plan> plans_;  // by shard
   std::uint64_t planned_samples_ = 0;  // of the shards in plans_
   std::uint64_t planned_bytes_ = 0;    // that are needed of them

@@ -20,7 +20,8 @@ namespace {
 
 /// A path without what is no part of the file's place: the query of a URL, slashes at the end.
 std::string place_of(const std::string& path) {
-  std::string place = without_secrets(remote_storage_of(path) == nullptr ? path : path.substr(0, path.find_first_of("?#")));
+  std::string place =
+      without_secrets(remote_storage_of(path) == nullptr ? path : path.substr(0, path.find_first_of("?#")));
   while (place.size() > 1 && place.ends_with('/')) place.pop_back();
   return place;
 }
@@ -51,10 +52,12 @@ bool may_repeat_keys(const Dataset& dataset) { return !dataset.manifest() && dat
 
 bool repeats_a_key(const Dataset& dataset) {
   if (!may_repeat_keys(dataset)) return false;
-  return find_repeated_key(dataset.num_shards(), [&](std::size_t shard, const KeyVisitor& visit) {
-           const IndexInUse held = dataset.use_index(shard);
-           for (std::uint64_t i = 0; i < held->size(); ++i) visit(held->key(i));
-         }).has_value();
+  return find_repeated_key(dataset.num_shards(),
+                           [&](std::size_t shard, const KeyVisitor& visit) {
+                             const IndexInUse held = dataset.use_index(shard);
+                             for (std::uint64_t i = 0; i < held->size(); ++i) visit(held->key(i));
+                           })
+      .has_value();
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ ShardIdentity OpenShards::identity(std::size_t number) const {
 
 std::unique_lock<std::timed_mutex> OpenShards::lock(Slot& slot) const {
   std::unique_lock lock(slot.mutex, std::defer_lock);
-  while (!lock.try_lock_for(k_remote_poll_interval)) poll_remote_wait();  // the thread that opens it may wait for a server
+  while (!lock.try_lock_for(k_remote_poll_interval))
+    poll_remote_wait();  // the thread that opens it may wait for a server
   return lock;
 }
 

@@ -21,9 +21,8 @@ void read_in_order(const Dataset& dataset, const EpochOrder& order, std::uint64_
   const unsigned jobs = options.jobs == 0 && direct ? k_direct_jobs : options.jobs;
   const bool is_counted = dataset.num_counted_shards() == dataset.num_shards();
   const std::uint64_t place = dataset.num_shards() == 0 ? 0 : crc32c(as_bytes(dataset.shard_path(0)));
-  ReadAheadOptions ahead_options{.large_transfers = options.large_transfers,
-                                 .clock = {},
-                                 .in_flight = jobs == 0 ? usable_cores() : jobs};
+  ReadAheadOptions ahead_options{
+      .large_transfers = options.large_transfers, .clock = {}, .in_flight = jobs == 0 ? usable_cores() : jobs};
   if (is_counted) ahead_options.clock = UseClock(order, order.fingerprint(dataset.size(), place), end);
   if (direct) ahead_options.window_bytes = 0;
   ReadAhead ahead(dataset, upcoming, ahead_options);

@@ -1,5 +1,5 @@
-// ScanAhead: opens remote shards that have no index a few at a time, shortly before a reader that goes from shard to shard
-// needs them. What a scan fetched is then still in the cache when its samples are read.
+// ScanAhead: opens remote shards that have no index a few at a time, shortly before a reader that goes from shard to
+// shard needs them. What a scan fetched is then still in the cache when its samples are read.
 //
 // Threads: one or more call; the shards are opened by threads of the object.
 // Errors: a hint, which does not fail. Who uses a shard that cannot be opened meets the error.
@@ -43,7 +43,7 @@ class ScanAhead {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t reached_ = 0;
-  std::size_t next_ = 0;             // to open
+  std::size_t next_ = 0;                // to open
   std::vector<std::uint64_t> sizes_{};  // of shards below next_; 0: not known yet
   std::uint64_t largest_ = 0;
   bool stop_ = false;

@@ -6,9 +6,7 @@
 #include "bale/formats/base/storage.hpp"
 
 namespace bale {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 std::uint64_t ShardCounter::samples_before(std::size_t num) {
   for (std::size_t counted = num_counted(); counted < num; counted = num_counted()) count_next(counted);
@@ -41,7 +39,8 @@ std::pair<std::size_t, std::uint64_t> ShardCounter::place(std::uint64_t i) const
 /// Counts the shard after the first `num_counted`, unless another thread has.
 void ShardCounter::count_next(std::size_t num_counted) {
   std::unique_lock lock(mutex_, std::defer_lock);
-  while (!lock.try_lock_for(k_remote_poll_interval)) poll_remote_wait();  // the thread that counts may wait for a server
+  while (!lock.try_lock_for(k_remote_poll_interval))
+    poll_remote_wait();  // the thread that counts may wait for a server
   if (num_counted_.load(std::memory_order_relaxed) != num_counted) return;
   count_now(num_counted);
 }

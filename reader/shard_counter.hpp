@@ -24,7 +24,8 @@ class ShardCounter {
   std::size_t num_shards() const { return ends_.size() - 1; }
   std::size_t num_counted() const { return num_counted_.load(std::memory_order_acquire); }
   bool is_complete() const { return num_counted() == num_shards(); }
-  /// Counts shards until `num` are counted, and returns the samples before shard `num`. Precondition: num <= num_shards().
+  /// Counts shards until `num` are counted, and returns the samples before shard `num`. Precondition: num <=
+  /// num_shards().
   std::uint64_t samples_before(std::size_t num);
   std::uint64_t count_all() { return samples_before(num_shards()); }
   /// Counts shards until sample `i` is among them, or all are counted. Returns the number of samples counted so far.

@@ -247,10 +247,12 @@ std::vector<std::string> remote_matches(const Storage& storage, const std::strin
   const std::string directory = parent_directory(pattern);
   const std::string last = base_name(pattern);
   if (directory.find_first_of("*?") < begin_of_query(directory)) {
-    throw Error(ErrorCode::unsupported, "a pattern for directories of a server", {.path = pattern, .hint = "name the directory"});
+    throw Error(ErrorCode::unsupported, "a pattern for directories of a server",
+                {.path = pattern, .hint = "name the directory"});
   }
   std::vector<std::string> names = storage.list(directory);
-  std::erase_if(names, [&](const std::string& name) { return ::fnmatch(last.c_str(), base_name(name).c_str(), 0) != 0; });
+  std::erase_if(names,
+                [&](const std::string& name) { return ::fnmatch(last.c_str(), base_name(name).c_str(), 0) != 0; });
   keep_shards(pattern, names);
   return names;
 }

@@ -66,8 +66,9 @@ def make_data(folder, shards):
     done = folder.with_name(folder.name + ".done")
     if done.exists():
         return
-    import bale
     from PIL import Image
+
+    import bale
     say(f"making {shards} shards")
     shutil.rmtree(folder, ignore_errors=True)
     images = []

@@ -22,7 +22,6 @@ import time
 
 from bench_common import BALE, content, drop_caches, listing, replicated
 
-
 # --- contenders: each takes (folder, directory to write to)
 
 def bale_with(*options):

@@ -38,8 +38,9 @@ def pages_of(images):
 def layer(kind, pack, workers):
     import bale
     if kind == "torch":
-        import bale.torch
         import torch
+
+        import bale.torch
         torch.set_num_threads(1)
     module = bale.torch if kind == "torch" else bale
     with module.Loader(pack, peers.BATCH, workers=int(workers), transform=bale.transforms.train(peers.SIDE)) as batches:

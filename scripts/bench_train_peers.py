@@ -243,6 +243,7 @@ def encode_original(self, destination, path, malloc):
 
 def write_beton(folder, directory, original):
     import multiprocessing
+
     from ffcv.fields import IntField, RGBImageField
     from ffcv.writer import DatasetWriter
     from torchvision.datasets import ImageFolder

@@ -98,7 +98,7 @@ def check_includes(path, text, findings):
     room = room_of(path)
     for match in INCLUDE.finditer(text):
         where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
-        quote, header = match[1], match[2]
+        header = match[2]
         if header.startswith("bale/"):
             target = room_of(pathlib.PurePath(header[len("bale/"):]))
             if target not in rule_of(room):

@@ -131,11 +131,12 @@ def main():
     for mutation in mutations:
         path = COPY / mutation.file
         original = path.read_text()
-        if original.count(mutation.old) != 1:
-            sys.exit(f"{mutation.name}: the text to replace is {original.count(mutation.old)} times in {mutation.file}")
+        mutated, count = mutation.applied_to(original)
+        if count != 1:
+            sys.exit(f"{mutation.name}: the text to replace is {count} times in {mutation.file}")
         begin = time.monotonic()
         try:
-            path.write_text(original.replace(mutation.old, mutation.new))
+            path.write_text(mutated)
             build(targets_of(mutation))
             result = result_of(mutation.test, options.python)
         finally:

@@ -14,13 +14,14 @@ import pathlib
 import sys
 import tempfile
 
-import bale
-import bale.torch as bt
 import PIL
 import torch
 import torchvision
-from bale import transforms as T
 from torchvision.transforms import functional as F
+
+import bale
+import bale.torch as bt
+from bale import transforms as T
 
 WORKERS = 2
 

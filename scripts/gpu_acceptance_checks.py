@@ -7,8 +7,9 @@ import signal
 import sys
 import warnings
 
-import bale
 import numpy as np
+
+import bale
 from bale import transforms as T
 
 try:

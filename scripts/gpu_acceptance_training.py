@@ -105,7 +105,8 @@ def device_decoded_batches(spec, batch, workers):
 
 
 def folder_batches(images, batch, workers):
-    from torchvision import datasets, transforms as V
+    from torchvision import datasets
+    from torchvision import transforms as V
     pipeline = V.Compose([V.RandomResizedCrop(224), V.RandomHorizontalFlip(), V.ToTensor(),
                           V.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
     loader = torch.utils.data.DataLoader(datasets.ImageFolder(str(images), pipeline), batch, shuffle=True, drop_last=True,

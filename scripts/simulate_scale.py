@@ -30,8 +30,9 @@ MIB = 2**20
 # --- data
 
 def generate(work, shards, samples):
-    import bale
     from PIL import Image
+
+    import bale
     folder = work / "dataset"
     if (folder / "manifest.json").exists():
         return
@@ -189,6 +190,7 @@ def first_batch_table(work, batches):
 def orders(samples, nodes, ranks_per_node, shards):
     """{name: order}."""
     import numpy as np
+
     from bale import _bale
     everything = _bale.Selection.all(samples)
     ends = np.linspace(samples / shards, samples, shards).round().astype("uint64")

@@ -20,7 +20,7 @@ namespace {
 
 struct ShardToIndex {
   std::string path;
-  std::optional<ManifestShard> expected{};  // what its manifest says, if there is one
+  std::optional<ManifestShard> expected{};                   // what its manifest says, if there is one
   std::shared_ptr<const std::vector<std::string>> fields{};  // of that manifest, in its order
 };
 
@@ -30,8 +30,8 @@ struct IndexPlan {
   std::uint64_t num_present = 0;
 };
 
-/// The index of this file, and for a shard of a manifest of the file that was packed; nullopt if there is none or another.
-/// Throws `damaged` if it cannot be read.
+/// The index of this file, and for a shard of a manifest of the file that was packed; nullopt if there is none or
+/// another. Throws `damaged` if it cannot be read.
 std::optional<ShardIndex> right_index(const ShardToIndex& shard) {
   std::optional<ShardIndex> index = current_index(shard.path);
   const bool is_of_another =
@@ -46,9 +46,9 @@ bool has_right_index(const ShardToIndex& shard) {
     const bool is_of_index = error.code() == ErrorCode::damaged && error.context().path == index_path(shard.path);
     if (is_of_index && keeps_keys_in_file(probe_format(shard.path))) return false;
     if (!is_of_index) throw;
-    throw Error(error.code(), error.message() + ", and the keys are in it only",
-                {.path = error.context().path,
-                 .hint = "copy it again, or make one that has numbers for keys with `force`"});
+    throw Error(
+        error.code(), error.message() + ", and the keys are in it only",
+        {.path = error.context().path, .hint = "copy it again, or make one that has numbers for keys with `force`"});
   }
 }
 
@@ -75,8 +75,8 @@ void plan_part(const DatasetPart& part, bool replace, IndexPlan& plan) {
   }
 }
 
-/// Adds what a scan does not find: the order of the fields, by which the first image is the sample's image, and keys that only
-/// the index has.
+/// Adds what a scan does not find: the order of the fields, by which the first image is the sample's image, and keys
+/// that only the index has.
 void amend_scan(const ShardToIndex& shard, const Format& format, IndexBuilder& scanned, NoticeLog& notices) {
   std::optional<ShardIndex> known;
   try {
@@ -98,8 +98,8 @@ void amend_scan(const ShardToIndex& shard, const Format& format, IndexBuilder& s
   notices.merge(lost, shard.path);
 }
 
-/// The index of one shard. What a manifest says was made when the shard was packed, so it is never replaced by what the file
-/// is now: only the index of that very file is made.
+/// The index of one shard. What a manifest says was made when the shard was packed, so it is never replaced by what the
+/// file is now: only the index of that very file is made.
 std::vector<std::byte> index_of(const ShardToIndex& shard, const LookAtImage& look,
                                 const std::function<void(std::uint64_t)>& on_progress, NoticeLog& notices) {
   const std::string& path = shard.path;

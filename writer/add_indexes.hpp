@@ -34,11 +34,11 @@ struct AddedIndexes {
   std::vector<Failure> failures{};  // shards that could not be indexed
 };
 
-/// Scans every shard of `spec` that has no index, or an outdated or damaged one, and publishes an index, whose bytes do not
-/// depend on `jobs`. If there are several shards, those that are damaged or changed are failures; the error of a single
-/// shard is thrown. A shard of a manifest that was changed after it was packed is `changed`, and its index stays as it is.
-/// Keys that only the index has are kept. Throws `interrupted` soon after `progress.stop` is set; indexes that are
-/// published by then are complete.
+/// Scans every shard of `spec` that has no index, or an outdated or damaged one, and publishes an index, whose bytes do
+/// not depend on `jobs`. If there are several shards, those that are damaged or changed are failures; the error of a
+/// single shard is thrown. A shard of a manifest that was changed after it was packed is `changed`, and its index stays
+/// as it is. Keys that only the index has are kept. Throws `interrupted` soon after `progress.stop` is set; indexes
+/// that are published by then are complete.
 AddedIndexes add_indexes(const std::string& spec, const IndexingOptions& options, Progress& progress);
 
 }  // namespace bale

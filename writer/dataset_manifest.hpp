@@ -73,7 +73,8 @@ PackReport report_of_earlier_run(const PackOptions& options, const Plan& plan, s
                                  std::uint64_t num_resumed_shards, std::uint64_t num_repaired_shards);
 
 /// Publishes one list of a dataset's shards.
-void publish_list(ManifestPublisher& publisher, const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list);
+void publish_list(ManifestPublisher& publisher, const PlannedDataset& dataset, const Manifest& manifest,
+                  const ShardList& list);
 
 /// Throws `damaged`: all samples of the dataset were skipped, the first of them for this reason.
 [[noreturn]] void refuse_empty_dataset(const std::string& directory, std::uint64_t num_samples,

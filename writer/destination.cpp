@@ -33,7 +33,8 @@ HeldDatasets held_in(const PackOptions& options, const Plan& plan) {
   std::erase_if(held.names, [](const std::string& name) {
     return name == k_partial_name || name == k_removed_name || name == k_writer_parts_name;
   });
-  for (const PlannedDataset& planned : plan.datasets) tree.holds(below_destination(planned.subdirectory, k_manifest_name));
+  for (const PlannedDataset& planned : plan.datasets)
+    tree.holds(below_destination(planned.subdirectory, k_manifest_name));
   if (tree.root().holds(k_manifest_name)) held.places.emplace_back();
   for (const std::string& name : held.names) {
     if (name_is_taken(join_path(join_path(destination, name), k_manifest_name))) held.places.push_back(name);
@@ -52,7 +53,8 @@ void require_way_is_free(const PackOptions& options, const Plan& plan, const std
   };
   for (const PlannedDataset& dataset : plan.datasets) {
     for (const PlannedShard& shard : dataset.shards) {
-      for (const std::string& file : files_of_shard(below_destination(dataset.subdirectory, shard.file), options)) check(file);
+      for (const std::string& file : files_of_shard(below_destination(dataset.subdirectory, shard.file), options))
+        check(file);
     }
   }
   for (const std::string& file : list_files(options, plan)) check(file);
@@ -93,7 +95,8 @@ ListSamples samples_in(const std::string& directory, const Manifest& manifest) {
 }
 
 /// Throws `exists` for a destination that holds no run to resume: with what changed, if it holds a finished dataset.
-void refuse_to_resume(const PackOptions& options, const Plan& plan, const ListSamples& samples, const HeldDatasets& held) {
+void refuse_to_resume(const PackOptions& options, const Plan& plan, const ListSamples& samples,
+                      const HeldDatasets& held) {
   if (plan.datasets.size() != 1 || !held.has({}) || !plan.datasets.front().subdirectory.empty()) {
     return require_empty(plan, held);
   }
@@ -120,7 +123,8 @@ struct Decision {
 };
 
 /// The one place that says whether a run may write to its destination. Throws if it may not. Changes nothing.
-Decision decide(const PackOptions& options, const Plan& plan, const ListSamples& samples, const JournalContent& journal) {
+Decision decide(const PackOptions& options, const Plan& plan, const ListSamples& samples,
+                const JournalContent& journal) {
   if (!plan.beside_parts) refuse_writer_parts(options.destination);
   const bool is_unfinished = journal.good_bytes != 0;
   Decision decision;
@@ -168,7 +172,8 @@ void tell(const PackOptions& options, const Decision& decision) {
 void require_writable(const std::string& destination) {
   std::string path = destination;
   struct stat info {};
-  while (::stat(path.c_str(), &info) != 0 && errno == ENOENT && parent_directory(path) != path) path = parent_directory(path);
+  while (::stat(path.c_str(), &info) != 0 && errno == ENOENT && parent_directory(path) != path)
+    path = parent_directory(path);
   if (::access(join_path(path, ".").c_str(), W_OK | X_OK) != 0) throw_errno("create the directory", destination);
 }
 

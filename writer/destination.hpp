@@ -42,8 +42,8 @@ Destination prepare_destination(const PackOptions& options, const Plan& plan, co
 /// The error of a run that has begun: with how it goes on, if it was stopped or lacked room.
 Error resumable(const Error& error, DestinationMode mode);
 
-/// Whether the run leaves what it keeps for one that resumes it, though it recorded nothing: if it was stopped, or lacked
-/// room, while an older dataset is in its place. Only with the run's journal can it be resumed then.
+/// Whether the run leaves what it keeps for one that resumes it, though it recorded nothing: if it was stopped, or
+/// lacked room, while an older dataset is in its place. Only with the run's journal can it be resumed then.
 bool stays_resumable(const Journal& journal, const Error& error);
 
 struct PlannedReplacement {

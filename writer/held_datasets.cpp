@@ -41,8 +41,9 @@ void require_empty(const Plan& plan, const HeldDatasets& held) {
     const std::string path = path_of_place(held, planned.subdirectory);
     const std::string name = name_in(held, planned.subdirectory);
     if (name.empty() || name == planned.name) {
-      throw Error(ErrorCode::exists, "is not empty: it holds a packed dataset",
-                  {.path = path, .hint = fmt::format("choose another {}, or replace that dataset with `overwrite`", noun)});
+      throw Error(
+          ErrorCode::exists, "is not empty: it holds a packed dataset",
+          {.path = path, .hint = fmt::format("choose another {}, or replace that dataset with `overwrite`", noun)});
     }
     std::string hint = fmt::format("choose another {}", noun);
     if (planned.subdirectory.empty()) {
@@ -78,9 +79,10 @@ std::vector<OldDataset> datasets_to_replace(const Plan& plan, const HeldDatasets
     if (manifest.name != planned.name) {
       std::string hint = fmt::format("choose another {}", noun_of(held));
       if (!has_splits) hint += fmt::format(", or replace that dataset with the `name` {}", printable(manifest.name));
-      throw Error(ErrorCode::exists,
-                  fmt::format("holds the dataset \"{}\", not \"{}\"", printable(manifest.name), printable(planned.name)),
-                  {.path = path_of_place(held, planned.subdirectory), .hint = std::move(hint)});
+      throw Error(
+          ErrorCode::exists,
+          fmt::format("holds the dataset \"{}\", not \"{}\"", printable(manifest.name), printable(planned.name)),
+          {.path = path_of_place(held, planned.subdirectory), .hint = std::move(hint)});
     }
     found.push_back({planned.subdirectory, std::move(manifest)});
   }
@@ -90,13 +92,13 @@ std::vector<OldDataset> datasets_to_replace(const Plan& plan, const HeldDatasets
 std::string datasets_that_stay(const Plan& plan, const HeldDatasets& held) {
   std::vector<std::string> stay = held.places;
   std::erase_if(stay, [&](const std::string& place) {
-    return place.empty() || std::any_of(plan.datasets.begin(), plan.datasets.end(), [&](const PlannedDataset& planned) {
-             return planned.subdirectory == place;
-           });
+    return place.empty() || std::any_of(plan.datasets.begin(), plan.datasets.end(),
+                                        [&](const PlannedDataset& planned) { return planned.subdirectory == place; });
   });
   if (stay.empty()) return {};
   const std::string more = stay.size() == 1 ? "" : fmt::format(" and {} more", stay.size() - 1);
-  return fmt::format("{} holds other datasets, which stay: {}{}", shown_name(held.destination), printable(stay.front()), more);
+  return fmt::format("{} holds other datasets, which stay: {}{}", shown_name(held.destination), printable(stay.front()),
+                     more);
 }
 
 }  // namespace bale

@@ -1,5 +1,5 @@
-// What a destination holds before a run, on a disk or in an object store, and whether a run may replace it: one rule for
-// packs, plans, merges and Writers.
+// What a destination holds before a run, on a disk or in an object store, and whether a run may replace it: one rule
+// for packs, plans, merges and Writers.
 //
 // Functions change nothing and are safe in any thread.
 #pragma once

@@ -126,8 +126,9 @@ bool ImageEditor::edit_content(const FieldView& field) {
   if (header.width == 0 || header.height == 0) throw Error(ErrorCode::damaged, "an image whose header has no size");
   const bool known = header.kind == ImageKind::jpeg || header.kind == ImageKind::png || header.kind == ImageKind::array;
   if (edits_.strip_metadata && !known) {
-    throw Error(ErrorCode::unsupported, fmt::format("the metadata of {} images cannot be stripped; JPEG's and PNG's can",
-                                                    image_kind_name(header.kind)));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("the metadata of {} images cannot be stripped; JPEG's and PNG's can",
+                            image_kind_name(header.kind)));
   }
   const int orientation = edits_.orient ? exif_orientation(field.bytes) : 1;
   const bool fits = wanted_size(edits_, {header.width, header.height}) == Size{header.width, header.height};

@@ -14,10 +14,10 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
+#include "bale/reader/repeated_keys.hpp"
 #include "bale/writer/destination.hpp"
 #include "bale/writer/ledger.hpp"
 #include "bale/writer/pack_run.hpp"
-#include "bale/reader/repeated_keys.hpp"
 #include "bale/writer/shard_copy.hpp"
 #include "bale/writer/shard_job.hpp"
 #include "bale/writer/sidecars.hpp"
@@ -52,8 +52,9 @@ void require_alike(const std::vector<FinishedDataset>& datasets) {
              "`bale convert 'A::B' DST` makes one dataset of both");
     }
     if (other.manifest.encoded_keys != first.manifest.encoded_keys) {
-      refuse(other, fmt::format("its keys are {}encoded, unlike those of {}", other.manifest.encoded_keys ? "" : "not ",
-                                printable(first.directory)),
+      refuse(other,
+             fmt::format("its keys are {}encoded, unlike those of {}", other.manifest.encoded_keys ? "" : "not ",
+                         printable(first.directory)),
              "`bale convert 'A::B' DST` makes one dataset of both");
     }
   }
@@ -66,9 +67,10 @@ std::vector<std::string> common_sidecars(const std::vector<FinishedDataset>& dat
   };
   const auto shards_have = [&](const Sidecar& sidecar) {
     return std::all_of(datasets.begin(), datasets.end(), [&](const FinishedDataset& dataset) {
-      return std::all_of(dataset.manifest.shards.begin(), dataset.manifest.shards.end(), [&](const ManifestShard& shard) {
-        return contains(shard.sidecars, sidecar_path(shard.file, layout, sidecar));
-      });
+      return std::all_of(dataset.manifest.shards.begin(), dataset.manifest.shards.end(),
+                         [&](const ManifestShard& shard) {
+                           return contains(shard.sidecars, sidecar_path(shard.file, layout, sidecar));
+                         });
     });
   };
   std::vector<std::string> names;
@@ -76,8 +78,9 @@ std::vector<std::string> common_sidecars(const std::vector<FinishedDataset>& dat
     if (!sidecar.name.empty() && shards_have(sidecar)) names.emplace_back(sidecar.name);
   }
   for (const ShardList& list : layout.lists) {
-    const bool all = std::all_of(datasets.begin(), datasets.end(),
-                                 [&](const FinishedDataset& dataset) { return contains(dataset.manifest.lists, list.file); });
+    const bool all = std::all_of(datasets.begin(), datasets.end(), [&](const FinishedDataset& dataset) {
+      return contains(dataset.manifest.lists, list.file);
+    });
     if (all && !contains(names, list.name)) names.emplace_back(list.name);
   }
   return names;
@@ -86,7 +89,9 @@ std::vector<std::string> common_sidecars(const std::vector<FinishedDataset>& dat
 bool all_have_seek_points(const std::vector<JoinedShard>& shards) {
   return std::all_of(shards.begin(), shards.end(), [](const JoinedShard& joined) {
     const std::vector<std::string>& files = joined.shard->sidecars;
-    const auto is_there = [&](const std::string& file) { return std::find(files.begin(), files.end(), file) != files.end(); };
+    const auto is_there = [&](const std::string& file) {
+      return std::find(files.begin(), files.end(), file) != files.end();
+    };
     return is_there(seek_point_path(joined.shard->file)) || is_there(old_seek_point_path(joined.shard->file));
   });
 }
@@ -175,15 +180,16 @@ class Join {
     }
   }
 
-  /// Whether the classes of a dataset have the same numbers in the joined one. If not, whether its shards can be written again.
+  /// Whether the classes of a dataset have the same numbers in the joined one. If not, whether its shards can be
+  /// written again.
   bool keeps_numbers(const FinishedDataset& dataset) {
     const std::vector<std::string>& own = dataset.manifest.classes;
     const std::vector<std::string>& all = source_->classes();
     const auto [moved, place] = std::mismatch(own.begin(), own.end(), all.begin(), all.end());
     if (moved == own.end()) return true;
     const auto number = std::find(all.begin(), all.end(), *moved) - all.begin();
-    const std::string why = fmt::format("its class \"{}\" would get the number {} instead of {}", printable(*moved), number,
-                                        moved - own.begin());
+    const std::string why = fmt::format("its class \"{}\" would get the number {} instead of {}", printable(*moved),
+                                        number, moved - own.begin());
     if (!options_.format.layout->keeps_bytes) {
       refuse(dataset, why + ", and shards of pixels are not written again", "pack the images again from both sources");
     }
@@ -221,7 +227,9 @@ class Join {
       if (index.label(i) < num_classes) continue;
       throw Error(ErrorCode::damaged,
                   fmt::format("label {} has no name: the dataset names {} classes", index.label(i), num_classes),
-                  {.path = joined.path(), .key = std::string(index.key(i)), .hint = "pack it again with a name for each class"});
+                  {.path = joined.path(),
+                   .key = std::string(index.key(i)),
+                   .hint = "pack it again with a name for each class"});
     }
   }
 
@@ -264,8 +272,9 @@ class Join {
     const auto begins_later = [](const JoinedShard& other, std::uint64_t begin) { return other.first < begin; };
     const JoinedShard& joined = *std::lower_bound(shards_.begin(), shards_.end(), shard.begin, begins_later);
     if (joined.is_copied) {
-      return copy_shard({.from = joined.path(), .shard = *joined.shard, .link = link_, .file = shard.file, .staged_path = staged},
-                        options_, progress_);
+      return copy_shard(
+          {.from = joined.path(), .shard = *joined.shard, .link = link_, .file = shard.file, .staged_path = staged},
+          options_, progress_);
     }
     PlannedDataset renumbered{.name = dataset.name, .subdirectory = {}, .order = {}, .shards = {}};
     renumbered.order.resize(shard.end - shard.begin);
@@ -300,8 +309,9 @@ std::vector<FinishedDataset> load_finished(const std::vector<std::string>& direc
       datasets.push_back({directory, load_manifest(path)});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::not_found) throw;
-      throw Error(ErrorCode::not_found, "is not a directory of a packed dataset: there is no manifest.json",
-                  {.path = directory, .hint = "name directories that bale packed; `bale convert` takes shards of any program"});
+      throw Error(
+          ErrorCode::not_found, "is not a directory of a packed dataset: there is no manifest.json",
+          {.path = directory, .hint = "name directories that bale packed; `bale convert` takes shards of any program"});
     }
   }
   return datasets;

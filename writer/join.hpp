@@ -30,8 +30,8 @@ struct JoinOptions {
   bool beside_parts = false;  // the datasets are the parts of Writers in the destination
 };
 
-/// Loads the manifest of each directory. Throws `not_found` if there is none, `unsupported` for remote directories and what
-/// load_manifest() throws.
+/// Loads the manifest of each directory. Throws `not_found` if there is none, `unsupported` for remote directories and
+/// what load_manifest() throws.
 std::vector<FinishedDataset> load_finished(const std::vector<std::string>& directories);
 
 /// Joins datasets of at least one sample. Throws what merge_datasets() throws.

@@ -383,7 +383,8 @@ ListSamples Journal::kept_samples(const std::string& destination) {
     std::uint64_t content = 0;
     const char* const digits_end = line.data() + std::min(line.size(), k_hash_digits);
     const auto [at, error] = std::from_chars(line.data(), digits_end, content, 16);
-    if (end == std::string_view::npos || line.size() <= k_hash_digits || error != std::errc{} || at != digits_end) return {};
+    if (end == std::string_view::npos || line.size() <= k_hash_digits || error != std::errc{} || at != digits_end)
+      return {};
     samples.emplace_back(read_key(line.substr(k_hash_digits + 1)), content);
     rest.remove_prefix(end + 1);
   }

@@ -37,13 +37,13 @@ struct FinishedShard {
   ManifestShard shard;
   std::vector<ManifestField> fields{};
   std::vector<SkippedSample> skipped{};
-  std::string on_error{};  // name of the policy that skipped them; empty in a journal of an earlier version
+  std::string on_error{};       // name of the policy that skipped them; empty in a journal of an earlier version
   bool checked_images = false;  // all were decoded (PackOptions::check_images)
   std::map<std::string, std::uint64_t> undecodable{};  // images that the loader does not decode, by kind
 };
 
-/// A journal's line of a shard, without its end, and back. finished_from_text() throws `damaged`, or an exception of the
-/// JSON library, for anything else.
+/// A journal's line of a shard, without its end, and back. finished_from_text() throws `damaged`, or an exception of
+/// the JSON library, for anything else.
 std::string finished_to_text(const FinishedShard& finished);
 FinishedShard finished_from_text(std::string_view line);
 
@@ -76,8 +76,8 @@ class Journal {
  public:
   /// Whether the destination holds an unfinished or an active run.
   static bool present(const std::string& destination);
-  /// What the journal at the destination says, without a lock and without changing anything; empty if there is none. Throws
-  /// `retryable` if another run holds the lock, and what open() throws for the parts of a plan.
+  /// What the journal at the destination says, without a lock and without changing anything; empty if there is none.
+  /// Throws `retryable` if another run holds the lock, and what open() throws for the parts of a plan.
   static JournalContent look(const std::string& destination);
   /// Removes the remains of a run that was killed while it removed its journal.
   static void clear_removed(const std::string& destination);

@@ -1,7 +1,7 @@
 // KeyTable: the hashes of all keys of a dataset, to notice a key that is used twice.
 //
-// An open-addressing table of 8-byte hashes, filled to at most 3/4. Up to k_memory_bytes it is in memory. A larger one is
-// mapped from a file without a name, so that the kernel may write its pages out when memory is short.
+// An open-addressing table of 8-byte hashes, filled to at most 3/4. Up to k_memory_bytes it is in memory. A larger one
+// is mapped from a file without a name, so that the kernel may write its pages out when memory is short.
 //
 // Threads: used by one thread at a time.
 #pragma once

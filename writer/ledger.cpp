@@ -6,7 +6,8 @@
 namespace bale {
 
 Json skipped_to_json(const SkippedSample& sample) {
-  Json line{{"origin", bytes_to_json(without_secrets(sample.origin))}, {"why", bytes_to_json(without_secrets(sample.why))}};
+  Json line{{"origin", bytes_to_json(without_secrets(sample.origin))},
+            {"why", bytes_to_json(without_secrets(sample.why))}};
   if (!sample.num_samples) line["samples"] = Json();
   if (sample.num_samples && *sample.num_samples != 1) line["samples"] = *sample.num_samples;
   for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(bytes_to_json(copy));

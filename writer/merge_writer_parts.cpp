@@ -37,7 +37,8 @@ std::optional<PackReport> take_merged(const std::string& destination) {
 }
 
 /// How many parts there are. Throws unless all agree.
-std::uint64_t number_of_parts(const std::string& destination, const std::vector<WriterPart>& found, std::uint64_t parts) {
+std::uint64_t number_of_parts(const std::string& destination, const std::vector<WriterPart>& found,
+                              std::uint64_t parts) {
   if (found.empty()) {
     throw Error(ErrorCode::not_found, "holds no parts of Writers",
                 {.path = destination, .hint = "`bale merge A B -o DST` merges finished datasets"});
@@ -58,9 +59,10 @@ void require_same_options(const std::vector<FinishedDataset>& parts) {
     const char* const what = part.manifest.classes != first.classes ? "classes"
                              : part.manifest.name != first.name     ? "name"
                                                                     : "options";
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("its Writer had other {} than that of {}", what, printable(base_name(parts.front().directory))),
-                {.path = part.directory, .hint = "write that part again with `overwrite` and the same options"});
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("its Writer had other {} than that of {}", what, printable(base_name(parts.front().directory))),
+        {.path = part.directory, .hint = "write that part again with `overwrite` and the same options"});
   }
 }
 
@@ -68,7 +70,8 @@ void require_same_options(const std::vector<FinishedDataset>& parts) {
   const bool any_skipped = std::any_of(parts.begin(), parts.end(),
                                        [](const FinishedDataset& part) { return part.manifest.num_skipped != 0; });
   if (any_skipped) {
-    throw Error(ErrorCode::damaged, "all samples of all parts were skipped", {.path = destination, .hint = "look at the source"});
+    throw Error(ErrorCode::damaged, "all samples of all parts were skipped",
+                {.path = destination, .hint = "look at the source"});
   }
   throw Error(ErrorCode::invalid_argument, "nothing to merge: no part has a sample", {.path = destination});
 }

@@ -1,6 +1,8 @@
-// OpenDataset: the dataset that a Writer writes: its destination, its shards so far, and what an earlier run left there.
+// OpenDataset: the dataset that a Writer writes: its destination, its shards so far, and what an earlier run left
+// there.
 //
-// Threads: one at a time calls take_up(), publish(), finish() and abandon(). find() and counts may be called at any time.
+// Threads: one at a time calls take_up(), publish(), finish() and abandon(). find() and counts may be called at any
+// time.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +18,9 @@
 #include "bale/writer/destination.hpp"
 #include "bale/writer/journal.hpp"
 #include "bale/writer/packer.hpp"
+#include "bale/writer/pending_shard.hpp"
 #include "bale/writer/plan.hpp"
 #include "bale/writer/publisher.hpp"
-#include "bale/writer/pending_shard.hpp"
 
 namespace bale {
 
@@ -27,15 +29,16 @@ class OpenDataset {
   /// Called for each sample that an earlier run wrote.
   using OnKey = std::function<void(std::string_view)>;
 
-  /// Prepares the destination as DestinationMode says. `may_be_empty`: finish() takes a dataset without samples. Throws what
-  /// Writer's constructor throws. Options and classes must outlive this object.
+  /// Prepares the destination as DestinationMode says. `may_be_empty`: finish() takes a dataset without samples. Throws
+  /// what Writer's constructor throws. Options and classes must outlive this object.
   OpenDataset(const PackOptions& options, const std::vector<std::string>& classes, bool may_be_empty);
 
-  /// Takes up the shards of an earlier run and what it left waiting: one pending per shard, in order. Checks the shards.
-  /// Calls `on_key` for the samples of both. Appends the names of their fields to `fields`.
+  /// Takes up the shards of an earlier run and what it left waiting: one pending per shard, in order. Checks the
+  /// shards. Calls `on_key` for the samples of both. Appends the names of their fields to `fields`.
   std::vector<std::shared_ptr<PendingShard>> take_up(const OnKey& on_key, std::vector<std::string>& fields);
 
-  /// Whether the destination holds the finished dataset of these options. Then only report(), find() and counts may be called.
+  /// Whether the destination holds the finished dataset of these options. Then only report(), find() and counts may be
+  /// called.
   bool is_complete() const { return complete_.has_value(); }
   /// Of the finished dataset.
   PackReport report() const;
@@ -50,8 +53,8 @@ class OpenDataset {
   std::uint64_t num_shards() const;
   /// Samples in recorded shards, with those that were skipped.
   std::uint64_t num_samples() const;
-  /// The place of this key in a recorded shard, as text. Opens the indexes of the shards one after another, and remembers
-  /// the last in which it found one.
+  /// The place of this key in a recorded shard, as text. Opens the indexes of the shards one after another, and
+  /// remembers the last in which it found one.
   std::optional<std::string> find(std::string_view key) const;
 
   /// Records and publishes a shard that is complete under its temporary name. Call it in the order of shards.

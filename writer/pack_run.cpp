@@ -70,7 +70,8 @@ class Packer {
       if (finished_.empty()) require_samples(options_, plan_, all_finished());
     } catch (const Error& error) {
       // A recorded shard may already have its final name, even if publishing it reported an error.
-      if (!journal_->has_recorded() && !stays_resumable(*journal_, error)) abandon_destination(*journal_, options_, plan_);
+      if (!journal_->has_recorded() && !stays_resumable(*journal_, error))
+        abandon_destination(*journal_, options_, plan_);
       throw;
     } catch (...) {
       if (!journal_->has_recorded()) abandon_destination(*journal_, options_, plan_);
@@ -170,9 +171,8 @@ class Packer {
     const std::string directory =
         finished.subdirectory.empty() ? options_.destination : join_path(options_.destination, finished.subdirectory);
     return std::all_of(finished.skipped.begin(), finished.skipped.end(), [&](const SkippedSample& sample) {
-      return std::all_of(sample.quarantined.begin(), sample.quarantined.end(), [&](const std::string& copy) {
-        return path_exists(join_path(directory, copy));
-      });
+      return std::all_of(sample.quarantined.begin(), sample.quarantined.end(),
+                         [&](const std::string& copy) { return path_exists(join_path(directory, copy)); });
     });
   }
 

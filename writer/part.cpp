@@ -44,8 +44,7 @@ FinishedShard write_planned(const PlanFile& plan, const PackOptions& options, co
                          .order = std::vector<std::uint32_t>(source->size()),
                          .shards = {}};
   std::iota(dataset.order.begin(), dataset.order.end(), std::uint32_t{0});
-  const PlannedShard shard{
-      .file = place.shard->file, .begin = 0, .end = source->size(), .bytes = place.shard->bytes};
+  const PlannedShard shard{.file = place.shard->file, .begin = 0, .end = source->size(), .bytes = place.shard->bytes};
   Quarantine quarantine;
   const ShardJob job{.source = *source,
                      .options = options,
@@ -126,9 +125,8 @@ class PartPacker {
                              .shard = {.file = slot.place.shard->file}};
       if (found != known.end()) finished.shard = found->second;
       if (!is_whole(slot, finished)) {
-        throw Error(
-            ErrorCode::damaged, "the shard is not what was merged",
-            {.path = final_path(slot), .hint = "repair it with `bale pack --resume` and the plan's options"});
+        throw Error(ErrorCode::damaged, "the shard is not what was merged",
+                    {.path = final_path(slot), .hint = "repair it with `bale pack --resume` and the plan's options"});
       }
       slot.finished = std::move(finished);
     });
@@ -218,8 +216,8 @@ class PartPacker {
 
   void write_one(Slot& slot) {
     const std::vector<Replacement::Move> moves = staged_moves(slot);
-    FinishedShard finished = write_planned(plan_, options_, *source_, slot.number,
-                                           directory_->path_of(moves.back().first), progress_);
+    FinishedShard finished =
+        write_planned(plan_, options_, *source_, slot.number, directory_->path_of(moves.back().first), progress_);
     try {
       publish(slot, finished, moves);
     } catch (...) {
@@ -259,9 +257,7 @@ class PartPacker {
     if (!finished_manifests(options_, plan_.plan()).empty()) PartDirectory::remove(plan_);  // merged meanwhile
   }
 
-  PartReport report() const {
-    return report_of_part(options_.destination, slots_, num_resumed_, is_merged_);
-  }
+  PartReport report() const { return report_of_part(options_.destination, slots_, num_resumed_, is_merged_); }
 
   const PlanFile& plan_;
   const PackOptions& options_;
@@ -358,7 +354,8 @@ PackPreview preview_part(const std::string& plan, const PartChoice& choice) {
   if (is_object_store(opened.options().destination)) {
     require_may_join_objects(opened);
   } else if (finished_manifests(opened.options(), opened.plan()).empty()) {
-    require_all_apart(SavedSource::open(opened.source_head())->begin_rows()->finish()->places(), opened.options().destination);
+    require_all_apart(SavedSource::open(opened.source_head())->begin_rows()->finish()->places(),
+                      opened.options().destination);
     PartDirectory::require_may_make(opened);
   }
   PackPreview preview;

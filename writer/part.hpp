@@ -30,7 +30,8 @@ std::vector<Replacement::Move> files_of_place(const PlanFile& plan, const PlanFi
 
 /// What packing the shards of `slots` came to; each slot has what is `finished`.
 template <typename Slots>
-PartReport report_of_part(const std::string& destination, const Slots& slots, std::uint64_t num_resumed, bool is_merged) {
+PartReport report_of_part(const std::string& destination, const Slots& slots, std::uint64_t num_resumed,
+                          bool is_merged) {
   PartReport report{.destination = destination,
                     .is_merged = is_merged,
                     .num_shards = slots.size(),

@@ -123,8 +123,8 @@ void PendingShard::add(std::string_view key, std::int64_t label, std::span<const
   MutableBytes out = record;
   put_value(out, head);
   for (const FieldView& field : fields) {
-    put_value(out, FieldHead{static_cast<std::uint32_t>(field.name.size()),
-                             static_cast<std::uint32_t>(field.bytes.size())});
+    put_value(out,
+              FieldHead{static_cast<std::uint32_t>(field.name.size()), static_cast<std::uint32_t>(field.bytes.size())});
   }
   put(out, bale::as_bytes(key));
   for (const FieldView& field : fields) put(out, bale::as_bytes(field.name));
@@ -203,7 +203,8 @@ Bytes PendingShard::read(std::uint64_t i, Scratch& scratch) const {
 }
 
 /// Returns the end of the record, or 0 if it is incomplete.
-std::uint64_t PendingShard::recover_record(std::uint64_t offset, std::uint64_t file_bytes, std::vector<std::byte>& buffer) {
+std::uint64_t PendingShard::recover_record(std::uint64_t offset, std::uint64_t file_bytes,
+                                           std::vector<std::byte>& buffer) {
   if (file_bytes - offset < sizeof(RecordHead)) return 0;
   buffer.resize(sizeof(RecordHead));
   file_.read_exact(offset, buffer);

@@ -1,8 +1,8 @@
 // PendingShard: the samples of one shard before the shard is written (bale::Writer).
 //
 // Records are in memory until spill() appends them to a file. The file is a log: each record has a checksum, so that a
-// later run takes up everything before the first incomplete record. Formats need sizes before the first sample, which is
-// why a shard begins only when all its samples are here.
+// later run takes up everything before the first incomplete record. Formats need sizes before the first sample, which
+// is why a shard begins only when all its samples are here.
 //
 // Memory: the records that were not spilled, and for each sample its key and about 60 bytes.
 // Threads: one thread at a time adds, spills and syncs. From then on const methods may be called by many threads.

@@ -35,7 +35,7 @@ std::string why_image_is_refused(const SampleView& sample) {
   const std::string_view kind = name_by_signature(image->bytes);
   const std::string what = image->bytes.empty() ? "empty"
                            : kind.empty()       ? "not an image: no known signature"
-                                                : fmt::format("not an image that bale packs: {} by its signature", kind);
+                                          : fmt::format("not an image that bale packs: {} by its signature", kind);
   return fmt::format("field {}: {}", printable(image->name), what);
 }
 
@@ -74,6 +74,8 @@ SampleView PendingSource::read(std::uint64_t i, Scratch& scratch) const {
   return sample;
 }
 
-std::string PendingSource::origin(std::uint64_t i) const { return name_of_sample(pending_.first() + i, pending_.key(i)); }
+std::string PendingSource::origin(std::uint64_t i) const {
+  return name_of_sample(pending_.first() + i, pending_.key(i));
+}
 
 }  // namespace bale

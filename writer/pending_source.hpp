@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bale/writer/source/source.hpp"
 #include "bale/writer/pending_shard.hpp"
+#include "bale/writer/source/source.hpp"
 
 namespace bale {
 

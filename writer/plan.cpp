@@ -208,8 +208,9 @@ void tell_sizing(const PackOptions& options, const Plan& plan) {
   const bool is_by_bytes = sizing.shard_count == 0 && sizing.shard_samples == 0;
   if (!is_by_bytes || num_shards <= plan.datasets.size() || 2 * num_shards <= plan.num_samples) return;
   if (!options.on_warning) return;
-  options.on_warning(fmt::format("a `shard_size` of {} bytes makes {} shards of {} samples: choose a larger one, such as 256MiB",
-                                 sizing.shard_bytes, num_shards, plan.num_samples));
+  options.on_warning(
+      fmt::format("a `shard_size` of {} bytes makes {} shards of {} samples: choose a larger one, such as 256MiB",
+                  sizing.shard_bytes, num_shards, plan.num_samples));
 }
 
 std::string dataset_name(const PackOptions& options) {
@@ -221,9 +222,9 @@ std::string dataset_name(const PackOptions& options) {
 
 std::string fingerprint_of_options(std::string_view kind, const PackOptions& options,
                                    const std::vector<std::string>& classes) {
-  std::string text = fmt::format("bale {} 1\n{}\n{}\n{}\n", kind, options.format.format->name,
-                                 options.format.layout->name,
-                                 options.compress_level ? fmt::to_string(*options.compress_level) : "none");
+  std::string text =
+      fmt::format("bale {} 1\n{}\n{}\n{}\n", kind, options.format.format->name, options.format.layout->name,
+                  options.compress_level ? fmt::to_string(*options.compress_level) : "none");
   if (options.leaves_out_undecodable()) text += "undecodable images are left out\n";
   if (options.seek_points) text += "entry points\n";  // the name in 0.1.0, whose runs can be resumed
   for (const auto& [name, value] : options.format_options) text += fmt::format("option {}={}\n", name, value);

@@ -16,8 +16,8 @@
 namespace bale {
 namespace {
 
-constexpr std::size_t k_named_samples = 3;   // of each kind of change
-constexpr std::size_t k_shown_fact = 100;    // bytes of a key or a value
+constexpr std::size_t k_named_samples = 3;  // of each kind of change
+constexpr std::size_t k_shown_fact = 100;   // bytes of a key or a value
 constexpr const char* k_samples = "samples";
 constexpr const char* k_class_names = "class_names";
 
@@ -26,10 +26,10 @@ constexpr std::pair<const char*, const char*> k_edit_options[] = {
     {"metadata", "strip_metadata"}, {"jpeg_coding", "jpeg_lossless"}, {"jpeg_quality", "quality"}};
 /// Facts that are no options, as they are shown.
 constexpr std::pair<const char*, const char*> k_other_facts[] = {{k_samples, "samples"},
-                                                                {"shards", "shards"},
-                                                                {"classes", "classes"},
-                                                                {"filter", "the filter of resizing"},
-                                                                {"jpeg_encoder", "the JPEG encoder"}};
+                                                                 {"shards", "shards"},
+                                                                 {"classes", "classes"},
+                                                                 {"filter", "the filter of resizing"},
+                                                                 {"jpeg_encoder", "the JPEG encoder"}};
 
 void add_edits(const std::map<std::string, std::string>& edits, PlanFacts& facts) {
   for (const auto& [name, value] : edits) {
@@ -60,8 +60,7 @@ std::string describe_fact(const std::string& name, const PlanFacts& before, cons
   }
   const auto other = std::find_if(std::begin(k_other_facts), std::end(k_other_facts),
                                   [&](const auto& fact) { return name == fact.first; });
-  const std::string shown =
-      other != std::end(k_other_facts) ? other->second : fmt::format("`{}`", printable(name));
+  const std::string shown = other != std::end(k_other_facts) ? other->second : fmt::format("`{}`", printable(name));
   return fmt::format("{} from {} to {}", shown, from, to);
 }
 
@@ -106,7 +105,8 @@ void add_sample_changes(const ListSamples& before, const ListSamples& after, std
   before([&](std::string_view key, std::uint64_t) {
     if (!find(key)->is_there) removed.add(key);
   });
-  const std::pair<const SampleChange&, const char*> kinds[] = {{added, "added"}, {removed, "removed"}, {changed, "changed"}};
+  const std::pair<const SampleChange&, const char*> kinds[] = {
+      {added, "added"}, {removed, "removed"}, {changed, "changed"}};
   for (const auto& [change, what] : kinds) {
     if (change.count != 0) changes.push_back(change.text(what));
   }
@@ -163,7 +163,8 @@ PlanFacts facts_of_manifest(const Manifest& manifest, const PackOptions& options
   add_edits(manifest.edits, edits_before);
   std::erase_if(edits_before, [&](const auto& edit) { return !edits.contains(edit.first); });
   std::erase_if(facts, [&](const auto& fact) { return !before.contains(fact.first) && !edits.contains(fact.first); });
-  std::erase_if(before, [&](const auto& fact) { return !facts.contains(fact.first); });  // a Writer's samples are not known
+  std::erase_if(before,
+                [&](const auto& fact) { return !facts.contains(fact.first); });  // a Writer's samples are not known
   before.merge(edits_before);
   return before;
 }
@@ -185,7 +186,8 @@ std::string describe_changes(const PlanFacts& before, const ListSamples& samples
   return fmt::format("{}", fmt::join(changes, ", "));
 }
 
-void refuse_other_plan(const std::string& path, std::string_view what, const std::string& changes, std::string_view hint) {
+void refuse_other_plan(const std::string& path, std::string_view what, const std::string& changes,
+                       std::string_view hint) {
   throw Error(ErrorCode::exists, fmt::format("{}{}{}", what, changes.empty() ? "" : ": ", changes),
               {.path = path, .hint = std::string(hint)});
 }

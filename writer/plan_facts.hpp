@@ -1,4 +1,5 @@
-// What a plan is made of, in words. An unfinished run keeps it, so that a run which cannot continue it says what changed.
+// What a plan is made of, in words. An unfinished run keeps it, so that a run which cannot continue it says what
+// changed.
 //
 // Functions are safe in any thread.
 #pragma once
@@ -34,8 +35,8 @@ using SampleVisitor = std::function<void(std::string_view key, std::uint64_t con
 /// Calls the visitor for each sample. Empty: the samples are not known.
 using ListSamples = std::function<void(const SampleVisitor&)>;
 
-/// "`shard_samples` from 4 to 5, 2 added (a/1, a/2)": what differs, or that only their order, sizes or times can differ. If
-/// only one side knows its samples, their number is compared. Empty if `before` is.
+/// "`shard_samples` from 4 to 5, 2 added (a/1, a/2)": what differs, or that only their order, sizes or times can
+/// differ. If only one side knows its samples, their number is compared. Empty if `before` is.
 std::string describe_changes(const PlanFacts& before, const ListSamples& samples_before, const PlanFacts& after,
                              const ListSamples& samples_after);
 

@@ -172,7 +172,8 @@ void PlanFile::write(const std::string& path, const Source& source, const PackOp
     if (output.is_relative() || !is_absolute(options.destination)) head.directory = current_directory();
     const std::string text = plan_head_text(head);
     // The packing of a part needs the secrets of the source's URL, and nobody else does.
-    if (without_secrets(text) != text && ::chmod(staged.c_str(), S_IRUSR | S_IWUSR) != 0) throw_errno("protect", staged);
+    if (without_secrets(text) != text && ::chmod(staged.c_str(), S_IRUSR | S_IWUSR) != 0)
+      throw_errno("protect", staged);
     output.finish(text, entries);
     publish_rename(staged, path);
   } catch (...) {
@@ -191,7 +192,8 @@ PlanFile PlanFile::open(const std::string& path) {
   Trailer trailer{};
   if (size < k_plan_magic.size() + sizeof trailer) plan.refuse("not a plan");
   plan.file_.read_exact(size - sizeof trailer, {reinterpret_cast<std::byte*>(&trailer), sizeof trailer});
-  if (std::string_view(trailer.magic.data(), trailer.magic.size()) != k_plan_magic) plan.refuse("not a plan, or cut off");
+  if (std::string_view(trailer.magic.data(), trailer.magic.size()) != k_plan_magic)
+    plan.refuse("not a plan, or cut off");
   if (trailer.version != k_version) {
     throw Error(ErrorCode::unsupported, "another version of bale made this plan",
                 {.path = path, .hint = "plan and pack with one version"});

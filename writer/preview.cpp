@@ -44,7 +44,8 @@ class PayloadMeasure {
   bool is_exact() const { return is_exact_; }
   std::uint64_t count() const { return count_; }
   std::uint64_t scaled(std::uint64_t described) const {
-    const double factor = described_bytes_ == 0 ? 1 : static_cast<double>(bytes_) / static_cast<double>(described_bytes_);
+    const double factor =
+        described_bytes_ == 0 ? 1 : static_cast<double>(bytes_) / static_cast<double>(described_bytes_);
     return static_cast<std::uint64_t>(std::llround(static_cast<double>(described) * factor));
   }
 
@@ -95,7 +96,8 @@ PackPreview preview_of(const Source& source, const PackOptions& options, const P
       if (at++ % step == 0 && measure.count() < k_max_measured) measure.add(number);
     }
     for (const PlannedShard& shard : dataset.shards) {
-      preview.shards.push_back({below_destination(dataset.subdirectory, shard.file), shard.end - shard.begin, shard.bytes});
+      preview.shards.push_back(
+          {below_destination(dataset.subdirectory, shard.file), shard.end - shard.begin, shard.bytes});
     }
   }
   if (measure.is_exact()) return preview;

@@ -50,14 +50,16 @@ void copy_file(const ShardCopy& copy, Progress& progress) {
     at += count;
     progress.bytes.fetch_add(count, std::memory_order_relaxed);
   }
-  if (digest_text(stream.digest()) != copy.shard.digest) refuse_damage(copy.from, "its content is not what its manifest says");
+  if (digest_text(stream.digest()) != copy.shard.digest)
+    refuse_damage(copy.from, "its content is not what its manifest says");
   out.sync();
 }
 
 /// Puts the shard's file in its place.
 void place_file(const ShardCopy& copy, const ShardIndex& index, Progress& progress) {
   if (!copy.link || !link_file(copy.from, copy.staged_path)) return copy_file(copy, progress);
-  if (file_size(copy.staged_path) != copy.shard.bytes) refuse_damage(copy.from, "its size is not what its manifest says");
+  if (file_size(copy.staged_path) != copy.shard.bytes)
+    refuse_damage(copy.from, "its size is not what its manifest says");
   if (index.ends_digest() && *index.ends_digest() != digest_file_ends(copy.staged_path)) {
     refuse_damage(copy.from, "its ends are not what its index says");
   }

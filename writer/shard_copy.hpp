@@ -22,9 +22,9 @@ struct ShardCopy {
 /// The index of a shard, compared with what its manifest says. Throws `damaged`, and what ShardIndex::load() throws.
 ShardIndex load_index_of(const std::string& path, const ManifestShard& shard);
 
-/// Everything is durable when it returns. `options` says which files belong to the shard. Throws `damaged` if the shard is not
-/// what its manifest and its index say: a copy is compared with the digest, a link in size and ends. Throws `interrupted`
-/// soon after `progress.stop` is set.
+/// Everything is durable when it returns. `options` says which files belong to the shard. Throws `damaged` if the shard
+/// is not what its manifest and its index say: a copy is compared with the digest, a link in size and ends. Throws
+/// `interrupted` soon after `progress.stop` is set.
 FinishedShard copy_shard(const ShardCopy& copy, const PackOptions& options, Progress& progress);
 
 }  // namespace bale

@@ -92,8 +92,8 @@ class StoredFields {
   std::vector<std::vector<std::byte>> buffers_;
 };
 
-/// The index entry of the sample's image. Its header says its size, whatever the source says. Throws if the image cannot be
-/// decoded, and such images are to be left out.
+/// The index entry of the sample's image. Its header says its size, whatever the source says. Throws if the image
+/// cannot be decoded, and such images are to be left out.
 ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
   ImageEntry entry{.width = sample.width, .height = sample.height};
   const FieldView* const image = sample.find_image();
@@ -117,7 +117,8 @@ std::vector<std::string> fields_of(const ShardJob& job) {
   std::vector<std::string> fields = job.source.fields();
   const bool encodes = job.options.edits.resizes() || job.options.edits.orient;
   const bool is_known = std::find(fields.begin(), fields.end(), k_encoded_field) != fields.end();
-  if (encodes && !is_known) fields.emplace(std::find_if_not(fields.begin(), fields.end(), is_image_field), k_encoded_field);
+  if (encodes && !is_known)
+    fields.emplace(std::find_if_not(fields.begin(), fields.end(), is_image_field), k_encoded_field);
   return fields;
 }
 
@@ -236,7 +237,8 @@ class ShardRun {
       const bool policy_applies = job_.options.on_error != OnError::fail && error.code() != ErrorCode::interrupted;
       if (job_.fixed_source && error.code() == ErrorCode::changed) throw;
       if (writing_failed || is_lack_of_resources(error) || !policy_applies) throw;
-      // A file of a folder that cannot be read is one sample; a shard on a server that cannot be read is many good ones.
+      // A file of a folder that cannot be read is one sample; a shard on a server that cannot be read is many good
+      // ones.
       if (remote_storage_of(error.context().path) != nullptr && !is_about_content(error)) throw;
       skip(number, error);
     }
@@ -275,8 +277,8 @@ class ShardRun {
     }
   }
 
-  /// Images that the loader cannot decode are packed anyway, and counted: those of other kinds, and those that the decoder
-  /// refused.
+  /// Images that the loader cannot decode are packed anyway, and counted: those of other kinds, and those that the
+  /// decoder refused.
   void note_kind(const SampleView& sample, ImageCondition condition) {
     const FieldView* const image = sample.find_image();
     const bool is_refused = condition == ImageCondition::undecodable;
@@ -295,7 +297,8 @@ class ShardRun {
     // A layout that stores pixels has already decoded the image.
     index_.set_condition(i, !keeps_bytes_ && entry.width != 0 ? ImageCondition::complete : entry.condition);
     if (keeps_bytes_) {
-      for (const FieldView& field : sample.fields) index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
+      for (const FieldView& field : sample.fields)
+        index_.set_crc32c(i, *index_.field_id(field.name), crc32c(field.bytes));
     }
     note_kind(sample, entry.condition);
     if (job_.options.seek_points) seek_points_.add(make_seek_points(image_of(sample)));

@@ -18,7 +18,7 @@ struct ShardJob {
   const PlannedShard& shard;
   Quarantine& quarantine;
   bool fixed_source = false;  // a sample that changed is an error, whatever the policy for bad samples
-  std::string staged_path;  // temporary name of the shard; those of its index and seek points derive from it
+  std::string staged_path;    // temporary name of the shard; those of its index and seek points derive from it
 };
 
 /// Temporary name of a sidecar of the shard that is written to `staged_path`.

@@ -25,7 +25,7 @@ class ShardQueue {
     std::shared_ptr<PendingShard> pending;
     std::vector<std::string> fields;  // of PendingSource
   };
-  using Write = std::function<FinishedShard(const Task&)>;           // called by several threads at once
+  using Write = std::function<FinishedShard(const Task&)>;            // called by several threads at once
   using Publish = std::function<void(const Task&, FinishedShard&&)>;  // in order, one call at a time
   using OnWait = std::function<void()>;
 

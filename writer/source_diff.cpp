@@ -136,7 +136,8 @@ class Comparison {
     b_.will_need(*pair.b);
   }
 
-  /// Samples whose key others of their source have: those of the same content are pairs, and the rest are pairs in their order.
+  /// Samples whose key others of their source have: those of the same content are pairs, and the rest are pairs in
+  /// their order.
   void compare_repeated(DiffReport& report, const std::function<void(const Difference&)>& on_difference) {
     const auto numbers_in_b = keys_of_b_.numbers_of(repeated_);
     for (const auto& [key, numbers] : repeated_in_a_) {
@@ -245,8 +246,8 @@ class Comparison {
     if (at == field.bytes.end() && at_other == other.end()) return;
     add(pair, {.kind = Kind::bytes,
                .field = std::string(field.name),
-               .what = fmt::format("{} bytes in A, {} in B, different from byte {} on", field.bytes.size(), other.size(),
-                                   at - field.bytes.begin())});
+               .what = fmt::format("{} bytes in A, {} in B, different from byte {} on", field.bytes.size(),
+                                   other.size(), at - field.bytes.begin())});
   }
 
   void add(Pair& pair, Difference difference) const {
@@ -274,7 +275,7 @@ class Comparison {
   const DiffOptions options_;
   Progress& progress_;
   const KeysOfSource keys_of_b_;
-  std::vector<bool> in_a_;  // samples of B
+  std::vector<bool> in_a_;                      // samples of B
   std::unordered_set<std::uint64_t> repeated_;  // hashes of keys that several samples of one source have
   std::map<std::string, std::vector<std::uint64_t>> repeated_in_a_;
   bool has_names_ = false;

@@ -19,9 +19,9 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/key_table.hpp"
 #include "bale/writer/open_dataset.hpp"
+#include "bale/writer/pending_source.hpp"
 #include "bale/writer/shard_job.hpp"
 #include "bale/writer/shard_queue.hpp"
-#include "bale/writer/pending_source.hpp"
 #include "bale/writer/writer_parts.hpp"
 #include "bale/writer/writer_samples.hpp"
 
@@ -264,7 +264,8 @@ class Writer::Run {
   std::vector<std::string> fields_of(const PendingShard& pending) const {
     std::vector<std::string> fields;
     for (const std::string& name : fields_) {
-      if (std::find(pending.names().begin(), pending.names().end(), name) != pending.names().end()) fields.push_back(name);
+      if (std::find(pending.names().begin(), pending.names().end(), name) != pending.names().end())
+        fields.push_back(name);
     }
     std::stable_partition(fields.begin(), fields.end(), is_image_field);
     return fields;
@@ -345,9 +346,9 @@ class Writer::Run {
   OpenDataset dataset_;
   Progress progress_;
   Quarantine quarantine_;
-  std::timed_mutex mutex_;        // of all that follows, except as noted
+  std::timed_mutex mutex_;            // of all that follows, except as noted
   std::optional<PackReport> report_;  // of the finished dataset
-  const char* state_ = nullptr;   // why no sample can be added
+  const char* state_ = nullptr;       // why no sample can be added
   std::atomic<std::uint64_t> count_{0};
   std::uint64_t durable_ = 0;
   KeyTable keys_;
@@ -359,7 +360,7 @@ class Writer::Run {
   std::atomic<std::uint64_t> waiting_bytes_{0};  // memory of the pending in waiting_
   mutable std::mutex waiting_mutex_;
   std::deque<std::shared_ptr<PendingShard>> waiting_;  // in the queue
-  std::unique_ptr<ShardQueue> queue_;           // last: its threads use the rest
+  std::unique_ptr<ShardQueue> queue_;                  // last: its threads use the rest
 };
 
 Writer::Writer(Options options) : run_(std::make_unique<Run>(std::move(options))) {}

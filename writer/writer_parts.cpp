@@ -68,7 +68,8 @@ std::string place_of_writer_part(const std::string& destination, std::pair<std::
   for (const std::string& name : names_below(destination)) {
     if (name == k_writer_parts_name) continue;
     if (name == k_manifest_name) refuse("is not empty: it holds a packed dataset", "choose another directory");
-    if (name == k_partial_name) refuse("parts are being merged here, or it holds an unfinished pack", "finish that first");
+    if (name == k_partial_name)
+      refuse("parts are being merged here, or it holds an unfinished pack", "finish that first");
     refuse("is not empty", "choose another directory for the parts");
   }
   for (const WriterPart& other : find_writer_parts(destination)) {

@@ -1,5 +1,5 @@
-// The places of the parts that several Writers write: DESTINATION/.bale-parts/00003-of-00016 is a dataset of its own, with
-// its own lock, journal and manifest, until the parts are merged.
+// The places of the parts that several Writers write: DESTINATION/.bale-parts/00003-of-00016 is a dataset of its own,
+// with its own lock, journal and manifest, until the parts are merged.
 //
 // Functions are safe in any thread.
 #pragma once
@@ -19,8 +19,8 @@ struct WriterPart {
   std::string directory;
 };
 
-/// The directory of part `part.first` of `part.second`, which need not exist. Throws `invalid_argument` for a part that cannot
-/// be, and `exists` if the destination holds anything but parts of the same number. Writes nothing.
+/// The directory of part `part.first` of `part.second`, which need not exist. Throws `invalid_argument` for a part that
+/// cannot be, and `exists` if the destination holds anything but parts of the same number. Writes nothing.
 std::string place_of_writer_part(const std::string& destination, std::pair<std::uint64_t, std::uint64_t> part);
 
 /// The parts that were begun, by number.

@@ -7,8 +7,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/key.hpp"
-#include "bale/writer/plan.hpp"
 #include "bale/writer/pending_source.hpp"
+#include "bale/writer/plan.hpp"
 
 namespace bale {
 namespace {
@@ -89,8 +89,8 @@ void CheckedSample::take_fields(FieldNames& names, std::span<const FieldView> fi
 }
 
 void CheckedSample::take_label(const std::vector<std::string>& classes) {
-  const auto cls = std::find_if(fields_.begin(), fields_.end(),
-                                [](const FieldView& field) { return field.name == k_label_field; });
+  const auto cls =
+      std::find_if(fields_.begin(), fields_.end(), [](const FieldView& field) { return field.name == k_label_field; });
   if (cls != fields_.end()) {
     const std::int64_t given = parse_label(cls->bytes);
     if (label_ == k_no_label) label_ = given;

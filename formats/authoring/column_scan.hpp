@@ -1,4 +1,5 @@
-// ColumnScan: what the scans of formats share in which a sample is one value per column, one after the other (MDS, LitData).
+// ColumnScan: what the scans of formats share in which a sample is one value per column, one after the other (MDS,
+// LitData).
 //
 // For one thread. What it is made of must outlive it.
 #pragma once
@@ -73,9 +74,7 @@ class ColumnScan {
   static constexpr std::size_t k_head = 512;
 
   /// By the first bytes.
-  ImageKind image_kind_of(const Value& value) {
-    return probe_image(front_of(value, k_head)).kind;
-  }
+  ImageKind image_kind_of(const Value& value) { return probe_image(front_of(value, k_head)).kind; }
 
   void set_field(const Value& value, std::string name, std::uint64_t length, bool located) {
     set_scanned_field(index_, sample_, {.name = std::move(name), .located = located}, value.offset, length,

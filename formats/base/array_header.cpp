@@ -139,7 +139,8 @@ void fail_array_header(Bytes head, ErrorContext context) {
   constexpr std::size_t k_version_at = k_array_magic.size();
   if (text.starts_with(k_array_magic) && text.size() > k_version_at && text[k_version_at] > 3) {
     context.hint = "save it with numpy.save()";
-    throw Error(ErrorCode::unsupported, fmt::format("a NumPy array of format version {}, bale reads 1 to 3", int{text[k_version_at]}),
+    throw Error(ErrorCode::unsupported,
+                fmt::format("a NumPy array of format version {}, bale reads 1 to 3", int{text[k_version_at]}),
                 std::move(context));
   }
   const std::string_view dict = text.substr(0, text.find('\n'));

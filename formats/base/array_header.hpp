@@ -34,8 +34,8 @@ std::string array_header_text(std::string_view type, std::span<const std::uint64
 /// Accepts only a literal as NumPy writes it; evaluates nothing. Allocates less than `head` is long and 64 sides.
 std::optional<ArrayHeader> parse_array_header(Bytes head);
 
-/// For bytes that parse_array_header() does not take. Throws `unsupported` if they are of a later version or an array of
-/// records, else `damaged`.
+/// For bytes that parse_array_header() does not take. Throws `unsupported` if they are of a later version or an array
+/// of records, else `damaged`.
 [[noreturn]] void fail_array_header(Bytes head, ErrorContext context = {});
 
 /// The number of elements; nullopt if it does not fit in 63 bits.

@@ -25,9 +25,8 @@ constexpr std::string_view stripped(std::string_view text) {
 
 /// Whether `text` begins with `prefix` but for the case of letters.
 inline bool begins_with_ignoring_case(std::string_view text, std::string_view prefix) {
-  return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(), [](char a, char b) {
-           return lower_case(a) == lower_case(b);
-         });
+  return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(),
+                                                    [](char a, char b) { return lower_case(a) == lower_case(b); });
 }
 
 }  // namespace bale

@@ -16,8 +16,8 @@ bool is_lzma(std::string_view text) {
   return (unknown || size.substr(5) == std::string_view("\0\0\0", 3)) && text[13] == 0;
 }
 
-/// RFC 1950: deflate with the largest window, at one of four levels. Two bytes are no signature: small numbers of 64 bits
-/// may begin so, and end in zeros.
+/// RFC 1950: deflate with the largest window, at one of four levels. Two bytes are no signature: small numbers of 64
+/// bits may begin so, and end in zeros.
 bool is_zlib(std::string_view text) {
   if (text.size() < 8 || text[0] != 'x' || text.substr(4, 4) == std::string_view("\0\0\0\0", 4)) return false;
   return text[1] == '\x01' || text[1] == '\x5e' || text[1] == '\x9c' || text[1] == '\xda';
@@ -48,8 +48,8 @@ Compression compression_of(Bytes head) {
 }
 
 std::string_view name_of(Compression compression) {
-  constexpr std::string_view k_names[] = {"no compression", "gzip", "zlib", "zstd", "bzip2",
-                                          "xz",             "lzma", "lzip", "lz4",  "compress"};
+  constexpr std::string_view k_names[] = {"no compression", "gzip", "zlib", "zstd",    "bzip2", "xz",
+                                          "lzma",           "lzip", "lz4",  "compress"};
   return k_names[static_cast<std::size_t>(compression)];
 }
 

@@ -22,7 +22,8 @@ bool begins_like_zstd(Bytes head);
 /// "bzip2", as in messages.
 std::string_view name_of(Compression compression);
 
-/// Throws `unsupported` if the file is compressed as a whole. For formats that are not read so, when a file is not what it should be.
+/// Throws `unsupported` if the file is compressed as a whole. For formats that are not read so, when a file is not what
+/// it should be.
 void refuse_compressed(const std::string& path, Bytes head);
 
 }  // namespace bale

@@ -25,7 +25,8 @@ std::string contained_name(std::string_view name) {
 }
 
 bool leads_outside(std::string_view name) {
-  const bool has_parent = name == ".." || name.starts_with("../") || name.ends_with("/..") || name.find("/../") != std::string_view::npos;
+  const bool has_parent =
+      name == ".." || name.starts_with("../") || name.ends_with("/..") || name.find("/../") != std::string_view::npos;
   return has_parent || name.starts_with('/');
 }
 

@@ -7,9 +7,10 @@
 
 namespace bale {
 
-/// Whether the error is about the content of a file or sample: damage, data that bale does not read, a field that is not
-/// there, bytes that the disk cannot deliver (EIO). Code that skips bad samples of a shard skips these alone: any other
-/// error, such as a shard that is not there, has changed, or may not be read, would be an error of good samples too.
+/// Whether the error is about the content of a file or sample: damage, data that bale does not read, a field that is
+/// not there, bytes that the disk cannot deliver (EIO). Code that skips bad samples of a shard skips these alone: any
+/// other error, such as a shard that is not there, has changed, or may not be read, would be an error of good samples
+/// too.
 inline bool is_about_content(const Error& error) {
   switch (error.code()) {
     case ErrorCode::damaged:

@@ -68,9 +68,10 @@ std::string hint_for(std::string_view name, const std::string& scheme, NameUse u
   const KnownScheme* const known = find_scheme(scheme);
   if (known == nullptr || known->fetch.empty()) return "download it first, or mount it, and name the local path";
   if (scheme == "gs" || scheme == "gcs") {
-    return fmt::format("read it as s3://BUCKET/KEY with AWS_ENDPOINT_URL=https://storage.googleapis.com and HMAC keys, or "
-                       "download it, {}",
-                       known->fetch);
+    return fmt::format(
+        "read it as s3://BUCKET/KEY with AWS_ENDPOINT_URL=https://storage.googleapis.com and HMAC keys, or "
+        "download it, {}",
+        known->fetch);
   }
   return fmt::format("download it first, {}, and name the local path", known->fetch);
 }
@@ -97,9 +98,8 @@ void require_local_name(std::string_view name, NameUse use) {
   if (storage != nullptr && (use == NameUse::dataset || is_s3)) return storage->check(std::string(name));
   if (storage == nullptr && path_exists(std::string(name))) return;
   const bool writes = use == NameUse::writing || use == NameUse::packing;
-  const std::string hint = is_command && !writes
-                               ? "run the command with its output to a file, and name that file"
-                               : hint_for(name, scheme, use);
+  const std::string hint = is_command && !writes ? "run the command with its output to a file, and name that file"
+                                                 : hint_for(name, scheme, use);
   const std::string_view what = use == NameUse::packing ? "bale writes local files and s3://"
                                 : writes                ? "bale writes local files"
                                                         : "bale reads local files";

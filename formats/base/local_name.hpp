@@ -1,5 +1,5 @@
-// Names of remote files (s3://, https://, gs://) and of commands (pipe:) in places where bale takes local files only. It
-// reports this instead of looking for a file of that name. Also where names in a list end.
+// Names of remote files (s3://, https://, gs://) and of commands (pipe:) in places where bale takes local files only.
+// It reports this instead of looking for a file of that name. Also where names in a list end.
 //
 // No side effects but one stat() if a name looks like that; safe in any thread.
 #pragma once
@@ -17,8 +17,8 @@ enum class NameUse : std::uint8_t {
   packing,  // writing of a dataset: s3:// is right, too
 };
 
-/// Throws `invalid_argument` for a URL or command, unless a local file has exactly that name, and for a malformed name of
-/// a remote dataset.
+/// Throws `invalid_argument` for a URL or command, unless a local file has exactly that name, and for a malformed name
+/// of a remote dataset.
 void require_local_name(std::string_view name, NameUse use = NameUse::reading);
 
 /// End of the first name in a list that is joined by "::", npos if there is one name. An address in brackets, as in

@@ -91,8 +91,12 @@ NoticeLog NoticeLog::of_all(const std::vector<const NoticeLog*>& logs) {
   std::vector<std::string> told;
   std::erase_if(all.warnings_, [&](const Warning& warning) {
     if (warning.subject.empty()) return false;
-    const auto is_same = [&](const Warning& other) { return other.kind == warning.kind && other.subject == warning.subject; };
-    const auto has_it = [&](const NoticeLog* log) { return std::any_of(log->warnings_.begin(), log->warnings_.end(), is_same); };
+    const auto is_same = [&](const Warning& other) {
+      return other.kind == warning.kind && other.subject == warning.subject;
+    };
+    const auto has_it = [&](const NoticeLog* log) {
+      return std::any_of(log->warnings_.begin(), log->warnings_.end(), is_same);
+    };
     if (std::find(told.begin(), told.end(), warning.subject) != told.end()) return true;
     told.push_back(warning.subject);
     return !std::all_of(logs.begin(), logs.end(), has_it);

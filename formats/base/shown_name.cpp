@@ -28,7 +28,8 @@ struct FoundUrl {
   std::size_t authority = std::string_view::npos;  // after the slashes
 };
 
-/// The next URL whose parts may be secret. Path objects drop the second slash of "://". One letter is a drive, not a scheme.
+/// The next URL whose parts may be secret. Path objects drop the second slash of "://". One letter is a drive, not a
+/// scheme.
 FoundUrl find_url(std::string_view text, std::size_t from) {
   for (std::size_t at = text.find(":/", from); at != std::string_view::npos; at = text.find(":/", at + 1)) {
     std::size_t begin = at;
@@ -39,7 +40,8 @@ FoundUrl find_url(std::string_view text, std::size_t from) {
   return {};
 }
 
-/// Whether what stands before the first slash can be a host with a port, and is not a user with a password that has a slash.
+/// Whether what stands before the first slash can be a host with a port, and is not a user with a password that has a
+/// slash.
 bool is_host_and_port(std::string_view authority) {
   const std::size_t colon = authority.rfind(':');
   if (colon == std::string_view::npos || authority.starts_with('[')) return true;
@@ -59,7 +61,8 @@ std::size_t end_of_user(std::string_view url) {
 
 /// The query with the parameters that name a file; all others may be secret.
 std::string query_without_secrets(std::string_view query) {
-  static constexpr std::array<std::string_view, 6> k_names{"file", "filename", "path", "revision", "version", "versionid"};
+  static constexpr std::array<std::string_view, 6> k_names{"file",     "filename", "path",
+                                                           "revision", "version",  "versionid"};
   std::string shown = "?";
   bool has_others = false;
   while (!query.empty()) {
@@ -93,8 +96,8 @@ std::string url_without_secrets(std::string_view url) {
   return shown;
 }
 
-/// The end of the URL whose authority begins at `begin`: before the "::" of a list, but for an address in brackets. A name
-/// may hold spaces; in a sentence they end it.
+/// The end of the URL whose authority begins at `begin`: before the "::" of a list, but for an address in brackets. A
+/// name may hold spaces; in a sentence they end it.
 std::size_t end_of_url(std::string_view text, std::size_t begin, bool is_name) {
   bool is_address = false;
   for (std::size_t at = begin; at < text.size(); ++at) {

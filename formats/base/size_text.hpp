@@ -7,8 +7,8 @@
 
 namespace bale {
 
-/// "256MiB" and "256M" are 256 x 2^20 bytes, "64MB" is 64 x 10^6, "1048576" and "1048576B" are bytes. nullopt for any other
-/// text, and for less than 1 byte or more than 9.2e18.
+/// "256MiB" and "256M" are 256 x 2^20 bytes, "64MB" is 64 x 10^6, "1048576" and "1048576B" are bytes. nullopt for any
+/// other text, and for less than 1 byte or more than 9.2e18.
 std::optional<std::uint64_t> size_of_text(std::string_view text);
 
 }  // namespace bale

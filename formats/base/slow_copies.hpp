@@ -1,10 +1,11 @@
 // Copies that some CPUs do at a quarter of their speed, and memory for a way around them.
 //
-// The kernel copies from files to memory by `rep movsb`. On AMD's Zen 3 and Zen 4 that takes four to five times as long if
-// the destination lies a few bytes further on in its page than the source in its own: up to 31 bytes on Zen 3 (measured:
-// 110 KB in 55 us instead of 13), up to 63 with wider vectors. Source: glibc bug 30994. By chance it happens in one copy of
-// 65. It always happens if a buffer begins 16 bytes into a page, as large ones of malloc() do, and what is read begins a
-// page of its file. It never happens to a read with O_DIRECT, whose ends are both multiples of 512.
+// The kernel copies from files to memory by `rep movsb`. On AMD's Zen 3 and Zen 4 that takes four to five times as long
+// if the destination lies a few bytes further on in its page than the source in its own: up to 31 bytes on Zen 3
+// (measured: 110 KB in 55 us instead of 13), up to 63 with wider vectors. Source: glibc bug 30994. By chance it happens
+// in one copy of
+// 65. It always happens if a buffer begins 16 bytes into a page, as large ones of malloc() do, and what is read begins
+// a page of its file. It never happens to a read with O_DIRECT, whose ends are both multiples of 512.
 #pragma once
 
 #include <array>

@@ -63,7 +63,8 @@ void fail_zstd(std::size_t error, ErrorContext context) {
       context.hint = "compress it again with `zstd --long=31` at most";
       throw Error(ErrorCode::unsupported, "a zstd frame with a window of more than 2 GiB", std::move(context));
     default:
-      throw Error(ErrorCode::damaged, fmt::format("damaged zstd data: {}", ZSTD_getErrorName(error)), std::move(context));
+      throw Error(ErrorCode::damaged, fmt::format("damaged zstd data: {}", ZSTD_getErrorName(error)),
+                  std::move(context));
   }
 }
 

@@ -78,7 +78,8 @@ class Scan final : public ColumnScan<Column> {
     if (value.width == 0 || value.height == 0) {
       fail(ErrorCode::damaged, at.offset, about(at, fmt::format("has {}x{} pixels", value.width, value.height)));
     }
-    if (at.column->role == Role::image && value.mode == k_raw) index_.set_dimensions(sample_, value.width, value.height);
+    if (at.column->role == Role::image && value.mode == k_raw)
+      index_.set_dimensions(sample_, value.width, value.height);
   }
 
   /// The header of an encoded image says its size, not the record.

@@ -38,10 +38,11 @@ herr_t summarize(unsigned, const H5E_error2_t* entry, void* out) {
   return 0;
 }
 
-/// Whether the library met something that it does not know: what a newer one wrote, or a filter. Its error numbers do not
-/// say so, its texts do.
+/// Whether the library met something that it does not know: what a newer one wrote, or a filter. Its error numbers do
+/// not say so, its texts do.
 bool is_unknown_to_library(std::string_view innermost) {
-  constexpr std::array<std::string_view, 5> k_marks{"version", "nknown", "nrecognized", "not supported", "not registered"};
+  constexpr std::array<std::string_view, 5> k_marks{"version", "nknown", "nrecognized", "not supported",
+                                                    "not registered"};
   return std::any_of(k_marks.begin(), k_marks.end(),
                      [&](std::string_view mark) { return innermost.find(mark) != std::string_view::npos; });
 }
@@ -99,8 +100,9 @@ void throw_h5(ErrorCode code, std::string_view action, const std::string& path) 
   const std::string what =
       fmt::format("cannot {}: {}", action, summary.innermost.empty() ? "no reason given" : summary.innermost);
   if (code == ErrorCode::damaged && is_unknown_to_library(summary.innermost)) {
-    throw Error(ErrorCode::unsupported, what + ", of a newer HDF5 than 1.10",
-                {.path = path, .hint = "rewrite it with `h5repack --high=2`, or in h5py with libver=(\"earliest\", \"v110\")"});
+    throw Error(
+        ErrorCode::unsupported, what + ", of a newer HDF5 than 1.10",
+        {.path = path, .hint = "rewrite it with `h5repack --high=2`, or in h5py with libver=(\"earliest\", \"v110\")"});
   }
   throw Error(code, what, {.path = path});
 }

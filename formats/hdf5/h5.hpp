@@ -25,8 +25,8 @@ class H5Lock {
   std::lock_guard<std::mutex> guard_;
 };
 
-/// Throws for the library's current error stack: `io` if it has an errno, `unsupported` instead of `damaged` if the library
-/// does not know a version or a kind of something, else `code`. Clears the stack.
+/// Throws for the library's current error stack: `io` if it has an errno, `unsupported` instead of `damaged` if the
+/// library does not know a version or a kind of something, else `code`. Clears the stack.
 [[noreturn]] void throw_h5(ErrorCode code, std::string_view action, const std::string& path);
 
 /// An identifier of the library with the function that closes it.

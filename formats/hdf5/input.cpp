@@ -79,8 +79,8 @@ H5Handle open_for_reading(const std::string& path, const std::string& local_path
   const H5Handle access = take(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, ErrorCode::io, "make a property list", path);
   H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
   H5Pset_file_locking(access.id(), false, true);  // published shards never change; some network mounts refuse locks
-  return take(H5Fopen(local_path.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose, ErrorCode::damaged, "open as a container",
-              path);
+  return take(H5Fopen(local_path.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose, ErrorCode::damaged,
+              "open as a container", path);
 }
 
 }  // namespace
@@ -148,7 +148,8 @@ InputDataset InputFile::describe(H5Handle id, const std::string& name) const {
   const H5Handle creation = take(H5Dget_create_plist(id.id()), H5Pclose, ErrorCode::damaged, "read a dataset", path());
   dataset.layout = H5Pget_layout(creation.id());
   if (dataset.layout == H5D_VIRTUAL || H5Pget_external_count(creation.id()) != 0) {
-    unsupported(fmt::format("/{} keeps its data in other files", printable(name)), "rewrite it with `h5repack -l CONTI`");
+    unsupported(fmt::format("/{} keeps its data in other files", printable(name)),
+                "rewrite it with `h5repack -l CONTI`");
   }
   dataset.type = take(H5Dget_type(id.id()), H5Tclose, ErrorCode::damaged, "read a type", path());
   dataset.kind = element_kind(dataset.type.id());

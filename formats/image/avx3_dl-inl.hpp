@@ -1,8 +1,9 @@
-// Whether the target of Highway that is compiled is AVX3_DL, or a better one with vectors of 64 bytes (BALE_AVX3_DL), and the
-// beginning of namespaces that use AVX512_VNNI. Included once per target, after hwy/highway.h; kernel_targets.hpp before that.
+// Whether the target of Highway that is compiled is AVX3_DL, or a better one with vectors of 64 bytes (BALE_AVX3_DL),
+// and the beginning of namespaces that use AVX512_VNNI. Included once per target, after hwy/highway.h;
+// kernel_targets.hpp before that.
 
-// All these targets have AVX512_VNNI, VBMI and VBMI2; a better target has a lower number. Later versions of Highway have
-// several of them, and one with 32-byte vectors may be added.
+// All these targets have AVX512_VNNI, VBMI and VBMI2; a better target has a lower number. Later versions of Highway
+// have several of them, and one with 32-byte vectors may be added.
 #undef BALE_AVX3_DL
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL && HWY_MAX_BYTES == 64
 #define BALE_AVX3_DL 1

@@ -122,7 +122,8 @@ struct ImageDecoder::State {
   /// False if there is nothing that can be done beside another image.
   bool begin_ahead(const Region& region) {
     if (header.kind != ImageKind::jpeg || !is_inside(region, header)) return false;
-    if (std::size_t{region.width} * region.height * 3 > k_large_pixel_bytes) return false;  // one at a time: free_large()
+    if (std::size_t{region.width} * region.height * 3 > k_large_pixel_bytes)
+      return false;  // one at a time: free_large()
     if (!ahead || ahead->region != region) {
       ahead = {};
       const BaselineState begun = baseline.begin(jpeg.info(), region, entry(), pixels_for(region));

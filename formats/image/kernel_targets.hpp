@@ -1,8 +1,8 @@
 // The targets of Highway that kernels are compiled for, to be included before its headers. A test's choice of a target
 // applies to all kernels with the same ones (simd_target.hpp).
 //
-// Disabled are SSSE3, since almost every CPU that has it also has SSE4; and scalable vectors, since the shuffles of many
-// kernels work on blocks of 16 bytes.
+// Disabled are SSSE3, since almost every CPU that has it also has SSE4; and scalable vectors, since the shuffles of
+// many kernels work on blocks of 16 bytes.
 #pragma once
 
 #define HWY_WANT_AVX3_DL

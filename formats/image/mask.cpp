@@ -19,8 +19,7 @@ void read_values(Bytes from, bool fortran_order, Mask& mask) {
   const std::size_t height = mask.height;
   for (std::size_t y = 0; y < height; ++y) {
     for (std::size_t x = 0; x < width; ++x) {
-      const auto value =
-          load_at<Value>(from.data() + (fortran_order ? x * height + y : y * width + x) * sizeof(Value));
+      const auto value = load_at<Value>(from.data() + (fortran_order ? x * height + y : y * width + x) * sizeof(Value));
       const auto number = static_cast<std::int64_t>(value);
       if (number < 0 || number > 65535) {
         throw Error(ErrorCode::unsupported,
@@ -63,10 +62,14 @@ Mask decode_array_mask(Bytes bytes, std::uint64_t max_pixels) {
   mask.values.resize(num_pixels);
   const bool turned = header->fortran_order;
   const bool is_signed = header->type[1] == 'i';
-  if (value_bytes == 1) is_signed ? read_values<std::int8_t>(values, turned, mask) : read_values<std::uint8_t>(values, turned, mask);
-  if (value_bytes == 2) is_signed ? read_values<std::int16_t>(values, turned, mask) : read_values<std::uint16_t>(values, turned, mask);
-  if (value_bytes == 4) is_signed ? read_values<std::int32_t>(values, turned, mask) : read_values<std::uint32_t>(values, turned, mask);
-  if (value_bytes == 8) is_signed ? read_values<std::int64_t>(values, turned, mask) : read_values<std::uint64_t>(values, turned, mask);
+  if (value_bytes == 1)
+    is_signed ? read_values<std::int8_t>(values, turned, mask) : read_values<std::uint8_t>(values, turned, mask);
+  if (value_bytes == 2)
+    is_signed ? read_values<std::int16_t>(values, turned, mask) : read_values<std::uint16_t>(values, turned, mask);
+  if (value_bytes == 4)
+    is_signed ? read_values<std::int32_t>(values, turned, mask) : read_values<std::uint32_t>(values, turned, mask);
+  if (value_bytes == 8)
+    is_signed ? read_values<std::int64_t>(values, turned, mask) : read_values<std::uint64_t>(values, turned, mask);
   return mask;
 }
 

@@ -29,8 +29,8 @@ struct RasterOut {
   std::uint32_t height = 0;
 };
 
-/// Copies single pixels of a raster. RGB is copied in words of four bytes, except the source's last pixel: the byte after
-/// a pixel is then overwritten too, so pixels of a row must be written from left to right, and the last one by
+/// Copies single pixels of a raster. RGB is copied in words of four bytes, except the source's last pixel: the byte
+/// after a pixel is then overwritten too, so pixels of a row must be written from left to right, and the last one by
 /// copy_last().
 template <std::uint32_t channels>
 class PixelCopier {

@@ -16,8 +16,8 @@ std::vector<std::string> simd_targets();
 std::string simd_target();
 
 /// Excludes all targets better than `name`, whose case does not matter. An empty name allows all again. Instructions
-/// that bale uses without Highway are excluded too if no CPU of that target needs to have them. A target with vectors of
-/// 64 bytes that is named is used by all kernels that have it, also on CPUs that are faster with 32. Throws
+/// that bale uses without Highway are excluded too if no CPU of that target needs to have them. A target with vectors
+/// of 64 bytes that is named is used by all kernels that have it, also on CPUs that are faster with 32. Throws
 /// `invalid_argument` if it is none of simd_targets(). Not to be called while another thread runs a kernel.
 void limit_simd(std::string_view name);
 

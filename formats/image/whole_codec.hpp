@@ -25,8 +25,8 @@ struct WholeCodec {
   void (*decode_rgba)(Bytes bytes, std::uint64_t max_pixels, std::uint8_t* rgba) = nullptr;
   /// The same for images of 16-bit gray: width * height values. Throws `unsupported` for others. nullptr: none are.
   void (*decode_gray_16)(Bytes bytes, std::uint64_t max_pixels, std::uint16_t* values) = nullptr;
-  /// The orientation, 1..8, that decode() does not apply, and Pillow's ImageOps.exif_transpose() does. Throws like open().
-  /// nullptr: images of this kind state none, or decode() applies it (TIFF, JPEG XL).
+  /// The orientation, 1..8, that decode() does not apply, and Pillow's ImageOps.exif_transpose() does. Throws like
+  /// open(). nullptr: images of this kind state none, or decode() applies it (TIFF, JPEG XL).
   int (*orientation)(Bytes bytes) = nullptr;
 };
 

@@ -108,7 +108,8 @@ void KeyShape::add_to_list(const BTree& tree, const TreeEntry& entry, const Numb
   const auto [found, is_new] = lists_.try_emplace(std::string(key.list));
   KeyList& list = found->second;
   if (is_new) list.has_images = names_images(key.list) || is_image(tree, entry);
-  list.has_texts = list.has_texts && is_utf8(as_text(entry.head)) && as_text(entry.head).find('\0') == std::string_view::npos;
+  list.has_texts =
+      list.has_texts && is_utf8(as_text(entry.head)) && as_text(entry.head).find('\0') == std::string_view::npos;
   if (!list.has_images) return;
   paired_numbers_.push_back(key.number);
   has_dash_ = has_dash_ || (names_images(key.list) && entry.key[key.list.size()] == '-');
@@ -117,9 +118,8 @@ void KeyShape::add_to_list(const BTree& tree, const TreeEntry& entry, const Numb
 }
 
 void KeyShape::choose_kind() {
-  const auto of_images = std::find_if(lists_.begin(), lists_.end(), [](const auto& one) {
-    return one.second.has_images && names_images(one.first);
-  });
+  const auto of_images = std::find_if(lists_.begin(), lists_.end(),
+                                      [](const auto& one) { return one.second.has_images && names_images(one.first); });
   const bool has_pairs = lists_.size() > 1 || !counts_.empty();
   const bool are_lists = lists_.contains(k_image_list) || (has_pairs && (has_dash_ || lists_.contains(k_text_list)));
   if (of_images != lists_.end() && are_lists) {

@@ -35,7 +35,8 @@ class ForeignScan {
     const bool is_known = place != numbers.end() && *place == key->number;
     const auto sample = static_cast<std::uint64_t>(place - numbers.begin());
     KeyList* const list = shape_.list(key->list);
-    if (!is_known && list != nullptr && !list->has_images) return leave_out(entry, "entry of a number that has no image");
+    if (!is_known && list != nullptr && !list->has_images)
+      return leave_out(entry, "entry of a number that has no image");
     if (!is_known || (is_paired && list == nullptr)) {
       throw Error(ErrorCode::changed, "a key that was not there a moment ago",
                   {.path = tree_.file().path(), .key = std::string(entry.key), .hint = "stop whoever writes to it"});
@@ -51,12 +52,14 @@ class ForeignScan {
   void finish() {
     for (const auto& [name, list] : shape_.lists()) {
       if (shape_.kind() != KeyShape::Kind::paired || list.delivered == index_.size()) continue;
-      index_.notices().warn(fmt::format("{} has entries for {} of {} samples", printable(name), list.delivered, index_.size()));
+      index_.notices().warn(
+          fmt::format("{} has entries for {} of {} samples", printable(name), list.delivered, index_.size()));
     }
     for (const StatedCount& count : shape_.counts()) {
       if (count.value == index_.size()) continue;
-      index_.notices().flaw(fmt::format("{} is {}, and there are {} samples", printable(count.key), count.value, index_.size()),
-                            count.offset);
+      index_.notices().flaw(
+          fmt::format("{} is {}, and there are {} samples", printable(count.key), count.value, index_.size()),
+          count.offset);
     }
   }
 
@@ -128,8 +131,9 @@ class ForeignScan {
     }
     if (!is_pickle && !shape_.has_python_list()) return;
     throw Error(ErrorCode::unsupported,
-                is_pickle ? "values are Python pickles, which bale never loads"
-                          : "values are objects that Python serialized (msgpack, for example), which bale does not read",
+                is_pickle
+                    ? "values are Python pickles, which bale never loads"
+                    : "values are objects that Python serialized (msgpack, for example), which bale does not read",
                 {.path = tree_.file().path(),
                  .key = std::string(entry.key),
                  .hint = "load it in Python and write the image bytes themselves as values"});

@@ -48,7 +48,8 @@ std::string image_header(std::uint32_t height, std::uint32_t width) {
 
 ImageArray read_image_array(const File& file) {
   const ArrayHeader header = read_array_header(file);
-  const auto refuse = [&](const std::string& what, const char* hint = "save uint8 images of shape (N, height, width, 3)") {
+  const auto refuse = [&](const std::string& what,
+                          const char* hint = "save uint8 images of shape (N, height, width, 3)") {
     throw Error(ErrorCode::unsupported, what, {.path = file.path(), .hint = hint});
   };
   if (header.type != "|u1") refuse(fmt::format("array of type {}, not uint8", printable(header.type)));

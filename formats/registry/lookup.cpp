@@ -16,7 +16,8 @@ namespace {
 std::string written_formats() {
   std::string known;
   for (const Format* format : formats()) {
-    if (format->on_disk && !format->layouts.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", format->name);
+    if (format->on_disk && !format->layouts.empty())
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", format->name);
   }
   return known;
 }
@@ -43,7 +44,8 @@ void refuse_table(const std::string& path, Bytes head) {
   throw Error(ErrorCode::unsupported,
               fmt::format("a{} file, which only the Python package reads", is_parquet ? " Parquet" : "n Arrow"),
               {.path = path,
-               .hint = fmt::format("pip install 'bale[parquet]', and in Python: bale.pack(\"{}\", \"packed\")", printable(path))});
+               .hint = fmt::format("pip install 'bale[parquet]', and in Python: bale.pack(\"{}\", \"packed\")",
+                                   printable(path))});
 }
 
 }  // namespace
@@ -118,11 +120,10 @@ const Format& probe_format(const std::string& path) {
 namespace {
 
 /// "No format recognizes it" is damage of a file that is known to be a shard, because it has an index.
-const Format& format_of_shard(const std::string& path) try {
-  return probe_format(path);
-} catch (const Error& error) {
+const Format& format_of_shard(const std::string& path) try { return probe_format(path); } catch (const Error& error) {
   if (error.code() != ErrorCode::unsupported || !path_exists(index_path(path))) throw;
-  throw Error(ErrorCode::damaged, error.message(), {.path = path, .hint = "copy it again: its index says that it is a shard"});
+  throw Error(ErrorCode::damaged, error.message(),
+              {.path = path, .hint = "copy it again: its index says that it is a shard"});
 }
 
 }  // namespace
@@ -137,7 +138,8 @@ Shard open_shard(const std::string& path, const ShardOpenOptions& options) {
   if (has_index && options.check_stale) index.set_notices(check_index_is_current(path, format, index));
   if (options.index_memory) index.keep_in(options.index_memory);
   Shard shard = Shard::open(path, format, std::move(index), options);
-  if (has_index && shard.identity().file != before) throw Error(changed_error(path));  // the index may be that of the file before
+  if (has_index && shard.identity().file != before)
+    throw Error(changed_error(path));  // the index may be that of the file before
   return shard;
 }
 

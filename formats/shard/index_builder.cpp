@@ -170,7 +170,8 @@ void IndexBuilder::set_label_of(std::uint64_t i, Bytes cls, bool is_whole) {
   set_label(i, label);
   const std::string_view text = as_text(cls);
   if (label != k_no_label || text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
-  notices_.add(fmt::format("{}: \"{}\"", key(i), text.substr(0, k_shown_bytes)), "cls that is no whole number, so no label");
+  notices_.add(fmt::format("{}: \"{}\"", key(i), text.substr(0, k_shown_bytes)),
+               "cls that is no whole number, so no label");
 }
 
 void IndexBuilder::set_dimensions(std::uint64_t i, std::uint32_t width, std::uint32_t height) {
@@ -214,7 +215,8 @@ std::vector<std::uint32_t> IndexBuilder::used_columns() const {
   for (std::size_t i = field_order_.size(); i-- > 0;) {
     if (const auto field = field_id(field_order_[i])) places[*field] = i;
   }
-  std::stable_sort(columns.begin(), columns.end(), [&](std::uint32_t a, std::uint32_t b) { return places[a] < places[b]; });
+  std::stable_sort(columns.begin(), columns.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return places[a] < places[b]; });
   return columns;
 }
 
@@ -257,9 +259,8 @@ std::vector<std::byte> IndexBuilder::build(std::uint64_t shard_bytes, const std:
     row.clear();
     extents_.append_row(i, row);
     if (!field_order_.empty()) {
-      std::sort(row.begin(), row.end(), [&](const FieldExtent& a, const FieldExtent& b) {
-        return column_of[a.field] < column_of[b.field];
-      });
+      std::sort(row.begin(), row.end(),
+                [&](const FieldExtent& a, const FieldExtent& b) { return column_of[a.field] < column_of[b.field]; });
     }
     for (const auto& [field, extent] : row) {
       if (!counts.is_dense()) out.put(sections->field_ids + end * sizeof(FieldId), column_of[field]);

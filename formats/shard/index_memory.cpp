@@ -8,8 +8,8 @@
 namespace bale {
 namespace {
 
-/// Indexes are mapped by windows, since a process can have some ten thousand mappings. An index that is larger than a window
-/// begins with one.
+/// Indexes are mapped by windows, since a process can have some ten thousand mappings. An index that is larger than a
+/// window begins with one.
 constexpr std::uint64_t k_window_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t k_alignment = 64;
 

@@ -1,6 +1,7 @@
 // IndexMemory: memory for indexes that a program shares with its workers, by a file descriptor.
 //
-// It only grows. An index stays where it is until the memory's last user ends, so that a worker can read it at any time.
+// It only grows. An index stays where it is until the memory's last user ends, so that a worker can read it at any
+// time.
 //
 // Threads: all methods may be called by many threads at once.
 #pragma once

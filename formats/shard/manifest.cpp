@@ -33,7 +33,8 @@ std::string seal_of(std::string_view body) {
 /// Throws `damaged` if the text is not as it was written.
 void check_seal(const std::string& text, const std::string& path) {
   if (const auto end = text.rfind(k_before_checksum);
-      end != std::string::npos && std::string_view(text).substr(end) == seal_of(std::string_view(text).substr(0, end))) {
+      end != std::string::npos &&
+      std::string_view(text).substr(end) == seal_of(std::string_view(text).substr(0, end))) {
     return;
   }
   throw Error(ErrorCode::damaged, "the manifest does not match its own checksum",

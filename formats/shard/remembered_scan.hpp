@@ -11,8 +11,8 @@
 
 namespace bale {
 
-/// Scans `path`, or takes the index from the cache if another process, or an earlier run, scanned this version of the file.
-/// A scan with notices is not kept. Throws what scan_shard() throws.
+/// Scans `path`, or takes the index from the cache if another process, or an earlier run, scanned this version of the
+/// file. A scan with notices is not kept. Throws what scan_shard() throws.
 ShardIndex scan_or_remember(const std::string& path, const Format& format);
 
 /// Whether opening the remote file `path` would scan all of it: it has no index, and no kept scan.

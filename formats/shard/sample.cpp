@@ -30,7 +30,8 @@ std::int64_t parse_label(Bytes cls) {
   // "8.000e+00", as NumPy writes it. A double has all whole numbers up to 2^53.
   double number = 0;
   const auto [number_end, number_error] = std::from_chars(text.data(), text_end, number);
-  const bool is_whole = number_error == std::errc{} && number_end == text_end && std::abs(number) <= 0x1p53 && number == std::floor(number);
+  const bool is_whole = number_error == std::errc{} && number_end == text_end && std::abs(number) <= 0x1p53 &&
+                        number == std::floor(number);
   return is_whole ? static_cast<std::int64_t>(number) : k_no_label;
 }
 

@@ -71,7 +71,8 @@ SeekPointFile SeekPointFile::load(const std::string& path) {
 SeekPointFile SeekPointFile::from_bytes(std::vector<std::byte> bytes, const std::string& path) {
   const std::uint64_t size = bytes.size();
   return parse(
-      [content = std::make_shared<const std::vector<std::byte>>(std::move(bytes))](std::uint64_t offset, MutableBytes out) {
+      [content = std::make_shared<const std::vector<std::byte>>(std::move(bytes))](std::uint64_t offset,
+                                                                                   MutableBytes out) {
         std::copy_n(content->begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
       },
       size, path);

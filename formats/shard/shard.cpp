@@ -79,12 +79,14 @@ Shard Shard::open(const std::string& path, const Format& format, std::shared_ptr
 }
 
 Error changed_error(const std::string& path) {
-  return {ErrorCode::changed, "the shard or its index was changed while it was read",
+  return {ErrorCode::changed,
+          "the shard or its index was changed while it was read",
           {.path = path, .hint = "open the dataset again"}};
 }
 
 Error changed_after_packing_error(const std::string& path) {
-  return {ErrorCode::changed, "the file was changed after it was packed",
+  return {ErrorCode::changed,
+          "the file was changed after it was packed",
           {.path = path,
            .hint = "copy it again; if only its index is wrong, `bale index` makes it again; if the change was wanted, "
                    "remove manifest.json and run `bale index`"}};
@@ -151,8 +153,8 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
   return open(path_, *format_, index_, options_).load_field_once(i, field, extent, stored, inflater);
 }
 
-/// Reads the located fields around the page cache, in few requests. If that fails, nothing is fetched: each field is then
-/// read alone, and its error names it.
+/// Reads the located fields around the page cache, in few requests. If that fails, nothing is fetched: each field is
+/// then read alone, and its error names it.
 template <typename Fields>
 void Shard::fetch_directly(const Fields& fields, Scratch& scratch) const {
   if (!direct_ || scratch.is_lent()) return;

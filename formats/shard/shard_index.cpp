@@ -92,8 +92,8 @@ ShardIndex ShardIndex::from_bytes(std::vector<std::byte> bytes, const std::strin
   return index;
 }
 
-std::shared_ptr<const ShardIndex> ShardIndex::from_memory(const std::shared_ptr<IndexMemory>& memory, const IndexPlace& place,
-                                                          const std::string& path) {
+std::shared_ptr<const ShardIndex> ShardIndex::from_memory(const std::shared_ptr<IndexMemory>& memory,
+                                                          const IndexPlace& place, const std::string& path) {
   ShardIndex index;
   index.content_ = memory->at(place);
   if (index.content_.empty()) return nullptr;
@@ -128,7 +128,8 @@ void ShardIndex::parse(const std::string& path, Checks checks) {
                              ? counts.num_samples * counts.num_fields
                              : std::numeric_limits<std::uint64_t>::max();
   } else {
-    if (content.size() < sizeof(IndexHeader) + sizeof(IndexExtension)) fail_damaged_index(path, "shorter than its header");
+    if (content.size() < sizeof(IndexHeader) + sizeof(IndexExtension))
+      fail_damaged_index(path, "shorter than its header");
     extension = load_at<IndexExtension>(content.data() + sizeof(IndexHeader));
     counts.num_extents = extension.num_extents;
     counts.name_bytes = extension.name_bytes;
@@ -239,7 +240,8 @@ void ShardIndex::check_extents(std::uint64_t num_extents, const std::string& pat
       if (version_ != k_index_version_1) fail_damaged_index(path, "a field without a place");
       continue;
     }
-    if (fields_[field].located && extent.offset > k_max_offset) fail_damaged_index(path, "a field beyond any file's end");
+    if (fields_[field].located && extent.offset > k_max_offset)
+      fail_damaged_index(path, "a field beyond any file's end");
     ++fields_[field].num_samples;
   }
 }

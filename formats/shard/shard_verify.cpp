@@ -99,7 +99,8 @@ void Shard::verify_scan(Verification& state) const {
   try {
     const ShardIndex scanned = scan_shard(path_, *format_);
     for (const Warning& warning : scanned.notices().warnings()) {
-      if (warning.kind == WarningKind::flaw) state.report({.path = path_, .offset = warning.offset, .what = warning.what});
+      if (warning.kind == WarningKind::flaw)
+        state.report({.path = path_, .offset = warning.offset, .what = warning.what});
     }
     state.notices = scanned.notices();
     state.notices.drop_flaws();

@@ -206,7 +206,8 @@ void Catalog::record(const Location& location, const FileVersion& version, const
   json["check"] = check_of(json);
   const std::string path = cache_->path_of(location.identity(), ".url");
   const bool is_new = !path_exists(path);
-  if (!cache_->reserve(k_unit_bytes)) return;  // also for the temporary file: who is killed meanwhile is known to have left one
+  if (!cache_->reserve(k_unit_bytes))
+    return;  // also for the temporary file: who is killed meanwhile is known to have left one
   const std::string name = join_path(parent_directory(path), temporary_name());
   try {
     File file = File::create(name);
@@ -274,7 +275,8 @@ Catalog::Answer Catalog::ask(const Location& location, const std::optional<Known
       continue;
     }
     if (is_page_instead(location, response)) {
-      throw Error(ErrorCode::not_found, "the server sends a page for this name", {.path = location.shown(), .hint = "check the name"});
+      throw Error(ErrorCode::not_found, "the server sends a page for this name",
+                  {.path = location.shown(), .hint = "check the name"});
     }
     if (const auto encoded = error_of_encoding(response, location)) throw Error(*encoded);
     auto version = version_of(response);
@@ -321,7 +323,8 @@ Catalog::Answer Catalog::ask_or_believe(const Location& location, const std::opt
       const std::lock_guard lock(mutex_);
       unreachable_.insert(server);
     }
-    warn_of_cache(fmt::format("{}; this run reads what the cache has, as it was when the server was last asked", error.what()));
+    warn_of_cache(
+        fmt::format("{}; this run reads what the cache has, as it was when the server was last asked", error.what()));
     return {.version = known->version};
   }
 }
@@ -347,8 +350,8 @@ Catalog::Turn::~Turn() {
   catalog_->turn_ended_.notify_all();
 }
 
-/// The version, if this process knows it. Else it is the caller's turn to ask. Waits while another thread has the turn: who goes
-/// on before what came with the answer is in the cache would ask for the same bytes.
+/// The version, if this process knows it. Else it is the caller's turn to ask. Waits while another thread has the turn:
+/// who goes on before what came with the answer is in the cache would ask for the same bytes.
 std::optional<FileVersion> Catalog::known_or_turn(const std::string& identity, Turn& turn) {
   std::unique_lock lock(mutex_);
   while (asking_.contains(identity)) {
@@ -382,8 +385,7 @@ Catalog::Answer Catalog::look_up(const Location& location) {
   const std::lock_guard lock(mutex_);
   if (auto first = versions_.find(identity); first && *first != answer.version) return {.version = *std::move(first)};
   if (!versions_.keep(identity, answer.version)) {
-    throw Error(ErrorCode::changed, "the file on the server was changed while it was read",
-                {.path = location.shown()});
+    throw Error(ErrorCode::changed, "the file on the server was changed while it was read", {.path = location.shown()});
   }
   answer.turn = std::move(turn);
   return answer;

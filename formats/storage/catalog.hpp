@@ -82,8 +82,8 @@ class Catalog {
  private:
   struct Known {
     FileVersion version;
-    std::string pin{};        // digest of the content that it belonged to when the server was asked
-    bool is_recent = false;   // believed
+    std::string pin{};       // digest of the content that it belonged to when the server was asked
+    bool is_recent = false;  // believed
   };
   std::optional<FileVersion> known_or_turn(const std::string& identity, Turn& turn);
   std::optional<Known> recorded(const Location& location);
@@ -105,7 +105,7 @@ class Catalog {
   std::set<std::string> asking_;  // identities that have a Turn
   std::condition_variable turn_ended_;
   std::set<std::string> unreachable_;  // servers, as server_of() names them
-  std::set<std::string> missing_;  // identities, at most k_max_missing
+  std::set<std::string> missing_;      // identities, at most k_max_missing
 };
 
 }  // namespace bale

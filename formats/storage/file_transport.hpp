@@ -1,5 +1,5 @@
-// FileTransport: answers requests for file:// URLs as a web server would, with ranges and ETags, by a few threads that may
-// wait for a mounted file system. So files of a network file system are read through the cache as remote ones are.
+// FileTransport: answers requests for file:// URLs as a web server would, with ranges and ETags, by a few threads that
+// may wait for a mounted file system. So files of a network file system are read through the cache as remote ones are.
 //
 // An ETag is the file's number, size and time of change. It is compared before and after each part is read.
 //
@@ -19,7 +19,8 @@ inline constexpr std::string_view k_file_scheme = "file://";
 
 /// Whether `url` is of a local path. Schemes may be in upper case.
 bool is_file_url(std::string_view url);
-/// The path of such a URL, as it is written: nothing is percent-encoded. Throws `invalid_argument` if it is not absolute.
+/// The path of such a URL, as it is written: nothing is percent-encoded. Throws `invalid_argument` if it is not
+/// absolute.
 std::string path_of_file_url(const std::string& url);
 
 /// Carries out a request on one of the threads, for HttpClient::submit(). `done` is called once, on that thread.

@@ -1,9 +1,9 @@
 // Hedge: when a request is worth sending a second time, because its answer takes much longer than others of that host.
 //
 // Dean and Barroso, "The Tail at Scale", Communications of the ACM 56 (2013): a second request, sent when the first has
-// waited for longer than nearly all others did, cuts the longest waits at a few percent more requests. Here it is sent after
-// twice the 95th percentile of the last first-byte times of the host, and at most for 1 request of 20, so that servers which
-// answer evenly are asked once.
+// waited for longer than nearly all others did, cuts the longest waits at a few percent more requests. Here it is sent
+// after twice the 95th percentile of the last first-byte times of the host, and at most for 1 request of 20, so that
+// servers which answer evenly are asked once.
 //
 // Threads: any number may call.
 #pragma once

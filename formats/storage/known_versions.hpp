@@ -31,7 +31,8 @@ class KnownVersions {
 
   /// The whole version of the file, if it is known.
   std::optional<FileVersion> find(const std::string& identity) const;
-  /// Keeps the version that the server, or the node, has of a file. Returns false if the file had another version before.
+  /// Keeps the version that the server, or the node, has of a file. Returns false if the file had another version
+  /// before.
   bool keep(const std::string& identity, const FileVersion& version);
   /// Whether this is the version that was kept of the file, and is not known as a whole any more.
   bool was_kept(const std::string& identity, const FileVersion& version) const;
@@ -46,8 +47,8 @@ class KnownVersions {
 
   const std::size_t max_versions_;
   const std::size_t max_fingerprints_;
-  std::map<std::string, FileVersion> versions_;  // by identity
-  std::deque<std::string> order_;                // of the versions with an ETag, the oldest first
+  std::map<std::string, FileVersion> versions_;                    // by identity
+  std::deque<std::string> order_;                                  // of the versions with an ETag, the oldest first
   std::unordered_map<std::uint64_t, std::uint64_t> fingerprints_;  // by hash of the identity
   std::deque<std::uint64_t> fingerprint_order_;
 };

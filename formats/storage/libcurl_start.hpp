@@ -1,6 +1,7 @@
 // The calls of libcurl that hold its global lock. fork() waits for them.
 //
-// libcurl's lock spins, and knows nothing of fork(): a child that was made while another thread held it would spin for ever.
+// libcurl's lock spins, and knows nothing of fork(): a child that was made while another thread held it would spin for
+// ever.
 #pragma once
 
 #include "bale/formats/storage/curl_api.hpp"

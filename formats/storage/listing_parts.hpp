@@ -14,8 +14,8 @@ struct ListedPart {
   std::string first{};  // the first name in it; empty if it has none
 };
 
-/// Calls `ask` with "" and then with what each part names, up to the last one. `shown` is the name for messages. Some servers
-/// name a part again, or for ever: what was listed may then lack names or repeat them, so that is `io`.
+/// Calls `ask` with "" and then with what each part names, up to the last one. `shown` is the name for messages. Some
+/// servers name a part again, or for ever: what was listed may then lack names or repeat them, so that is `io`.
 template <typename Ask>
 void list_all_parts(const std::string& shown, const Ask& ask) {
   constexpr std::size_t k_most_parts = 1'000'000;

@@ -216,7 +216,8 @@ class HubLocation final : public Location {
     const std::string next = link.substr(open + 1, close - open - 1);
     const std::string own = endpoint();
     const UrlParts hub = split_url(own);
-    if (next.starts_with('/') && !next.starts_with("//")) return fmt::format("{}://{}{}", hub.scheme, hub.authority, next);
+    if (next.starts_with('/') && !next.starts_with("//"))
+      return fmt::format("{}://{}{}", hub.scheme, hub.authority, next);
     const bool is_url = next.find("://") != std::string::npos;
     const UrlParts parts = is_url ? split_url(next) : UrlParts{};
     if (parts.scheme == hub.scheme && parts.authority == hub.authority) return next;

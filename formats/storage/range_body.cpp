@@ -140,8 +140,7 @@ std::optional<Error> RangeBody::end(const HttpResult& result) const {
   if (error_) return error_;
   if (is_checked_ && !is_error_body_ && at_ >= wanted_.offset + wanted_.length) return std::nullopt;
   if (const auto* const error = std::get_if<Error>(&result)) {
-    return Error(error->code(), error->message(),
-                 {.path = location_.shown(), .hint = error->context().hint});
+    return Error(error->code(), error->message(), {.path = location_.shown(), .hint = error->context().hint});
   }
   HttpResponse response = std::get<HttpResponse>(result);
   if (response.status == 200 || response.status == 206) {

@@ -1,7 +1,7 @@
 // RangeBody: the body of a response to a request for a range, with the place of each part in the file.
 //
-// Checks that the response is for the range, and of the version of the file that was asked for, before it passes anything
-// on. A server that ignores ranges sends the whole file; its parts have their places just the same.
+// Checks that the response is for the range, and of the version of the file that was asked for, before it passes
+// anything on. A server that ignores ranges sends the whole file; its parts have their places just the same.
 //
 // Threads: used by one thread at a time.
 #pragma once

@@ -1,5 +1,6 @@
-// RangeRequest: a request for a range of a remote file, for a thread that may wait for it. A small one that has no answer
-// after a while is sent a second time, on a new connection (hedge.hpp): the first to answer wins, the other one is ended.
+// RangeRequest: a request for a range of a remote file, for a thread that may wait for it. A small one that has no
+// answer after a while is sent a second time, on a new connection (hedge.hpp): the first to answer wins, the other one
+// is ended.
 //
 // Threads: `put` is called on the thread of HttpClient, all else by one thread.
 #pragma once
@@ -28,7 +29,8 @@ class RangeRequest : public std::enable_shared_from_this<RangeRequest> {
   /// `put` is destroyed when the request has ended.
   RangeRequest(std::shared_ptr<const Location> location, FileRange range, FileVersion version, RangeBody::Put put);
 
-  /// Sends it, once. `adjust` is called here and in wait(). Throws if the request cannot be made: no credentials, for example.
+  /// Sends it, once. `adjust` is called here and in wait(). Throws if the request cannot be made: no credentials, for
+  /// example.
   void send(const Adjust& adjust);
   /// Waits until it has ended, `is_enough` holds, or the time is over. Returns false in the last case. Throws what
   /// poll_remote_wait() throws. In any case a request that has not ended goes on.

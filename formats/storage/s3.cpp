@@ -25,7 +25,8 @@ constexpr std::array<std::string_view, 5> k_passing_codes{"RequestTimeout", "Slo
                                                           "ServiceUnavailable", "OperationAborted"};
 
 constexpr std::string_view k_sources =
-    ": they come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the profile that AWS_PROFILE names, web identity, or the "
+    ": they come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the profile that AWS_PROFILE names, web identity, "
+    "or the "
     "metadata of the container or instance";
 
 bool is_one_of(std::string_view code, std::span<const std::string_view> codes) {
@@ -38,15 +39,16 @@ class S3ObjectLocation final : public Location {
     S3Account::of_process();  // a wrong setting is an error now
   }
 
-  std::string identity() const override { return object_url(S3Account::of_process().settings(location_.bucket), location_); }
+  std::string identity() const override {
+    return object_url(S3Account::of_process().settings(location_.bucket), location_);
+  }
 
   HttpRequest get(const GetCondition& condition) const override {
     require_online();
     S3Account& account = S3Account::of_process();
-    return get_object_request(account.settings(location_.bucket), location_, account.credentials().get(), account.now(),
-                              {.range = condition.range,
-                               .if_match = condition.if_match,
-                               .if_none_match = condition.if_none_match});
+    return get_object_request(
+        account.settings(location_.bucket), location_, account.credentials().get(), account.now(),
+        {.range = condition.range, .if_match = condition.if_match, .if_none_match = condition.if_none_match});
   }
 
   bool is_ready() const override { return S3Account::of_process().credentials().is_ready(); }
@@ -55,7 +57,8 @@ class S3ObjectLocation final : public Location {
     const S3ErrorAnswer answer = parse_s3_error(response.body);
     S3Account& account = S3Account::of_process();
     const auto named = [&](ErrorCode code, std::string_view what, std::string_view hint) {
-      return Error(code, fmt::format("{}: {}", what, printable(answer.code)), {.path = shown(), .hint = std::string(hint)});
+      return Error(code, fmt::format("{}: {}", what, printable(answer.code)),
+                   {.path = shown(), .hint = std::string(hint)});
     };
     if (is_one_of(answer.code, k_passing_codes)) return named(ErrorCode::retryable, "the server is busy", "");
     if (answer.code == "RequestTimeTooSkewed") {
@@ -76,8 +79,8 @@ class S3ObjectLocation final : public Location {
       return named(ErrorCode::io, "the bucket is in another region", "name its region in AWS_REGION");
     }
     const Error error = Location::error_of(response);
-    const std::string what = answer.code.empty() ? error.message()
-                                                 : fmt::format("{}: {}", error.message(), printable(answer.code));
+    const std::string what =
+        answer.code.empty() ? error.message() : fmt::format("{}: {}", error.message(), printable(answer.code));
     if (is_refusal(error) && !account.credentials().get()) {
       return Error(error.code(), fmt::format("{}, and no AWS credentials were found", what),
                    {.path = shown(), .hint = error.context().hint + std::string(k_sources)});
@@ -86,13 +89,16 @@ class S3ObjectLocation final : public Location {
   }
 
   std::vector<std::string> list() const override {
-    S3ListQuery query{.prefix = location_.key.empty() || location_.key.ends_with('/') ? location_.key : location_.key + "/", .delimiter = "/"};
+    S3ListQuery query{
+        .prefix = location_.key.empty() || location_.key.ends_with('/') ? location_.key : location_.key + "/",
+        .delimiter = "/"};
     std::vector<std::string> names;
     list_all_parts(shown(), [&](const std::string& token) {
       query.continuation_token = token;
       const S3Listing listing = list_part(query);
       for (const S3Object& object : listing.objects) {
-        if (object.key != query.prefix) names.push_back(fmt::format("{}{}/{}", k_s3_scheme, location_.bucket, object.key));
+        if (object.key != query.prefix)
+          names.push_back(fmt::format("{}{}/{}", k_s3_scheme, location_.bucket, object.key));
       }
       return ListedPart{.next = listing.continuation_token, .first = listing.first_name()};
     });

@@ -33,8 +33,8 @@ class S3Account {
   UtcTime now() const { return context_.now(); }
 
   /// Makes the next request look for new credentials, after a server refused those in use. Requests that were under way
-  /// then are refused, too, and change nothing. Returns false if the credentials are not temporary, and their source has no
-  /// others by now: a program of the user's may write new ones into the shared files.
+  /// then are refused, too, and change nothing. Returns false if the credentials are not temporary, and their source
+  /// has no others by now: a program of the user's may write new ones into the shared files.
   bool renew_credentials() {
     constexpr std::chrono::seconds k_under_way{60};
     const auto used = credentials_.get();

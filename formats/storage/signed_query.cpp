@@ -9,8 +9,8 @@
 namespace bale {
 namespace {
 
-/// A kind of signature: if the query has all parameters of `signs`, those of `own` are the signature's. A name that ends
-/// with '*' stands for all that begin so.
+/// A kind of signature: if the query has all parameters of `signs`, those of `own` are the signature's. A name that
+/// ends with '*' stands for all that begin so.
 struct SignedQuery {
   std::span<const std::string_view> signs;
   std::span<const std::string_view> own;
@@ -25,14 +25,20 @@ constexpr std::string_view k_older[] = {"Signature",   "Expires", "AWSAccessKeyI
                                         "Key-Pair-Id", "Policy",  "x-amz-security-token"};
 constexpr std::string_view k_policy_signs[] = {"Signature", "Policy"};
 constexpr std::string_view k_azure_signs[] = {"sig", "sv"};
-constexpr std::string_view k_azure[] = {"sig",   "sv",    "ss",  "srt", "sp",  "se",  "st",  "spr",   "sip",   "sr",   "si",
-                                        "skoid", "sktid", "skt", "ske", "sks", "skv", "sdd", "saoid", "suoid", "scid", "ses"};
+constexpr std::string_view k_azure[] = {"sig", "sv",  "ss",    "srt",   "sp",    "se",  "st",  "spr",
+                                        "sip", "sr",  "si",    "skoid", "sktid", "skt", "ske", "sks",
+                                        "skv", "sdd", "saoid", "suoid", "scid",  "ses"};
 constexpr std::string_view k_bare_sig[] = {"sig"};
 constexpr std::string_view k_bare_signature[] = {"Signature"};
 
 constexpr SignedQuery k_signed_queries[] = {
-    {k_amazon_signs, k_amazon}, {k_google_signs, k_google}, {k_older_signs, k_older},       {k_policy_signs, k_older},
-    {k_azure_signs, k_azure},   {k_bare_sig, k_bare_sig},   {k_bare_signature, k_bare_signature},
+    {k_amazon_signs, k_amazon},
+    {k_google_signs, k_google},
+    {k_older_signs, k_older},
+    {k_policy_signs, k_older},
+    {k_azure_signs, k_azure},
+    {k_bare_sig, k_bare_sig},
+    {k_bare_signature, k_bare_signature},
 };
 
 bool stands_for(std::string_view pattern, std::string_view name) {

@@ -68,7 +68,8 @@ std::size_t UrlFile::read_some(std::uint64_t offset, MutableBytes out) const {
   const std::size_t piece = max_request_units() * k_unit_bytes;
   for (std::size_t at = 0; at < out.size(); at += piece) {
     const MutableBytes part = out.subspan(at, std::min(piece, out.size() - at));
-    if (cached_ && cached_->read(offset + at, part)) continue;  // without a Retry, which draws from the system's randomness
+    if (cached_ && cached_->read(offset + at, part))
+      continue;  // without a Retry, which draws from the system's randomness
     Retry retry;
     if (cached_) {
       read_cached(offset + at, part, retry);

@@ -32,12 +32,13 @@ namespace bale {
 namespace {
 
 constexpr std::size_t k_copy_bytes = std::size_t{8} << 20;
-constexpr const char* k_without_cache = "; remote files are read without a cache, and fetched again whenever they are read";
+constexpr const char* k_without_cache =
+    "; remote files are read without a cache, and fetched again whenever they are read";
 constexpr std::size_t k_least_known = 1024;
 constexpr std::uint64_t k_no_limit = std::uint64_t{1} << 60;
-/// What may be fetched and not read yet is this part of the cache, for all readers of an order together. By simulation (full
-/// shuffles, farthest next use, caches of a quarter to three quarters of the dataset), up to a quarter costs no further
-/// misses: enough of what was read is not needed before it is evicted in any case.
+/// What may be fetched and not read yet is this part of the cache, for all readers of an order together. By simulation
+/// (full shuffles, farthest next use, caches of a quarter to three quarters of the dataset), up to a quarter costs no
+/// further misses: enough of what was read is not needed before it is evicted in any case.
 constexpr std::uint64_t k_part_ahead = 16;
 
 ForkMutex g_warning_mutex;

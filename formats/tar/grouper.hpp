@@ -51,9 +51,9 @@ class Grouper {
   /// Room for a number with white space around it. A longer file is not a label.
   static constexpr std::uint64_t k_max_label_bytes = 64;
 
-  /// Adds a file to its sample, if it belongs to one. Returns the sample if the file is its label field: pass its first bytes to
-  /// index.set_label_of(). If the sample already has the field, this file replaces the earlier one, which is a notice: of
-  /// files of one name, every program that unpacks them leaves the last.
+  /// Adds a file to its sample, if it belongs to one. Returns the sample if the file is its label field: pass its first
+  /// bytes to index.set_label_of(). If the sample already has the field, this file replaces the earlier one, which is a
+  /// notice: of files of one name, every program that unpacks them leaves the last.
   std::optional<std::uint64_t> add(std::string_view name, Place place);
   /// Adds a hard link in the same way. Its data is that of an earlier file, whose place is also returned.
   struct Label {

@@ -10,7 +10,7 @@
 namespace bale::tar {
 namespace {
 
-constexpr int k_memory_level = 8;     // zlib's default
+constexpr int k_memory_level = 8;  // zlib's default
 constexpr std::size_t k_sink_buffer_bytes = std::size_t{256} << 10;
 
 /// Writes a single gzip member: tarfile's stream mode, and therefore WebDataset, stops after the first.

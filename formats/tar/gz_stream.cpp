@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/authoring/spill.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/tar/stream.hpp"
 
 namespace bale::tar {

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/authoring/spill.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/tar/archive_api.hpp"
 #include "bale/formats/tar/grouper.hpp"
-#include "bale/formats/authoring/spill.hpp"
 
 namespace bale::tar {
 namespace {
@@ -50,11 +50,14 @@ void support_filters(archive* reader, const std::string& path) {
     Compression kind;
     int (*support)(archive*);
   };
-  const Filter filters[] = {
-      {Compression::gzip, archive_read_support_filter_gzip},   {Compression::zstd, archive_read_support_filter_zstd},
-      {Compression::bzip2, archive_read_support_filter_bzip2}, {Compression::xz, archive_read_support_filter_xz},
-      {Compression::lzma, archive_read_support_filter_lzma},   {Compression::lzip, archive_read_support_filter_lzip},
-      {Compression::lz4, archive_read_support_filter_lz4},     {Compression::compress, archive_read_support_filter_compress}};
+  const Filter filters[] = {{Compression::gzip, archive_read_support_filter_gzip},
+                            {Compression::zstd, archive_read_support_filter_zstd},
+                            {Compression::bzip2, archive_read_support_filter_bzip2},
+                            {Compression::xz, archive_read_support_filter_xz},
+                            {Compression::lzma, archive_read_support_filter_lzma},
+                            {Compression::lzip, archive_read_support_filter_lzip},
+                            {Compression::lz4, archive_read_support_filter_lz4},
+                            {Compression::compress, archive_read_support_filter_compress}};
   const Compression kind = compression_of_file(path);
   for (const Filter& filter : filters) {
     if (filter.kind != kind || filter.support(reader) == ARCHIVE_OK) continue;

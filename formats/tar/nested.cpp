@@ -80,8 +80,8 @@ class Nested {
     }
     const ShardIndex samples = ShardIndex::from_bytes(inner.build(slice.size(), std::nullopt, false, path_), path_);
     for (std::uint64_t sample = 0; sample < samples.size(); ++sample) {
-      const std::uint64_t added =
-          found_.add_sample(keys_.take(fmt::format("{}/{}", name, samples.key(sample)), found_.size()), samples.label(sample));
+      const std::uint64_t added = found_.add_sample(
+          keys_.take(fmt::format("{}/{}", name, samples.key(sample)), found_.size()), samples.label(sample));
       for (const auto& [field, place] : samples.row(sample)) {
         set_scanned_field(found_, added, samples.fields()[field], extent.offset + place.offset, place.length,
                           {.path = path_, .offset = extent.offset + place.offset});

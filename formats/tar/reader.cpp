@@ -143,8 +143,8 @@ std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) 
   if (compression == Compression::none) return std::make_unique<FilePayload>(path);
   // With an index a field has a checksum that Shard compares.
   const FrameChecks checks = index.has_checksums() ? FrameChecks::compressed : FrameChecks::all;
-  return make_stream_payload([path, compression, checks] { return open_stream(path, compression, checks); }, payload_bytes_of(index),
-                             compression == Compression::zstd);
+  return make_stream_payload([path, compression, checks] { return open_stream(path, compression, checks); },
+                             payload_bytes_of(index), compression == Compression::zstd);
 }
 
 }  // namespace bale::tar

@@ -46,7 +46,8 @@ std::optional<std::uint64_t> rest_after_end(const Stream& stream, std::uint64_t 
     piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(limit - at, 128 * k_block_bytes)));
     stream.read_exact(at, piece);
     const auto other = std::find_if(piece.begin(), piece.end(), [](std::byte byte) { return byte != std::byte{0}; });
-    if (other != piece.end()) return at + static_cast<std::uint64_t>(other - piece.begin()) / k_block_bytes * k_block_bytes;
+    if (other != piece.end())
+      return at + static_cast<std::uint64_t>(other - piece.begin()) / k_block_bytes * k_block_bytes;
     at += piece.size();
   }
   return at == end ? std::nullopt : std::optional(at);
@@ -114,7 +115,8 @@ bool Scanner::goes_on_after_end() {
     notices_.add_rest(*rest, stream_bytes_ - *rest);
     return false;
   }
-  notices_.warn("several archives lie end to end, and all are read, as by `tar -i`; other readers stop after the first");
+  notices_.warn(
+      "several archives lie end to end, and all are read, as by `tar -i`; other readers stop after the first");
   at_ = begin_at_ = *rest;
   global_ = {};
   return true;

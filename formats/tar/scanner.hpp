@@ -31,8 +31,8 @@ struct Member {
   std::uint64_t size = 0;
 };
 
-/// The block after an archive's end marker at `at` in which something other than zeros begins; nullopt if there is none.
-/// After 64 MiB of zeros, the next block. Precondition: `at` is a multiple of the block size.
+/// The block after an archive's end marker at `at` in which something other than zeros begins; nullopt if there is
+/// none. After 64 MiB of zeros, the next block. Precondition: `at` is a multiple of the block size.
 std::optional<std::uint64_t> rest_after_end(const Stream& stream, std::uint64_t at);
 
 class Scanner {

@@ -18,9 +18,9 @@ namespace {
 // A payload of more than this that does not compress, such as a JPEG, is stored in frames of its own: a field of a
 // sample is then read at the speed of the file.
 constexpr std::size_t k_joined_bytes = std::size_t{2} << 10;
-// Everything else is compressed. Such a frame ends before a sample that would make it larger than one of these. All of it
-// is decompressed for one field. Frames of 1 MiB would make text, annotations and masks 1 to 15% smaller. The smaller
-// size is for what compresses to more than half: it would gain less.
+// Everything else is compressed. Such a frame ends before a sample that would make it larger than one of these. All of
+// it is decompressed for one field. Frames of 1 MiB would make text, annotations and masks 1 to 15% smaller. The
+// smaller size is for what compresses to more than half: it would gain less.
 constexpr std::size_t k_frame_bytes = std::size_t{64} << 10;
 constexpr std::size_t k_small_frame_bytes = std::size_t{8} << 10;
 /// A compressed frame ends inside a sample at this size only.

@@ -21,8 +21,8 @@ using google::protobuf::io::CodedInputStream;
 
 constexpr std::size_t k_max_features = 65536;
 constexpr std::size_t k_max_left_out = 100;
-constexpr int k_features = 1;       // of an Example; of a SequenceExample, its context
-constexpr int k_feature_lists = 2;  // of a SequenceExample
+constexpr int k_features = 1;           // of an Example; of a SequenceExample, its context
+constexpr int k_feature_lists = 2;      // of a SequenceExample
 constexpr int k_shown_name_bytes = 64;  // of a longer name
 
 constexpr std::uint32_t tag_of(int field, WireFormatLite::WireType type) {

@@ -208,7 +208,8 @@ class Scan {
         sample_ = sample;
         index_.clear_extent(sample, *index_.stored_field_id(field_of(name, false).stored_name()));
         if (has_field(list)) {
-          index_.notices().add(fmt::format("{}: {}", index_.key(sample), name), "feature whose field another feature has taken");
+          index_.notices().add(fmt::format("{}: {}", index_.key(sample), name),
+                               "feature whose field another feature has taken");
         } else {
           set_scanned_field(index_, sample, list, message, feature_text(window_, message).size(), {.path = path()});
         }

@@ -113,7 +113,8 @@ class Reader {
       const std::size_t comment = at<std::uint16_t>(record, 20);
       if (comment > record.size() - k_end_bytes) continue;
       const std::uint64_t rest = record.size() - k_end_bytes - comment;
-      if (rest != 0 && (best != std::string_view::npos || !ends_whole_archive(record, bytes_ - tail_bytes + found))) continue;
+      if (rest != 0 && (best != std::string_view::npos || !ends_whole_archive(record, bytes_ - tail_bytes + found)))
+        continue;
       best = found;
       rest_ = rest;
       if (rest == 0) break;
@@ -262,7 +263,7 @@ class Reader {
   std::vector<std::byte> directory_;
   std::uint64_t start_ = 0;  // of the directory
   std::uint64_t shift_ = 0;
-  std::uint64_t rest_ = 0;   // bytes after the archive
+  std::uint64_t rest_ = 0;  // bytes after the archive
   std::uint64_t at_ = 0;
 };
 
@@ -273,7 +274,7 @@ std::string Member::why_unreadable() const {
   if (is_encrypted || method == k_aes) return "encrypted";
   const std::string_view called = name_of_method(method);
   return called.empty() ? fmt::format("compressed by method {}, which bale does not read", method)
-                      : fmt::format("compressed by {} (method {}), which bale does not read", called, method);
+                        : fmt::format("compressed by {} (method {}), which bale does not read", called, method);
 }
 
 std::vector<Member> read_directory(const File& file, const FileRange& range, NoticeLog& notices) {

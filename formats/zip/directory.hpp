@@ -18,7 +18,7 @@ inline constexpr std::uint64_t k_local_header_bytes = 30;  // without name and e
 enum class Method : std::uint16_t { stored = 0, deflated = 8 };  // others are not read
 
 struct Member {
-  std::string name;  // raw bytes, after the name of the archive in the archive if it is in one
+  std::string name;                  // raw bytes, after the name of the archive in the archive if it is in one
   std::uint16_t own_name_bytes = 0;  // in the archive that it is in
   std::uint64_t header = 0;          // offset of the local header in the file
   std::uint64_t stored_bytes = 0;

@@ -41,8 +41,7 @@ std::vector<Member> members_of(FileWindow& window, const Member& archive, Notice
   try {
     members = read_directory(file, {.offset = data_offset(window, archive), .length = archive.stored_bytes}, own);
   } catch (const Error& error) {
-    throw Error(error.code(),
-                fmt::format("archive in the archive: {}: {}", printable(archive.name), error.message()),
+    throw Error(error.code(), fmt::format("archive in the archive: {}: {}", printable(archive.name), error.message()),
                 {.path = file.path(),
                  .offset = error.context().offset,
                  .hint = std::string(k_hint),

@@ -35,12 +35,13 @@ class Scan {
           file == members_.end() ? "" : fmt::format(": its members are such as {}", printable(file->name));
       const auto parts = file == members_.end() ? std::nullopt : split_member_name(file->name);
       const bool is_of_arrays = parts && parts->extension == k_array_field;  // numpy.savez()
-      throw Error(ErrorCode::unsupported, "an archive without images" + such,
-                  {.path = window_.file().path(),
-                   .hint = is_of_arrays ? "in Python: `arrays = numpy.load(FILE)`, and `bale.pack(zip(arrays[\"images\"], "
-                                          "arrays[\"labels\"]), DST)` with its own names"
-                                        : "bale reads archives of image files, and ZIP archives of these; unpack this one, "
-                                          "and pack what is in it"});
+      throw Error(
+          ErrorCode::unsupported, "an archive without images" + such,
+          {.path = window_.file().path(),
+           .hint = is_of_arrays ? "in Python: `arrays = numpy.load(FILE)`, and `bale.pack(zip(arrays[\"images\"], "
+                                  "arrays[\"labels\"]), DST)` with its own names"
+                                : "bale reads archives of image files, and ZIP archives of these; unpack this one, "
+                                  "and pack what is in it"});
     }
     for (const Member& member : members_) add_other(member);
     for (std::uint32_t field = 0; field < is_made_.size(); ++field) {

@@ -7,7 +7,8 @@
 namespace bale::cuda_detail {
 
 struct BatchTables {
-  /// For `batch_size` rows, with the partners' labels and shares if `mixes`, and what the device resizes if it `decodes`.
+  /// For `batch_size` rows, with the partners' labels and shares if `mixes`, and what the device resizes if it
+  /// `decodes`.
   BatchTables(std::uint32_t batch_size, bool mixes, bool decodes);
 
   // Offsets in bytes.

@@ -25,7 +25,8 @@ void check_decoding(const CudaOptions& cuda, const LoaderOptions& options) {
   const std::string obstacle = decoding_obstacle(options.transform);
   if (!obstacle.empty()) {
     refuse(ErrorCode::invalid_argument, fmt::format("the device cannot decode images for {}", obstacle),
-           "decode on the host, or use RandomResizedCrop or Resize and CenterCrop, RandomHorizontalFlip, and a float type or nhwc");
+           "decode on the host, or use RandomResizedCrop or Resize and CenterCrop, RandomHorizontalFlip, and a float "
+           "type or nhwc");
   }
   if (!cuda.convert && options.transform.dtype != DType::uint8) {
     refuse(ErrorCode::invalid_argument, "a device that decodes images also converts them",
@@ -65,7 +66,8 @@ CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
   }
   if (cuda.decode == DecodeOn::device) check_decoding(cuda, options);
   if (!needs_kernels(cuda)) return cuda;
-  if (std::any_of(options.fields.begin(), options.fields.end(), [](const Field& field) { return is_target(field.kind); })) {
+  if (std::any_of(options.fields.begin(), options.fields.end(),
+                  [](const Field& field) { return is_target(field.kind); })) {
     refuse(ErrorCode::invalid_argument,
            "fields: masks, boxes and keypoints cannot follow images that the device mirrors or mixes",
            "mirror in the transform, and leave out mix or these fields");
@@ -75,7 +77,8 @@ CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
            "set flip_probability of the transform or of the device to 0");
   }
   if (!kernels_can_make(delivered)) {
-    refuse(ErrorCode::invalid_argument, "flip and mix on the device need a float dtype that is converted there, and RGB");
+    refuse(ErrorCode::invalid_argument,
+           "flip and mix on the device need a float dtype that is converted there, and RGB");
   }
   return cuda;
 }

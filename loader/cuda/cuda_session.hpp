@@ -2,15 +2,17 @@
 //
 //   Loader -> (host slot) -> copy stream -> (device buffer) -> conversion in the consumer's stream -> DeviceBatch
 //
-// If the device decodes, that is done in the copy stream, too (DeviceDecoder): JPEGs are in the slot, images in the buffer.
+// If the device decodes, that is done in the copy stream, too (DeviceDecoder): JPEGs are in the slot, images in the
+// buffer.
 //
 // Batches are taken from the Loader and copied ahead of their delivery. A slot of the ring returns to the workers when
 // its copy is done: every next() queries the event of the copy. The host never waits for device buffers
 // (DeviceBufferPool).
 //
-// A CopyThread starts copies and returns slots between calls of next(). `mutex_` orders it and the caller's thread. Neither
-// has it while it waits: the copy thread takes batches only if they are ready, and the caller releases it meanwhile, since
-// `on_wait` may run a signal handler that asks for the counters, or never return when a Python process ends.
+// A CopyThread starts copies and returns slots between calls of next(). `mutex_` orders it and the caller's thread.
+// Neither has it while it waits: the copy thread takes batches only if they are ready, and the caller releases it
+// meanwhile, since `on_wait` may run a signal handler that asks for the counters, or never return when a Python process
+// ends.
 //
 // State, epoch and bad samples are those of the last batch delivered.
 #pragma once
@@ -67,7 +69,7 @@ struct DeliveredBatch {
   std::vector<std::uint64_t> samples{};
   std::vector<std::uint32_t> partners{};  // empty without mixing
   std::shared_ptr<const loader_detail::FieldCopies> fields{};
-  std::vector<StreamHandle> users{};  // the consumer's stream first
+  std::vector<StreamHandle> users{};                    // the consumer's stream first
   std::thread::id thread = std::this_thread::get_id();  // that called next()
   bool is_beyond_hold = false;
 };
@@ -159,17 +161,17 @@ class CudaSession {
 
   // Held by every function that uses what follows, but for state_ and size_, which only the caller's thread uses.
   mutable std::recursive_mutex mutex_;  // tests ask for workers inside of calls of the driver
-  bool caller_stages_ = false;  // the caller's thread uses loader_, perhaps without the mutex
+  bool caller_stages_ = false;          // the caller's thread uses loader_, perhaps without the mutex
   LoaderOptions options_;
   CudaOptions cuda_;
   std::shared_ptr<const Context> context_;
-  PixelKernels kernels_;  // the device's are moved to `device_`
-  std::string decoding_refusal_;  // why the device does not decode, if it should
+  PixelKernels kernels_;                    // the device's are moved to `device_`
+  std::string decoding_refusal_;            // why the device does not decode, if it should
   std::unique_ptr<DeviceDecoder> decoder_;  // nullptr: workers decode
   Loader loader_;
   std::shared_ptr<DeviceSide> device_;
-  HostMemory blocks_;                                // one BatchTables per slot of the ring
-  std::unique_ptr<const HostMemory> host_converted_; // as many batches, if the kernels run in this process
+  HostMemory blocks_;                                 // one BatchTables per slot of the ring
+  std::unique_ptr<const HostMemory> host_converted_;  // as many batches, if the kernels run in this process
   std::unique_ptr<const LockedRange> locked_ring_;
   std::vector<std::uint32_t> free_blocks_;
   std::optional<Taken> taken_;  // its copy is not started yet
@@ -181,7 +183,7 @@ class CudaSession {
   std::uint64_t left_to_take_;  // batches left in the loader's epoch
   std::uint64_t num_bad_samples_ = 0;
   CudaCounters counters_{};
-  std::string thread_refusal_;                // why there is no thread; empty if there is one, or none is needed
+  std::string thread_refusal_;               // why there is no thread; empty if there is one, or none is needed
   std::unique_ptr<CopyThread> copy_thread_;  // the last member: it ends before what it uses
 };
 

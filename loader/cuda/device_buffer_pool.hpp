@@ -36,7 +36,8 @@ class DeviceBufferPool {
   /// Returns a buffer that was taken but not used. Its last uses do not change.
   void put_back(std::uint32_t buffer) noexcept;
   /// Returns a buffer that was used. Its last uses are the work that `last_users` have enqueued so far. While one of
-  /// them is being captured into a graph, its work cannot be waited for: the buffer stays taken until the capture is over.
+  /// them is being captured into a graph, its work cannot be waited for: the buffer stays taken until the capture is
+  /// over.
   void give_back(std::uint32_t buffer, std::span<const StreamHandle> last_users) noexcept;
 
   DevicePointer address(std::uint32_t buffer) const;

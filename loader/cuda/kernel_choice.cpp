@@ -11,7 +11,7 @@
 namespace bale::cuda_detail {
 namespace {
 
-constexpr std::uint32_t k_groups_a_thread = 8;  // makes the cost of loading the table negligible
+constexpr std::uint32_t k_groups_a_thread = 8;                  // makes the cost of loading the table negligible
 constexpr std::uint64_t k_max_pixels = std::uint64_t{1} << 31;  // per image: kernels count in 32 bits
 
 std::string kernel_name(const Transform& delivered, bool mixes, std::uint32_t pixels) {

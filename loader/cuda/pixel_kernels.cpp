@@ -10,7 +10,8 @@ PixelKernels PixelKernels::choose(const std::shared_ptr<const Context>& context,
   if (!kernels_can_make(delivered)) return chosen;
   const bool mixes = cuda.mix.active();
   if (cuda.convert) chosen.on_device = Converter::load(context, delivered, mixes, chosen.refusal);
-  if (!chosen.on_device && needs_kernels(cuda)) chosen.on_host = std::make_unique<const HostConverter>(delivered, mixes);
+  if (!chosen.on_device && needs_kernels(cuda))
+    chosen.on_host = std::make_unique<const HostConverter>(delivered, mixes);
   return chosen;
 }
 

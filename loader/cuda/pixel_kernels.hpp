@@ -16,8 +16,8 @@ struct PixelKernels {
   std::unique_ptr<const HostConverter> on_host{};
   std::string refusal{};  // why the device does not run them; empty unless it refused
 
-  /// The device if it takes the kernels. Otherwise workers convert, or this process if images are also to be mirrored or
-  /// mixed, which workers do not do. Throws the driver's errors, but not its refusal.
+  /// The device if it takes the kernels. Otherwise workers convert, or this process if images are also to be mirrored
+  /// or mixed, which workers do not do. Throws the driver's errors, but not its refusal.
   static PixelKernels choose(const std::shared_ptr<const Context>& context, const Transform& delivered,
                              const CudaOptions& cuda);
 

@@ -1,8 +1,8 @@
 // Ring: slots in shared memory, one batch each. Workers fill them row by row; one consumer reads them.
 //
 // The ring knows rows and the workers that claimed them, but not orders, datasets or pixels. It stores a row's
-// AugmentDraw, EncodedImage and ShardIdentity without using them. It has only plain data and lock-free atomics, so a worker may die at any instruction
-// and leaves no lock behind.
+// AugmentDraw, EncodedImage and ShardIdentity without using them. It has only plain data and lock-free atomics, so a
+// worker may die at any instruction and leaves no lock behind.
 //
 // A row goes   free -> claimed by worker w -> done | failed,   and back to free if w dies.
 // The words by which workers claim rows contain the batch number, so a slow worker cannot claim a row of a later batch
@@ -52,10 +52,11 @@ struct Row {
   std::uint64_t bytes;
   EncodedImage encoded;  // bytes 0 unless a device decodes it
   AugmentDraw draw;
-  ErrorCode code;         // of a failed row
-  bool is_failure;        // of the run; else the sample is bad
+  ErrorCode code;             // of a failed row
+  bool is_failure;            // of the run; else the sample is bad
   std::int32_t system_error;  // of a failure of the run
-  char error[k_error_bytes];  // NUL-terminated; of a failure of the run: its message, path and hint, each NUL-terminated
+  char
+      error[k_error_bytes];  // NUL-terminated; of a failure of the run: its message, path and hint, each NUL-terminated
 };
 
 enum class RowPhase : std::uint32_t {

@@ -1,5 +1,5 @@
-// ViewPlaces: where the images of each view are in a slot of the ring. The first view has the start of the slot. A further
-// view has a block of its own behind it, with one place per row, so that each view is one array.
+// ViewPlaces: where the images of each view are in a slot of the ring. The first view has the start of the slot. A
+// further view has a block of its own behind it, with one place per row, so that each view is one array.
 #pragma once
 
 #include <cstddef>

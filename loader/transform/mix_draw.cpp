@@ -48,7 +48,8 @@ MixDraw draw_mix(const MixOptions& options, const MixKey& key, std::uint32_t wid
   MixDraw draw;
   if (!options.active() || mix_stream(key, MixStream::whether).uniform() >= options.probability) return draw;
   const bool both = options.mixup_alpha > 0 && options.cutmix_alpha > 0;
-  draw.pastes = both ? mix_stream(key, MixStream::kind).uniform() < options.switch_probability : options.cutmix_alpha > 0;
+  draw.pastes =
+      both ? mix_stream(key, MixStream::kind).uniform() < options.switch_probability : options.cutmix_alpha > 0;
   KeyedRandom shares = mix_stream(key, MixStream::share);
   draw.share = draw_beta(draw.pastes ? options.cutmix_alpha : options.mixup_alpha, shares);
   if (!draw.pastes) return draw;

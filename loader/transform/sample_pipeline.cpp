@@ -123,7 +123,8 @@ SamplePipeline::SamplePipeline(const Transform& transform, std::uint64_t max_pix
   for (const Transform& view : further_views) {
     check_transform(view);
     if (is_made_of_steps(transform) && is_made_of_steps(view) && transform.mode == view.mode) continue;
-    throw Error(ErrorCode::invalid_argument, "views: each must be one of train, val and a list of transforms, all of the same mode");
+    throw Error(ErrorCode::invalid_argument,
+                "views: each must be one of train, val and a list of transforms, all of the same mode");
   }
   state_ = std::make_unique<State>(transform, max_pixels, further_views);
 }
@@ -179,10 +180,8 @@ std::optional<EncodedImage> SamplePipeline::left_to_device() const {
   const ResizeSpec* const resize = state.views.front().only_resize();
   if (resize == nullptr) return std::nullopt;
   const Region part = resize_needs(*resize);  // of what is resized; state.needed is the same of the image
-  return EncodedImage{.bytes = state.image.size(),
-                      .left = state.needed.x - part.x,
-                      .top = state.needed.y - part.y,
-                      .resize = *resize};
+  return EncodedImage{
+      .bytes = state.image.size(), .left = state.needed.x - part.x, .top = state.needed.y - part.y, .resize = *resize};
 }
 
 std::array<bool, 2> SamplePipeline::decode_ahead(SamplePipeline& first, SamplePipeline& second) {

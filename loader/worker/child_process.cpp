@@ -23,8 +23,8 @@ namespace {
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 
-/// posix_spawn's settings: the descriptors of child_process.hpp, and no signal blocked or ignored. The worker closes all
-/// other descriptors when it starts: posix_spawn can do that from glibc 2.34 on only.
+/// posix_spawn's settings: the descriptors of child_process.hpp, and no signal blocked or ignored. The worker closes
+/// all other descriptors when it starts: posix_spawn can do that from glibc 2.34 on only.
 class SpawnSettings {
  public:
   SpawnSettings(int program_fd, const ChildDescriptors& given) {

@@ -24,13 +24,13 @@ class FieldFiller {
   FieldFiller(const std::vector<Field>& fields, FieldPlaces places, std::uint64_t max_pixels)
       : fields_(fields), places_(std::move(places)), targets_(max_pixels) {}
 
-  /// Reads all fields of a sample but its targets into row `row` of `memory`, the memory for fields of a slot. Throws `not_found` if
-  /// the sample lacks a field that is not optional, `unsupported` for an array of another type or shape, `damaged` for
-  /// text that is not UTF-8, and what Shard::read_field() throws. All errors have path and key.
+  /// Reads all fields of a sample but its targets into row `row` of `memory`, the memory for fields of a slot. Throws
+  /// `not_found` if the sample lacks a field that is not optional, `unsupported` for an array of another type or shape,
+  /// `damaged` for text that is not UTF-8, and what Shard::read_field() throws. All errors have path and key.
   void fill(const Shard& shard, std::uint64_t sample_in_shard, MutableBytes memory, std::size_t row);
 
-  /// The boxes of a sample in the first field of boxes, as they are stored; none if it lacks the field, which is optional.
-  /// Throws as fill_targets() does.
+  /// The boxes of a sample in the first field of boxes, as they are stored; none if it lacks the field, which is
+  /// optional. Throws as fill_targets() does.
   transform_detail::Boxes boxes(const Shard& shard, std::uint64_t sample_in_shard);
 
   /// The label in the field of this name; none if the sample lacks the field. Throws `damaged` for text that is no

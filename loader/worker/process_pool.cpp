@@ -33,8 +33,8 @@ constexpr std::uint32_t k_max_doublings = 6;
 constexpr milliseconds k_healthy_after{1000};
 constexpr milliseconds k_start_patience{60'000};  // with a worker that has not failed and does not run yet
 
-/// Whether another process sent the signal, so that neither the worker nor its sample is at fault: any that is not raised by
-/// what a process does itself.
+/// Whether another process sent the signal, so that neither the worker nor its sample is at fault: any that is not
+/// raised by what a process does itself.
 bool is_outside_signal(int signal) {
   constexpr std::array k_own{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
   return std::find(k_own.begin(), k_own.end(), signal) == k_own.end();
@@ -132,7 +132,8 @@ void ProcessPool::start_worker(std::uint32_t number) {
   process.rows_at_start = entry.rows_done.load();
   process.stall = {};
   try {
-    ChildProcess child(program_, number, {.ring = ring_.fd(), .indexes = options_.index_fd, .messages = messages_.fd()});
+    ChildProcess child(program_, number,
+                       {.ring = ring_.fd(), .indexes = options_.index_fd, .messages = messages_.fd()});
     const std::lock_guard lock(mutex_);
     process.child = std::move(child);
     process.started_at = Clock::now();

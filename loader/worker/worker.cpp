@@ -92,7 +92,8 @@ void Worker::read_label(const Lane& lane) {
   if (label) ring_.labels(lane.claim.slot)[lane.claim.row] = *label;
 }
 
-/// What a device does with the image, if it decodes it. That depends on the image alone, so it is the same in every run.
+/// What a device does with the image, if it decodes it. That depends on the image alone, so it is the same in every
+/// run.
 std::optional<EncodedImage> Worker::left_to_device(const Lane& lane) const {
   if (config_.device_pixels == 0 || ring_.asks_for_pixels()) return std::nullopt;
   const AppliedTransform begun = lane.pipeline.begun();
@@ -104,7 +105,8 @@ std::optional<EncodedImage> Worker::left_to_device(const Lane& lane) const {
 void Worker::leave_to_device(const Lane& lane) {
   Row& row = row_of(lane);
   const AppliedTransform begun = lane.pipeline.begun();
-  std::copy(lane.image.begin(), lane.image.end(), ring_.pixels(lane.claim.slot).begin() + static_cast<std::ptrdiff_t>(row.offset));
+  std::copy(lane.image.begin(), lane.image.end(),
+            ring_.pixels(lane.claim.slot).begin() + static_cast<std::ptrdiff_t>(row.offset));
   row.source_width = begun.source_width;
   row.source_height = begun.source_height;
   row.bytes = lane.image.size();
@@ -125,8 +127,8 @@ void Worker::fill_targets(Lane& lane) {
     lane.views[view] = {.size = {begun.source_width, begun.source_height}, .steps = lane.pipeline.steps(view)};
   }
   const Reading reading(ring_.worker(number_));
-  field_filler_.fill_targets(*lane.shard, row_of(lane).sample_in_shard,
-                             lane.views, ring_.fields(lane.claim.slot), lane.claim.row);
+  field_filler_.fill_targets(*lane.shard, row_of(lane).sample_in_shard, lane.views, ring_.fields(lane.claim.slot),
+                             lane.claim.row);
 }
 
 void Worker::finish(Lane& lane) {
@@ -223,7 +225,8 @@ KeptSeekPoints Worker::kept_seek_points(Lane& lane) const {
   if (record.empty()) record = seek_point_cache_.record(row.sample);
   if (record.empty()) return {};
   const ShardIndex& index = shard.index();
-  if (!config_.verify_checksums || !index.has_checksums()) return {.record = record, .image_crc32c = crc32c(lane.image)};
+  if (!config_.verify_checksums || !index.has_checksums())
+    return {.record = record, .image_crc32c = crc32c(lane.image)};
   const auto field = config_.field.empty() ? index.image_field(row.sample_in_shard) : index.field_id(config_.field);
   return {.record = record, .image_crc32c = index.extent(row.sample_in_shard, *field).crc32c};
 }

@@ -20,8 +20,8 @@
 
 namespace bale::loader_detail {
 
-/// The shard with that number, which the loader holds as `known`. It is open as long as the result is held. Throws if the
-/// shard cannot be opened, and `changed` if it is another one.
+/// The shard with that number, which the loader holds as `known`. It is open as long as the result is held. Throws if
+/// the shard cannot be opened, and `changed` if it is another one.
 using ShardOf = std::function<ShardInUse(std::uint32_t shard, const ShardIdentity& known)>;
 
 class Worker {
@@ -30,8 +30,8 @@ class Worker {
   Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of);
 
   /// Claims up to two rows and fills one of them, or both. Their images are decoded together, and the one that takes
-  /// longer goes on beside that of the next row. Returns false if there is no row to claim, and none is held. Errors are
-  /// stored in the rows.
+  /// longer goes on beside that of the next row. Returns false if there is no row to claim, and none is held. Errors
+  /// are stored in the rows.
   bool step();
   /// Fills rows until the ring is stopped or `should_continue` returns false. It is called while there is no row to
   /// claim, at least twice per second.
@@ -57,7 +57,7 @@ class Worker {
     std::vector<std::byte> seek_points{};  // from the file beside the shard
     bool has_seek_points = false;
     std::optional<EncodedImage> encoded{};  // a device decodes the image
-    std::string error{};             // why the sample is bad
+    std::string error{};                    // why the sample is bad
     ErrorCode error_code = ErrorCode::damaged;
     std::optional<Error> failure{};  // of the run: no sample is at fault
     bool has_failed() const { return failure || !error.empty(); }

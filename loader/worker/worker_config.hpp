@@ -19,7 +19,7 @@ struct WorkerConfig {
   std::uint64_t max_pixels = 0;
   bool verify_checksums = true;
   bool direct_io = false;
-  bool may_have_seek_points = true;  // false: no shard has a file of them
+  bool may_have_seek_points = true;    // false: no shard has a file of them
   std::uint64_t num_samples = 0;       // of the dataset
   std::uint64_t device_pixels = 0;     // plain JPEGs of up to this many pixels are left to a device
   std::string field;                   // empty: the sample's first image field

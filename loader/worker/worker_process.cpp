@@ -28,8 +28,8 @@
 namespace bale::loader_detail {
 namespace {
 
-/// Makes this process end when the loader's process ends, or becomes another program: `thread` of it, which started this
-/// process, ends then.
+/// Makes this process end when the loader's process ends, or becomes another program: `thread` of it, which started
+/// this process, ends then.
 void end_with(pid_t parent, pid_t thread) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const bool is_there = ::syscall(SYS_tgkill, parent, thread, 0) == 0 || errno != ESRCH;
@@ -85,8 +85,7 @@ class SharedIndexes {
   std::shared_ptr<IndexMemory> memory_;
 };
 
-void work(Ring& ring, std::uint32_t number, pid_t parent,
-          const std::function<void(std::uint32_t)>& before_shard) {
+void work(Ring& ring, std::uint32_t number, pid_t parent, const std::function<void(std::uint32_t)>& before_shard) {
   raise_descriptor_limit();
   const WorkerConfig config = unpack_config(ring.config());
   if (!config.directory.empty() && ::chdir(config.directory.c_str()) != 0) throw_errno("enter", config.directory);

@@ -144,7 +144,8 @@ void bind_batch_fields(nb::class_<AnyBatch>& batch) {
           "fields", &fields<AnyBatch>, nb::for_getter(nb::sig("def fields(self) -> typing.Any")),
           "The fields that the Loader was given as `fields`, a mapping from their names: for text a list of str, "
           "for JSON a sequence that parses a row when it is asked for, for arrays an array with one row per "
-          "image, else a Ragged of bytes. Arrays and a Ragged are views of the slot and keep it, as images do. Those of "
+          "image, else a Ragged of bytes. Arrays and a Ragged are views of the slot and keep it, as images do. Those "
+          "of "
           "a batch on a device are in ordinary memory and do not keep the batch.")
       .def("field_names", &field_names<AnyBatch>, nb::sig("def field_names(self) -> list[tuple[str, str]]"),
            R"(Name and kind of each field.
@@ -206,7 +207,8 @@ Raises
 ------
 IndexError
     If there is no such field.)")
-      .def("field_texts", &field_texts<AnyBatch>, nb::arg("field"), nb::sig("def field_texts(self, field: int) -> list[str]"),
+      .def("field_texts", &field_texts<AnyBatch>, nb::arg("field"),
+           nb::sig("def field_texts(self, field: int) -> list[str]"),
            R"(The rows of a field of text.
 
 Parameters
@@ -223,7 +225,8 @@ Raises
 ------
 IndexError
     If there is no such field.)")
-      .def("field_rows", &field_rows<AnyBatch>, nb::arg("field"), nb::sig("def field_rows(self, field: int) -> list[bytes]"),
+      .def("field_rows", &field_rows<AnyBatch>, nb::arg("field"),
+           nb::sig("def field_rows(self, field: int) -> list[bytes]"),
            R"(The bytes of the rows of a field.
 
 Parameters

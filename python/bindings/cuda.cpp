@@ -210,7 +210,8 @@ void bind_device_batch(nb::module_& module) {
   nb::class_<ProcessDeviceBatch> batch(
       module, "DeviceBatch",
       "One batch in the memory of a CUDA device. Its arrays are views and keep it. When the last of them is gone, a "
-      "later batch reuses the memory, after the work that was enqueued on its streams. Fields are arrays in host memory, "
+      "later batch reuses the memory, after the work that was enqueued on its streams. Fields are arrays in host "
+      "memory, "
       "which do not keep the batch.");
   bind_batch_fields(batch);
   batch.def_prop_ro("images", &images_of, "N x H x W x C (or N x C x H x W) of the transform's dtype.")

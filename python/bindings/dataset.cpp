@@ -254,7 +254,8 @@ Notices list_of(const NoticeLog& log) {
     list.append(nb::make_tuple(to_str(why), reason.count, to_str(reason.example)));
   }
   for (const Warning& warning : log.warnings()) {
-    list.append(nb::make_tuple("", 0, to_str(warning.place.empty() ? warning.what : warning.place + ": " + warning.what)));
+    list.append(
+        nb::make_tuple("", 0, to_str(warning.place.empty() ? warning.what : warning.place + ": " + warning.what)));
   }
   return Notices(list);
 }

@@ -32,8 +32,8 @@ nb::str text_of(const nb::dict& given, const char* keyword) {
 }
 
 BoxFormat box_format_of(nb::handle given) {
-  return choice<BoxFormat>(
-      given, "fields", {{"xyxy", BoxFormat::xyxy}, {"xywh", BoxFormat::xywh}, {"cxcywh", BoxFormat::cxcywh}});
+  return choice<BoxFormat>(given, "fields",
+                           {{"xyxy", BoxFormat::xyxy}, {"xywh", BoxFormat::xywh}, {"cxcywh", BoxFormat::cxcywh}});
 }
 
 /// From the tuples that bale.fields.options_of makes: name, source, kind, optional, type, shape, fill, format,
@@ -138,8 +138,8 @@ nb::list list_of(const std::vector<BadSample>& bad_samples) {
     const char* const action = bad.action == BadSample::Action::failed    ? "failed"
                                : bad.action == BadSample::Action::skipped ? "skipped"
                                                                           : "substituted";
-    list.append(nb::make_tuple(bad.sample, to_str(bad.key), to_str(bad.shard), to_str(bad.reason), counted_epoch(bad.epoch), action,
-                               bad.quarantined));
+    list.append(nb::make_tuple(bad.sample, to_str(bad.key), to_str(bad.shard), to_str(bad.reason),
+                               counted_epoch(bad.epoch), action, bad.quarantined));
   }
   return list;
 }
@@ -150,11 +150,9 @@ Transform transform_of(nb::handle given) {
       choice<PixelLayout>(given.attr("layout"), "layout", {{"nhwc", PixelLayout::nhwc}, {"nchw", PixelLayout::nchw}});
   const auto pass_order =
       choice<PassOrder>(given.attr("pillow"), "pillow", {{"13", PassOrder::pillow_13}, {"12", PassOrder::pillow_12}});
-  const auto mode = choice<PixelMode>(given.attr("mode"), "mode",
-                                      {{"RGB", PixelMode::rgb},
-                                       {"L", PixelMode::gray},
-                                       {"RGBA", PixelMode::rgba},
-                                       {"I;16", PixelMode::gray_16}});
+  const auto mode = choice<PixelMode>(
+      given.attr("mode"), "mode",
+      {{"RGB", PixelMode::rgb}, {"L", PixelMode::gray}, {"RGBA", PixelMode::rgba}, {"I;16", PixelMode::gray_16}});
   if (nb::hasattr(given, "to_json")) {
     const std::string json = nb::cast<std::string>(given.attr("to_json")());
     return list_transform(parse_transforms(json), layout, pass_order, mode);

@@ -16,8 +16,8 @@ void set_python_error(const Error& error) {
   nb::object offset = context.offset ? nb::object(nb::int_(*context.offset)) : nb::none();
   const nb::object exception =
       nb::module_::import_("bale.errors")
-          .attr("make_error")(to_str(verdict_of(error.code()).name), to_str(error.what()), to_str(context.path), to_str(context.key),
-                              offset, to_str(context.hint), context.system_error);
+          .attr("make_error")(to_str(verdict_of(error.code()).name), to_str(error.what()), to_str(context.path),
+                              to_str(context.key), offset, to_str(context.hint), context.system_error);
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
 }
 
@@ -60,7 +60,8 @@ void bind_errors(nb::module_& module) {
     }
   });
   nb::list rows;
-  for (const Verdict& verdict : verdicts()) rows.append(nb::make_tuple(to_str(verdict.name), verdict.exit_code, to_str(verdict.python_class)));
+  for (const Verdict& verdict : verdicts())
+    rows.append(nb::make_tuple(to_str(verdict.name), verdict.exit_code, to_str(verdict.python_class)));
   module.attr("VERDICTS") = nb::tuple(rows);
   module.attr("NO_LABEL") = k_no_label;
 }

@@ -36,8 +36,8 @@ class ProcessDataset {
     return *dataset_;
   }
 
-  /// Tells what another process, or a Loader, has open under the same spec: the number of shards that it has counted, and
-  /// Dataset::version() of them.
+  /// Tells what another process, or a Loader, has open under the same spec: the number of shards that it has counted,
+  /// and Dataset::version() of them.
   using Version = std::pair<std::size_t, std::uint64_t>;
   const Version& version() const { return *version_; }
   /// Throws `changed` if this dataset is another one.
@@ -77,7 +77,7 @@ class ProcessDataset {
   std::string spec_;
   DatasetOptions options_;
   std::unique_ptr<Dataset> dataset_;
-  std::optional<Version> version_;  // since it was first opened
+  std::optional<Version> version_;               // since it was first opened
   std::vector<const ShardIndex*> kept_indexes_;  // those that stay as long as the Dataset; null: not known
   pid_t pid_ = -1;
 };

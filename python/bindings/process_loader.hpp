@@ -157,7 +157,8 @@ void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
           [](Self& self, std::uint64_t epoch) { self.change([epoch](AnyLoader& held) { held.set_epoch(epoch); }); },
           nb::arg("epoch"))
       .def_prop_ro("epoch", [](Self& self) { return self.look().epoch(); })
-      .def("__len__", [](Self& self) { return self.wait_for([](AnyLoader& held, const auto&) { return held.size(); }); })
+      .def("__len__",
+           [](Self& self) { return self.wait_for([](AnyLoader& held, const auto&) { return held.size(); }); })
       .def("is_counted",
            [](Self& self) {
              const Dataset& dataset = self.get().dataset();
@@ -170,9 +171,7 @@ void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
            })
       .def("notices", [](Self& self) { return list_of(self.get().dataset().notices()); })
       .def("num_samples",
-           [](Self& self) {
-             return self.wait_for([](AnyLoader& held, const auto&) { return held.dataset().size(); });
-           })
+           [](Self& self) { return self.wait_for([](AnyLoader& held, const auto&) { return held.dataset().size(); }); })
       .def("state",
            [](Self& self) {
              const LoaderState state = self.look().state();

@@ -35,7 +35,8 @@ std::size_t sum_of(const std::vector<Read>& reads, const Size& size) {
 
 void require_room(std::size_t needed, MutableBytes out) {
   if (needed <= out.size()) return;
-  throw Error(ErrorCode::invalid_argument, fmt::format("out has {} bytes, and these samples need {}", out.size(), needed));
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("out has {} bytes, and these samples need {}", out.size(), needed));
 }
 
 std::vector<Read> sizes_of(const Dataset& dataset, const std::vector<std::uint64_t>& samples,
@@ -54,15 +55,15 @@ std::vector<Read> sizes_of(const Dataset& dataset, const std::vector<std::uint64
 
 void read_one(const Dataset& dataset, const std::optional<std::string>& name, Read& read, Scratch& scratch) {
   const auto [shard, in_shard] = dataset.position(read.sample);
-  const Bytes bytes = name ? dataset.read_field(read.sample, *name, scratch)
-                           : dataset.use_shard(shard)->read_image(in_shard, scratch);
+  const Bytes bytes =
+      name ? dataset.read_field(read.sample, *name, scratch) : dataset.use_shard(shard)->read_image(in_shard, scratch);
   if (bytes.data() == read.place && bytes.size() == read.size) return;
   read.inflated.assign(bytes.begin(), bytes.end());
   read.is_inflated = true;
 }
 
-/// Remote shards are read by one thread: it looks for signals while it waits for the server. What it waits for was requested
-/// for all samples.
+/// Remote shards are read by one thread: it looks for signals while it waits for the server. What it waits for was
+/// requested for all samples.
 bool has_remote(const Dataset& dataset, const std::vector<std::uint64_t>& samples) {
   return std::any_of(samples.begin(), samples.end(), [&](std::uint64_t sample) {
     return remote_storage_of(dataset.shard_path(dataset.position(sample).first)) != nullptr;

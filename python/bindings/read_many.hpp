@@ -21,7 +21,8 @@ nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, nb::handle positi
 /// Memory of the caller, of any object with a writable buffer.
 using Out = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// The same, into `out`, one sample after the other. Returns their sizes. Throws `invalid_argument` if `out` is too small.
+/// The same, into `out`, one sample after the other. Returns their sizes. Throws `invalid_argument` if `out` is too
+/// small.
 nb::typed<nb::list, nb::int_> read_many_into(ProcessDataset& self, nb::handle positions,
                                              const std::optional<nb::str>& field, unsigned threads, const Out& out);
 

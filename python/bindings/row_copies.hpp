@@ -26,8 +26,7 @@ inline constexpr const char* k_sizes_signature = "def image_sizes(self) -> numpy
 inline constexpr const char* k_partners_doc =
     "int64 rows of the images that were mixed in, one per row: `fields` of the partner are those of that row. A row "
     "without a partner has its own number. None without mixing.";
-inline constexpr const char* k_partners_signature =
-    "def partners(self) -> numpy.typing.NDArray[numpy.int64] | None";
+inline constexpr const char* k_partners_signature = "def partners(self) -> numpy.typing.NDArray[numpy.int64] | None";
 
 /// A copy. It does not keep the slot.
 template <typename Value, typename Array>

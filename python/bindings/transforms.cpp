@@ -43,7 +43,8 @@ NewPixels apply_steps(const std::string& json, const Pixels& image) {
 
 /// The row of a target in a batch, as bytes, for an image of width x height pixels.
 nb::bytes apply_steps_to_target(const std::string& json, const std::string& kind, const nb::bytes& stored,
-                                std::uint32_t width, std::uint32_t height, std::uint16_t fill, std::uint64_t mask_bytes) {
+                                std::uint32_t width, std::uint32_t height, std::uint16_t fill,
+                                std::uint64_t mask_bytes) {
   const Steps steps = transform_detail::parse_steps(json);
   const transform_detail::ImageSteps image{.size = {width, height}, .steps = steps};
   const Bytes bytes = as_bytes({stored.c_str(), stored.size()});
@@ -86,14 +87,16 @@ std::string draw_transforms(const std::string& list, std::uint32_t width, std::u
 void bind_steps(nb::module_& module) {
   module.def("apply_steps", &apply_steps, nb::arg("steps"), nb::arg("image"),
              "A new array: the image after the steps, which are JSON.");
-  module.def("apply_steps_to_target", &apply_steps_to_target, nb::arg("steps"), nb::arg("kind"), nb::arg("stored"),
-             nb::arg("width"), nb::arg("height"), nb::arg("fill") = 0, nb::arg("mask_bytes") = 0,
-             "A stored mask (as int64, `mask_bytes` in all), boxes or keypoints after the steps of an image of this size: "
-             "the bytes of its row of a batch.");
+  module.def(
+      "apply_steps_to_target", &apply_steps_to_target, nb::arg("steps"), nb::arg("kind"), nb::arg("stored"),
+      nb::arg("width"), nb::arg("height"), nb::arg("fill") = 0, nb::arg("mask_bytes") = 0,
+      "A stored mask (as int64, `mask_bytes` in all), boxes or keypoints after the steps of an image of this size: "
+      "the bytes of its row of a batch.");
   module.def("draw_transforms", &draw_transforms, nb::arg("transforms"), nb::arg("width"), nb::arg("height"),
              nb::arg("seed"), nb::arg("epoch"), nb::arg("sample"), nb::arg("copy") = 0, nb::arg("view") = 0,
              nb::arg("boxes") = nb::bytes("", 0),
-             "JSON of the steps that a list of transforms, JSON too, draws for an image of this size with these stored boxes.");
+             "JSON of the steps that a list of transforms, JSON too, draws for an image of this size with these stored "
+             "boxes.");
   module.def("complete_steps", &complete_steps, nb::arg("steps"), "The JSON of the steps, with all members.");
 }
 

@@ -13,7 +13,14 @@ namespace bale {
 namespace {
 
 /// The use of a random number; part of its key.
-enum Stream : std::uint64_t { k_full = 1, k_blocks = 2, k_short_block = 3, k_window = 4, k_node = 5, k_stream_window = 6 };
+enum Stream : std::uint64_t {
+  k_full = 1,
+  k_blocks = 2,
+  k_short_block = 3,
+  k_window = 4,
+  k_node = 5,
+  k_stream_window = 6
+};
 
 constexpr std::uint64_t k_max_window_samples = std::uint64_t{1} << 40;
 
@@ -111,7 +118,9 @@ BlockShuffle block_shuffle(const Selection& selection, const Shuffle& shuffle, s
 class StreamShuffle {
  public:
   StreamShuffle(const Selection& selection, const Shuffle& shuffle, std::uint64_t seed)
-      : size_(selection.size()), window_(shuffle.block_samples * shuffle.window_blocks * selection.times()), seed_(seed) {}
+      : size_(selection.size()),
+        window_(shuffle.block_samples * shuffle.window_blocks * selection.times()),
+        seed_(seed) {}
 
   std::uint64_t window_items() const { return window_; }
   std::uint64_t window(std::uint64_t position) const { return position / window_; }
@@ -189,7 +198,8 @@ std::uint64_t EpochOrder::item_at(std::uint64_t epoch, std::uint64_t position) c
       return StreamShuffle(selection_, shuffle_, seed_).item(position);
     case Shuffle::Kind::node_local: {
       NodeParts::Place place = parts_->place(position);
-      place.number = Permutation(parts_->size_of(place.node), key_of(k_node, seed_, epoch, place.node)).at(place.number);
+      place.number =
+          Permutation(parts_->size_of(place.node), key_of(k_node, seed_, epoch, place.node)).at(place.number);
       return parts_->item(place);
     }
     case Shuffle::Kind::none:

@@ -247,9 +247,9 @@ std::uint32_t WhereParser::compared(Where::Name left) {
     return add(std::move(node));
   }
   static constexpr std::pair<std::string_view, Where::Kind> k_operators[] = {
-      {"=", Where::Kind::equal},     {"==", Where::Kind::equal},   {"!=", Where::Kind::unequal},
-      {"<>", Where::Kind::unequal},  {"<", Where::Kind::less},     {"<=", Where::Kind::at_most},
-      {">", Where::Kind::more},      {">=", Where::Kind::at_least}};
+      {"=", Where::Kind::equal},    {"==", Where::Kind::equal},   {"!=", Where::Kind::unequal},
+      {"<>", Where::Kind::unequal}, {"<", Where::Kind::less},     {"<=", Where::Kind::at_most},
+      {">", Where::Kind::more},     {">=", Where::Kind::at_least}};
   const auto* const found_operator = std::find_if(std::begin(k_operators), std::end(k_operators), [&](const auto& o) {
     return token_ == Token::symbol && o.first == symbol;
   });

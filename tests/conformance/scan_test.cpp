@@ -43,8 +43,9 @@ TEST_CASE("a scan finds a field of each name that the format's rule permits, and
     if (!subject.layout().keeps_bytes || !subject.format().on_disk) return;
     using std::string_literals::operator""s;
     int stem = 0;
-    for (const std::string& name : {""s, "."s, ".."s, "x.zst"s, ".zst"s, "A"s, "a/b"s, "a\0b"s, "\xff"s, "ü"s, "__key__"s, "__primary__"s,
-                                    std::string(255, 'n'), std::string(500, 'n'), std::string(4001, 'n')}) {
+    for (const std::string& name :
+         {""s, "."s, ".."s, "x.zst"s, ".zst"s, "A"s, "a/b"s, "a\0b"s, "\xff"s, "ü"s, "__key__"s, "__primary__"s,
+          std::string(255, 'n'), std::string(500, 'n'), std::string(4001, 'n')}) {
       INFO("field " << printable(name));
       OwnedSample sample = make_sample_for(subject.layout(), 1, 100);
       sample.fields.push_back({name, "content"});

@@ -21,7 +21,8 @@ ShardIndex Subject::pack(const std::string& stem, const std::vector<OwnedSample>
   for (const OwnedSample& sample : samples) {
     plan.key_bytes += sample.key.size();
     for (const OwnedField& field : sample.fields) {
-      const bool compressed = layout_->compresses_fields && (field.name == "json" || least_codec(format_->field_rule, field.name) == Codec::zstd);
+      const bool compressed = layout_->compresses_fields &&
+                              (field.name == "json" || least_codec(format_->field_rule, field.name) == Codec::zstd);
       auto id = index.field_id(field.name);
       if (!id) {
         id = index.add_field(field.name, compressed ? Codec::zstd : Codec::none);

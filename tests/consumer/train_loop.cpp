@@ -7,12 +7,9 @@
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   try {
-    bale::Loader loader{argv[1],
-                        {.batch_size = 16,
-                         .workers = 2,
-                         .seed = 1,
-                         .tail = bale::Tail::drop,
-                         .transform = bale::train_transform(64)}};
+    bale::Loader loader{
+        argv[1],
+        {.batch_size = 16, .workers = 2, .seed = 1, .tail = bale::Tail::drop, .transform = bale::train_transform(64)}};
     for (int epoch = 0; epoch < 2; ++epoch) {
       std::uint64_t num_images = 0;
       std::uint64_t brightness = 0;

@@ -14,7 +14,6 @@ lowered. `pages.beton.gz` is a file with the constant as it is.
 """
 import gzip
 import pathlib
-import shutil
 import sys
 import tempfile
 

@@ -19,7 +19,6 @@ import types
 import numpy as np
 from PIL import Image
 
-
 UNUSED = {"azure", "boto3", "botocore", "google", "matplotlib", "oci", "paramiko", "transformers"}
 
 

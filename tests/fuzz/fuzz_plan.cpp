@@ -1,5 +1,6 @@
-// Plan files: the input's bytes as a file; and, with right digests, the input cut into a head and the bytes of a shard, so that
-// more than the digests is reached. Whatever they are, the plan is opened and its rows are read, or it is refused.
+// Plan files: the input's bytes as a file; and, with right digests, the input cut into a head and the bytes of a shard,
+// so that more than the digests is reached. Whatever they are, the plan is opened and its rows are read, or it is
+// refused.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -71,14 +72,16 @@ std::string plan_of(std::string_view head, std::string_view rows, std::uint64_t 
   const std::string frame = frame_of(head);
   text += frame;
   const std::uint64_t table_offset = text.size();
-  for (const std::uint64_t value : {std::uint64_t{8}, std::uint64_t{blocks.size()}, num_rows, std::uint64_t{0}, std::uint64_t{0}}) {
+  for (const std::uint64_t value :
+       {std::uint64_t{8}, std::uint64_t{blocks.size()}, num_rows, std::uint64_t{0}, std::uint64_t{0}}) {
     append(text, value);
   }
   append_digest(text, blocks);
   text += "baleplan";
   append(text, std::uint32_t{1});
   append(text, std::uint32_t{0});
-  for (const std::uint64_t value : {head_offset, std::uint64_t{frame.size()}, table_offset, std::uint64_t{1}}) append(text, value);
+  for (const std::uint64_t value : {head_offset, std::uint64_t{frame.size()}, table_offset, std::uint64_t{1}})
+    append(text, value);
   append_digest(text, std::string_view(text).substr(head_offset));
   return text;
 }

@@ -1,5 +1,5 @@
-// Answers of an S3 server: they are understood whole or refused, and nothing in them ends up in a name or a message that
-// a terminal or the next request would take for something else.
+// Answers of an S3 server: they are understood whole or refused, and nothing in them ends up in a name or a message
+// that a terminal or the next request would take for something else.
 #include <cstdlib>
 #include <string_view>
 

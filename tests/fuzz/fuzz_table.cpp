@@ -45,11 +45,20 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const bale::test::MemoryFile file({reinterpret_cast<const char*>(data + 1), size - 1});
   try {
     switch (data[0] % 5) {
-      case 0: read_list(file.path(), RecordKind::lines); break;
-      case 1: read_list(file.path(), RecordKind::nul_separated); break;
-      case 2: read_table(file.path(), RecordKind::csv, TableColumns::Kind::csv); break;
-      case 3: read_table(file.path(), RecordKind::tsv, TableColumns::Kind::tsv); break;
-      default: read_table(file.path(), RecordKind::lines, TableColumns::Kind::jsonl);
+      case 0:
+        read_list(file.path(), RecordKind::lines);
+        break;
+      case 1:
+        read_list(file.path(), RecordKind::nul_separated);
+        break;
+      case 2:
+        read_table(file.path(), RecordKind::csv, TableColumns::Kind::csv);
+        break;
+      case 3:
+        read_table(file.path(), RecordKind::tsv, TableColumns::Kind::tsv);
+        break;
+      default:
+        read_table(file.path(), RecordKind::lines, TableColumns::Kind::jsonl);
     }
   } catch (const bale::Error&) {
   }

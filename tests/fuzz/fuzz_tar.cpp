@@ -1,5 +1,6 @@
 // An archive that our scanner reads to its end without a notice of what it did not read holds for libarchive the same
-// regular files, in order, of the same names and sizes. The checksums of headers are mended first, since a fuzzer would hardly get past them.
+// regular files, in order, of the same names and sizes. The checksums of headers are mended first, since a fuzzer would
+// hardly get past them.
 #include <archive.h>
 #include <archive_entry.h>
 #include <clocale>
@@ -38,7 +39,10 @@ void print(const char* whose, const std::vector<Listed>& files) {
 /// they are files, as libarchive has it, but for Python's tarfile they are not, and for us neither. GNU's list of a
 /// sparse file's parts is taken out of other types, where libarchive alone heeds it.
 void mend_headers(std::vector<std::byte>& bytes) {
-  constexpr std::string_view k_types("\0" "01234567gxXLKS", 15);
+  constexpr std::string_view k_types(
+      "\0"
+      "01234567gxXLKS",
+      15);
   for (std::size_t at = 0; at + k_block_bytes <= bytes.size(); at += k_block_bytes) {
     const auto block = std::span(bytes).subspan(at, k_block_bytes);
     if (!bale::tar::has_ustar_magic(block)) continue;
@@ -78,7 +82,8 @@ std::optional<std::vector<Listed>> listed_by_us(const std::string& path) {
 std::optional<std::vector<Listed>> listed_by_libarchive(const std::string& path) {
   const std::unique_ptr<archive, int (*)(archive*)> reader(archive_read_new(), archive_read_free);
   archive_read_support_format_tar(reader.get());
-  archive_read_set_option(reader.get(), "tar", "read_concatenated_archives", "1");  // we read on after the end marks, too
+  archive_read_set_option(reader.get(), "tar", "read_concatenated_archives",
+                          "1");  // we read on after the end marks, too
   if (archive_read_open_filename(reader.get(), path.c_str(), k_block_bytes) != ARCHIVE_OK) return std::nullopt;
   std::vector<Listed> files;
   for (archive_entry* entry = nullptr;;) {

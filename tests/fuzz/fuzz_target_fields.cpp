@@ -1,5 +1,5 @@
-// Whatever the bytes of an array, a mask, boxes or keypoints: they are read or refused, and what is read has the size that
-// batches reserve for it. Crops that are drawn by boxes lie within their image.
+// Whatever the bytes of an array, a mask, boxes or keypoints: they are read or refused, and what is read has the size
+// that batches reserve for it. Crops that are drawn by boxes lie within their image.
 #include <cstdlib>
 #include <cstring>
 
@@ -28,7 +28,8 @@ void draw_by(bale::Bytes bytes) {
   const bale::transform_detail::Boxes boxes = bale::transform_detail::read_boxes(bytes, bale::BoxFormat::xyxy);
   const bale::TransformList list{bale::transforms::RandomIoUCrop{.sampler_options = {0, 0.5, 1}, .trials = 5}};
   for (std::uint64_t sample = 0; sample < 4; ++sample) {
-    const bale::Region crop = bale::transform_detail::iou_crop_of(bale::draw_steps(list, {.sample = sample}, 40, 30, boxes));
+    const bale::Region crop =
+        bale::transform_detail::iou_crop_of(bale::draw_steps(list, {.sample = sample}, 40, 30, boxes));
     if (crop.x + crop.width > 40 || crop.y + crop.height > 30) std::abort();
   }
 }
@@ -55,8 +56,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   for (const bale::FieldKind kind : {bale::FieldKind::boxes, bale::FieldKind::keypoints}) {
     try {
       const bale::Steps steps{bale::step::ZeroBoundingBoxes{.left = 3, .top = 2, .width = 30, .height = 20},
-                              bale::step::Crop{.left = 3, .top = 2, .width = 30, .height = 20}, bale::step::HorizontalFlip{},
-                              bale::step::Rotate{.angle = 30}, bale::step::ClampBoundingBoxes{},
+                              bale::step::Crop{.left = 3, .top = 2, .width = 30, .height = 20},
+                              bale::step::HorizontalFlip{},
+                              bale::step::Rotate{.angle = 30},
+                              bale::step::ClampBoundingBoxes{},
                               bale::step::SanitizeBoundingBoxes{}};
       bale::transform_detail::TargetMaker maker(1U << 20);
       const bale::Bytes rows =

@@ -8,9 +8,7 @@ extern const Format k_tfrecord_format;
 
 namespace {
 
-std::string number(std::uint64_t value, std::size_t bytes) {
-  return {reinterpret_cast<const char*>(&value), bytes};
-}
+std::string number(std::uint64_t value, std::size_t bytes) { return {reinterpret_cast<const char*>(&value), bytes}; }
 
 std::string masked_crc(const std::string& bytes) {
   const std::uint32_t crc = bale::crc32c(bale::as_bytes(bytes));

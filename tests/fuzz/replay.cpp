@@ -43,9 +43,15 @@ void change(Input& input, const std::vector<Input>& all, bale::KeyedRandom& rand
   const auto at = static_cast<std::ptrdiff_t>(random.below(input.size()));
   const auto length = static_cast<std::ptrdiff_t>(1 + random.below(std::min<std::size_t>(input.size() - at, 64)));
   switch (random.below(5)) {
-    case 0: input[at] ^= std::byte{1} << random.below(8); break;
-    case 1: input[at] = std::byte{k_odd[random.below(sizeof k_odd)]}; break;
-    case 2: input.erase(input.begin() + at, input.begin() + at + length); break;
+    case 0:
+      input[at] ^= std::byte{1} << random.below(8);
+      break;
+    case 1:
+      input[at] = std::byte{k_odd[random.below(sizeof k_odd)]};
+      break;
+    case 2:
+      input.erase(input.begin() + at, input.begin() + at + length);
+      break;
     case 3: {
       const Input piece(input.begin() + at, input.begin() + at + length);
       input.insert(input.begin() + at, piece.begin(), piece.end());

@@ -2,9 +2,10 @@
 import json
 
 import numpy as np
-from bale import _bale
 from conftest import fields_by_key
 from PIL import Image
+
+from bale import _bale
 
 SIZES = [(40, 30), (31, 47), (64, 64), (20, 50), (33, 21)]
 

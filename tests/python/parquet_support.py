@@ -5,10 +5,11 @@ import json
 import os
 
 os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", HF_DATASETS_DISABLE_PROGRESS_BARS="1")
-import bale
 import numpy as np
 import pytest
 from PIL import Image
+
+import bale
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 datasets = pytest.importorskip("datasets")  # test_python_package.py fails without it

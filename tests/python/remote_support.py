@@ -28,7 +28,6 @@ from servers.nginx import Nginx, make_certificates, running_nginx  # noqa: F401
 from servers.process import running
 from servers.s3 import KEY_ID, S3, SECRET, Moto, Rclone  # noqa: F401
 
-
 TRY_AGAIN = 5
 
 

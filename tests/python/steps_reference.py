@@ -10,7 +10,6 @@ import numpy as np
 from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
 try:
-    from torchvision.transforms import InterpolationMode
     from torchvision.transforms import functional as F
 except ImportError:
     F = None

@@ -4,12 +4,13 @@ import json
 import os
 import random
 
-import bale as bl
 import numpy as np
 import pytest
 from annotation_support import keys, make_images, rows
 from conftest import fields_by_key
 from PIL import Image
+
+import bale as bl
 
 # --- COCO
 

@@ -3,12 +3,13 @@ import csv
 import json
 import xml.etree.ElementTree as ElementTree
 
-import bale as bl
 import numpy as np
 import pytest
 from annotation_support import keys, make_images, rows
 from conftest import fields_by_key
 from PIL import Image
+
+import bale as bl
 
 # --- Pascal VOC
 

@@ -7,10 +7,9 @@ import pathlib
 
 import numpy as np
 import pytest
-from PIL import Image, ImageEnhance
-
 from augment_support import JITTER, PYTHONS, pass_order, replay, tool, transformed
 from conftest import make_images
+from PIL import Image, ImageEnhance
 
 # --- Images -----------------------------------------------------------------------------------------------------------
 

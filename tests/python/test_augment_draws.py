@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-
 from augment_support import JITTER, draws, replay
 
 MASK = (1 << 64) - 1

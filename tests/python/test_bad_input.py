@@ -6,8 +6,19 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import (ALL_FORMATS, FORMATS, NOBODY, SUFFIXES, format_options, images_by_key, key_names, let_others_in,
-                      shards, shim, tree_bytes)
+from conftest import (
+    ALL_FORMATS,
+    FORMATS,
+    NOBODY,
+    SUFFIXES,
+    format_options,
+    images_by_key,
+    key_names,
+    let_others_in,
+    shards,
+    shim,
+    tree_bytes,
+)
 from fault_support import count_calls
 
 OK, FAILURE, USAGE, SKIPS = 0, 1, 2, 4

@@ -4,15 +4,17 @@ import itertools
 import json
 import tarfile
 
-import bale as bl
 import numpy as np
 import pytest
-from bale import _bale, transforms as T
-from bale.errors import Error
 from fields_support import continues, jpeg, npy
 from PIL import Image
 from python_support import SYSTEM_PYTHON, run_script
 from test_targets import boxes_of, follow, png
+
+import bale as bl
+from bale import _bale
+from bale import transforms as T
+from bale.errors import Error
 
 OPTIONS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 

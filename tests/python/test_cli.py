@@ -8,7 +8,18 @@ import subprocess
 import tarfile
 
 import pytest
-from conftest import ALL_FORMATS, PROGRAM, REPO, flip, format_options, images_by_key, key_list, shards, tree_bytes, write_tar
+from conftest import (
+    ALL_FORMATS,
+    PROGRAM,
+    REPO,
+    flip,
+    format_options,
+    images_by_key,
+    key_list,
+    shards,
+    tree_bytes,
+    write_tar,
+)
 from PIL import Image
 
 OVERVIEW = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout

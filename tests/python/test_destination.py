@@ -1,5 +1,4 @@
 """What a run does to its destination: which datasets it may replace, how it goes on, and what its plan says before."""
-import io
 import json
 import os
 import re
@@ -10,12 +9,10 @@ import subprocess
 import time
 
 import pytest
-from conftest import NOBODY, PROGRAM, let_others_in, make_images, manifest_of, shards, shim, tree_bytes
+from conftest import NOBODY, PROGRAM, let_others_in, make_images, manifest_of, shim, tree_bytes
 from fault_support import KILLED, count_calls, options
-from image_support import jpeg, picture
+from image_support import picture
 from PIL import Image
-
-
 
 
 @pytest.fixture(scope="module")

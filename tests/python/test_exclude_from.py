@@ -2,7 +2,6 @@
 import json
 
 import pytest
-
 from conftest import images_by_key, key_names
 
 USAGE = 2

@@ -11,7 +11,20 @@ import numpy as np
 import pytest
 import webdataset
 from conftest import LAYOUTS, flip, shards, write_tar
-from fields_support import FIELDS, PAIR, SIZE, caption, check, content, continues, jpeg, npy, number_of, sample, write_folder
+from fields_support import (
+    FIELDS,
+    PAIR,
+    SIZE,
+    caption,
+    check,
+    content,
+    continues,
+    jpeg,
+    npy,
+    number_of,
+    sample,
+    write_folder,
+)
 from python_support import worker_pids
 from remote_support import serve  # noqa: F401 - a fixture
 
@@ -358,9 +371,9 @@ def write_labels(bale, root, changed=None):
     for i in range(SIZE):
         (root / "in").mkdir(parents=True, exist_ok=True)
         vector = several_labels(i)
-        for extension, content in {"jpg": jpeg(i), "npy": npy(vector), "json": json.dumps(vector.tolist()).encode(),
+        for extension, stored in {"jpg": jpeg(i), "npy": npy(vector), "json": json.dumps(vector.tolist()).encode(),
                                    "hot.json": json.dumps((vector > 0).tolist()).encode(), **(changed or {}).get(i, {})}.items():
-            (root / "in" / f"s{i:03}.{extension}").write_bytes(content)
+            (root / "in" / f"s{i:03}.{extension}").write_bytes(stored)
     bale.pack(root / "in", root / "pack", "--flat", "--pair", "jpg,npy,json,hot.json")
     return root / "pack"
 

@@ -1,9 +1,10 @@
 """Fields beside mixed images: those of the row's own sample, and `partners`, which says whose image was mixed in."""
-import bale as bl
 import numpy as np
 import pytest
-from bale import transforms as T
 from fields_support import FIELDS, PAIR, SIZE, check, content, continues, write_folder
+
+import bale as bl
+from bale import transforms as T
 
 TRAIN = T.Compose([T.RandomResizedCrop(16), T.RandomHorizontalFlip(), T.ToDtype("float32")])
 MIX = T.Mix(mixup=0.8, cutmix=1.0)

@@ -1,13 +1,14 @@
 """Masks, boxes and keypoints that follow one of several views of their image."""
 import itertools
 
-import bale as bl
 import numpy as np
 import pytest
-from bale import transforms as T
-from bale.errors import Error
 from fields_support import continues
 from test_targets import COUNT, PACK, follow, parts, size_of, write
+
+import bale as bl
+from bale import transforms as T
+from bale.errors import Error
 
 GLOBAL = T.Compose([T.RandomResizedCrop((20, 16), (0.5, 1.0)), T.RandomHorizontalFlip(), T.RandomRotation(20)])
 LOCAL = T.Compose([T.RandomResizedCrop(8, (0.1, 0.5)), T.RandomHorizontalFlip(), T.ToDtype("float32")])

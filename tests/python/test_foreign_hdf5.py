@@ -11,7 +11,7 @@ ROWS = 23
 
 
 def pixels(rows=ROWS, shape=(6, 5, 3), dtype=np.uint8):
-    return np.random.default_rng(7).integers(0, 2 if dtype == bool else 250, (rows, *shape)).astype(dtype)
+    return np.random.default_rng(7).integers(0, 2 if np.dtype(dtype) == np.bool_ else 250, (rows, *shape)).astype(dtype)
 
 
 def array(data):

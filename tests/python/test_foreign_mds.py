@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import by_tier, class_names, fields_by_key, flip
+from conftest import by_tier, fields_by_key, flip
 from PIL import Image
 from remote_support import remote, serve  # noqa: F401
 

@@ -12,8 +12,8 @@ from image_support import encoded, picture
 from picture_files import KINDS, bmp, gif
 from picture_pixels import HEIGHT, WIDTH, noise, photo
 from picture_tiffs import raster, tiff
-from python_support import SYSTEM_PYTHON, run_script
 from PIL import Image, features
+from python_support import SYSTEM_PYTHON, run_script
 
 TOOL = BUILD / "tests" / "bale_pixel_tool"
 

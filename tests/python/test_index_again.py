@@ -3,9 +3,9 @@ import json
 import shutil
 
 import pytest
-from PIL import Image
 from conftest import ALL_LAYOUTS, flip, format_options, make_images, shards, shim
 from fault_support import KILLED, count_calls
+from PIL import Image
 
 KEYLESS = {"npy", "recordio"}  # keys are in the index only
 

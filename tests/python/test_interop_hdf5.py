@@ -7,7 +7,6 @@ import pytest
 from conftest import check_images_of_others, images_in_order, key_list, shards
 from PIL import Image
 
-
 # --- others read ours
 
 def test_blob_in_ten_plain_lines(bale, photos, tmp_path):

@@ -5,7 +5,6 @@ import lmdb
 import pytest
 from conftest import check_images_of_others, fields_by_key, images_in_order, shards, tree_bytes
 
-
 # --- others read ours
 
 def test_ten_plain_lines(bale, photos, tmp_path):

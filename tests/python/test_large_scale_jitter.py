@@ -4,11 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from bale import _bale, transforms as T
 from fields_support import jpeg, npy
 from PIL import Image, ImageOps
 from python_support import SYSTEM_PYTHON, run_script
-from test_box_transforms import FIELDS, PACK, boxes_in, load, size_of, stored_boxes, write
+from test_box_transforms import FIELDS, PACK, load, size_of, stored_boxes, write
+
+from bale import _bale
+from bale import transforms as T
 
 MEAN = (123, 117, 104)
 

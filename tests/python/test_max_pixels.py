@@ -5,10 +5,10 @@ import struct
 import zlib
 
 import pytest
-from PIL import Image
 from augment_support import transformed
 from conftest import write_tar
 from image_support import chunk
+from PIL import Image
 
 LIMIT = 178_956_970
 

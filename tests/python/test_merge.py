@@ -4,7 +4,17 @@ import os
 import shutil
 
 import pytest
-from conftest import ALL_LAYOUTS, by_tier, class_names, format_options, make_images, manifest_of, shards, shim, tree_bytes
+from conftest import (
+    ALL_LAYOUTS,
+    by_tier,
+    class_names,
+    format_options,
+    make_images,
+    manifest_of,
+    shards,
+    shim,
+    tree_bytes,
+)
 from fault_support import KILLED, check_only_whole_files, count_calls
 
 

@@ -10,7 +10,7 @@ from mutations import MUTATIONS  # noqa: E402
 
 def test_each_fits_the_code():
     texts = {mutation.file: (REPO / mutation.file).read_text() for mutation in MUTATIONS}
-    unfit = [(mutation.name, mutation.file) for mutation in MUTATIONS if texts[mutation.file].count(mutation.old) != 1]
+    unfit = [(mutation.name, mutation.file) for mutation in MUTATIONS if mutation.applied_to(texts[mutation.file])[1] != 1]
     assert not unfit
 
 

@@ -8,13 +8,14 @@ import tarfile
 import threading
 import warnings
 
-import bale as bl
 import numpy as np
 import pytest
-from bale import transforms
 from conftest import FORMATS, flip, images_by_key, write_tar
 from PIL import Image
 from python_support import PACKAGE, run_script
+
+import bale as bl
+from bale import transforms
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,10 @@ import inspect
 import itertools
 import json
 
-import bale as bl
 import pytest
 from torch_support import torch  # noqa: F401 - a fixture
+
+import bale as bl
 
 OPTIONS = {"batch_size": 4, "workers": 0, "seed": 5, "transform": bl.transforms.train(16)}
 

@@ -10,12 +10,13 @@ import os
 import re
 import subprocess
 
-import bale as bl
 import numpy as np
 import pytest
-from PIL import Image
 from conftest import LONG, REPO
+from PIL import Image
 from python_support import ENVIRONMENT, run_script, torchrun
+
+import bale as bl
 
 EXAMPLES = REPO / "python" / "examples"
 PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"

@@ -4,11 +4,12 @@ import signal
 import subprocess
 import time
 
-import bale as bl
 import pytest
-from bale import transforms
 from conftest import on_terminal
 from python_support import ENVIRONMENT, command, is_gone, run_script, worker_pids
+
+import bale as bl
+from bale import transforms
 
 OPTIONS = {"workers": 2, "seed": 5, "transform": transforms.train(32)}
 HEAD = """

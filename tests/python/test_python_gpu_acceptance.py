@@ -5,7 +5,8 @@ import sys
 
 from conftest import BUILD, REPO
 from fake_cuda_support import ENVIRONMENT
-from python_support import ENVIRONMENT as PYTHON, run_script
+from python_support import ENVIRONMENT as PYTHON
+from python_support import run_script
 
 
 def accept(folder, out, tests=BUILD / "tests" / "test_gpu"):

@@ -1,13 +1,14 @@
 """Samples whose image and label have names of their own, `image.jpg` and `label.cls`, as in WebDataset tars of the Hub."""
 import pickle
 
-import bale as bl
 import numpy as np
 import pytest
-from bale import transforms
 from conftest import write_tar
 from fields_support import jpeg
 from torch_support import torch  # noqa: F401 - a fixture
+
+import bale as bl
+from bale import transforms
 
 COUNT = 20
 OPTIONS = {"seed": 5, "transform": transforms.val(16, resize=16)}

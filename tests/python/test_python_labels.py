@@ -2,10 +2,11 @@
 import io
 import json
 
-import bale
 import numpy as np
 import pytest
 from PIL import Image
+
+import bale
 
 PIXELS = np.arange(6 * 8 * 9 * 3, dtype=np.uint8).reshape(6, 8, 9, 3)
 

@@ -8,14 +8,15 @@ import sys
 import threading
 import time
 
-import bale as bl
-import bale.launch
 import pytest
 import yaml
 from conftest import PROGRAM, REPO
 from launch_support import PARTS, Case, case, stopped_parts  # noqa: F401 - a fixture
 from python_support import ENVIRONMENT, PACKAGE, command, is_gone, run_script
 from servers.network import wait_for
+
+import bale as bl
+import bale.launch
 
 IMITATIONS = REPO / "tests" / "python" / "imitations"
 ENGINES = {"local": [], "ray": [], "spark": [], "slurm": ["--wait"]}
@@ -81,7 +82,7 @@ def test_parts_by_default_have_a_shard_per_job(case, jobs, parts, env):  # noqa:
 def test_relative_plans_run_in_the_directory_of_the_launcher(bale, photos, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "photos").symlink_to(photos)
-    bale.ok("plan", "photos", "out", "-o", "x.plan", "--shard-samples", "9")
+    bale.ok("plan", "photos", "out", "-o", "x.plan", "--shard-samples", "9")  # noqa: F823: the fixture
     assert bl.launch.pack_locally("x.plan")["samples"] == 40
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")

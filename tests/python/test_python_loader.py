@@ -6,13 +6,14 @@ import re
 import subprocess
 import sys
 
-import bale as bl
 import numpy as np
 import pytest
-from bale import transforms
-from PIL import Image
 from conftest import BUILD
+from PIL import Image
 from python_support import is_gone, worker_pids
+
+import bale as bl
+from bale import transforms
 
 PACK_OPTIONS = ["--shard-samples", "15"]
 SIZE = 32

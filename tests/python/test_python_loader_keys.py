@@ -1,11 +1,12 @@
 """Which samples a batch has: batch.indices and batch.keys."""
-import bale as bl
 import numpy as np
 import pytest
-from bale import transforms
 from conftest import images_in_order
 from fake_cuda_support import ENVIRONMENT, PRELUDE
 from python_support import run_script
+
+import bale as bl
+from bale import transforms
 
 SIZE = 32
 

@@ -2,14 +2,15 @@
 import os
 import shutil
 
-import bale as bl
 import numpy as np
 import pytest
-from bale import transforms as T
 from conftest import REPO
 from fake_cuda_support import ENVIRONMENT, PRELUDE
 from python_support import run_script
 from torch_support import torch  # noqa: F401 - a fixture
+
+import bale as bl
+from bale import transforms as T
 
 EXAMPLES_PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"
 MIXUP, CUTMIX, BOTH = T.Mix(mixup=0.8), T.Mix(cutmix=1.0), T.Mix(mixup=0.8, cutmix=1.0)

@@ -2,10 +2,11 @@
 import collections
 import itertools
 
-import bale as bl
 import pytest
 from conftest import by_tier, make_images
 from python_support import run_script
+
+import bale as bl
 
 SIZES = (5, 1, 9, 3, 14)  # samples per shard
 SAMPLES = sum(SIZES)

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tarfile
 
-import bale as bl
 import numpy as np
 import pytest
 from conftest import images_by_key
 from PIL import Image
 from python_support import ENVIRONMENT, run_script
+
+import bale as bl
 
 MAX_BYTES = 100_000  # of what a cell stores
 VOID = {"img"}

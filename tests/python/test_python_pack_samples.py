@@ -1,12 +1,13 @@
 """bale.pack() of samples: generators, arrays, datasets of torch, torchvision and Hugging Face."""
 import io
 
-import bale
 import numpy as np
 import pytest
 from conftest import images_by_key
 from PIL import Image
 from python_support import SYSTEM_PYTHON, run_script
+
+import bale
 
 rng = np.random.default_rng(3)
 PIXELS = rng.integers(0, 256, (12, 8, 9, 3), np.uint8)

@@ -7,12 +7,13 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tomllib
 
-import bale as bl
 import pytest
+import tomllib
 from conftest import BUILD, REPO
 from python_support import ENVIRONMENT, run_script
+
+import bale as bl
 
 
 @pytest.fixture(scope="module")

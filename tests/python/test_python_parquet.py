@@ -3,7 +3,6 @@ import contextlib
 import os
 import shutil
 
-import bale
 import numpy as np
 import pytest
 from parquet_support import (  # noqa: F401
@@ -21,6 +20,8 @@ from parquet_support import (  # noqa: F401
 )
 from python_support import run_script
 from remote_support import Hub, clean_environment, serve  # noqa: F401
+
+import bale
 
 
 @pytest.mark.parametrize("kind", ["parquet", "saved", "hub", "cache", "arrow", "glob"])

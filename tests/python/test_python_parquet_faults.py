@@ -2,11 +2,12 @@
 import json
 import shutil
 
-import bale
 import numpy as np
 import pytest
 from conftest import by_tier, flip
 from parquet_support import CLASSES, datasets, pa, pictures, pq, whole, written  # noqa: F401
+
+import bale
 
 
 def test_a_file_of_the_set_is_missing(written, tmp_path):

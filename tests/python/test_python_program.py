@@ -8,10 +8,11 @@ import termios
 import time
 import warnings
 
-import bale as bl
 import pytest
 from conftest import SHIM, flip, tree_bytes
 from python_support import ENVIRONMENT, command
+
+import bale as bl
 
 
 def test_pack_convert_inspect_verify(bale, photos, tmp_path):

@@ -2,10 +2,11 @@
 import mmap
 import multiprocessing
 
-import bale as bl
 import numpy as np
 import pytest
 from conftest import LAYOUTS, flip
+
+import bale as bl
 
 
 @pytest.fixture(scope="module")

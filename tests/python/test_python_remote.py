@@ -3,13 +3,24 @@ import json
 import signal
 import subprocess
 
-import bale as bl
 import pytest
 from conftest import FORMATS, by_tier, format_options
 from python_support import ENVIRONMENT, command, run_script
-from remote_support import (KEY_ID, SECRET, Hub, clean_environment, files_size, heavy_images, rclone,  # noqa: F401
-                            serve, time_limit, wait_for)
+from remote_support import (  # noqa: F401
+    KEY_ID,
+    SECRET,
+    Hub,
+    clean_environment,
+    files_size,
+    heavy_images,
+    rclone,
+    serve,
+    time_limit,
+    wait_for,
+)
 from torch_support import torch  # noqa: F401 - a fixture
+
+import bale as bl
 
 PACK_OPTIONS = ["--name", "p", "--shard-samples", "8"]
 MIB = 1 << 20

@@ -1,10 +1,11 @@
 """bale.pack(), plan(), pack_part() and merge() to S3: as the program."""
-import bale as bl
 import pytest
 from conftest import tree_bytes
 from remote_support import moto, remote  # noqa: F401
 from test_remote_writing import OPTIONS
 from writing_support import moto_place  # noqa: F401
+
+import bale as bl
 
 
 @pytest.fixture

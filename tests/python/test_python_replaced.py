@@ -7,13 +7,14 @@ import pickle
 import shutil
 import signal
 
-import bale as bl
 import numpy as np
 import pytest
-from bale import transforms
 from conftest import format_options
 from PIL import Image
 from python_support import run_script, worker_pids
+
+import bale as bl
+from bale import transforms
 
 COUNT = 240
 CLASSES = 3

@@ -1,8 +1,9 @@
 """Indexes lie in memory once, and all workers read them there."""
-import bale as bl
 import pytest
-from bale import transforms
 from python_support import worker_pids
+
+import bale as bl
+from bale import transforms
 
 MANY, FEW = 120_000, 100
 LONG_KEY = 120

@@ -7,12 +7,13 @@ import os
 import shutil
 
 os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", HF_DATASETS_DISABLE_PROGRESS_BARS="1")
-import bale
 import numpy as np
 import pytest
 from conftest import REPO
 from PIL import Image
 from python_support import run_script
+
+import bale
 
 datasets, pq = pytest.importorskip("datasets"), pytest.importorskip("pyarrow.parquet")
 EXAMPLES_PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"

@@ -1,10 +1,11 @@
 """States of loaders and streams: of which dataset they are, and what they load into."""
 import shutil
 
-import bale as bl
 import pytest
 from conftest import make_images, shards
 from torch_support import torch  # noqa: F401 - a fixture
+
+import bale as bl
 
 OPTIONS = {"batch_size": 2, "workers": 0, "transform": bl.transforms.val(16, resize=16), "seed": 3}
 

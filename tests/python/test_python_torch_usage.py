@@ -177,6 +177,7 @@ def test_what_torchvision_datasets_have(run):
 def test_python_dash_m(bale, torch):
     import subprocess
     import sys
+
     from python_support import ENVIRONMENT
     done = subprocess.run([sys.executable, "-m", "bale", "--version"], env=ENVIRONMENT, capture_output=True, text=True)
     assert done.stdout == bale.ok("--version").out, done

@@ -6,8 +6,8 @@ import shutil
 import subprocess
 
 import pytest
-from PIL import Image
 from conftest import BUILD, REPO, ledger
+from PIL import Image
 from python_support import torchrun
 
 TUTORIALS = REPO / "docs" / "tutorials"

@@ -8,13 +8,14 @@ import resource
 import subprocess
 import sys
 
-import bale as bl
 import numpy
 import pytest
-from bale import _bale, errors, transforms
 from conftest import REPO, flip
 from PIL import Image
 from python_support import ENVIRONMENT
+
+import bale as bl
+from bale import _bale, errors, transforms
 
 
 def test_python_has_the_table():

@@ -1,8 +1,8 @@
 """The tag that scikit-build-core gives a wheel, and the module that CMake makes for it."""
 import subprocess
 import sys
-import tomllib
 
+import tomllib
 from conftest import REPO
 
 

@@ -13,11 +13,12 @@ import textwrap
 import threading
 import time
 
-import bale as bl
 import pytest
-from bale import transforms
 from conftest import BUILD, SHIM
 from python_support import ENVIRONMENT, command, is_gone, run_script, worker_pids
+
+import bale as bl
+from bale import transforms
 
 WORKER = BUILD / "bin" / "bale-worker"
 OPTIONS = {"workers": 2, "seed": 5, "transform": transforms.train(32)}

@@ -6,14 +6,15 @@ import subprocess
 import threading
 import time
 
-import bale
-import bale as package
 import numpy as np
 import pytest
 import webdataset
 from conftest import ALL_LAYOUTS, LAYOUTS, images_in_order, shards, shim, tree_bytes
 from PIL import Image
 from python_support import ENVIRONMENT, command, run_script
+
+import bale
+import bale as package
 
 PPM = b"P6\n2 3\n255\n" + b"x" * 18
 

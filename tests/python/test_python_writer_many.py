@@ -1,10 +1,11 @@
 """bale.Writer.add_many: what as many calls of add() do; what is refused, threads, resumption."""
 from concurrent.futures import ThreadPoolExecutor
 
-import bale
 import numpy as np
 import pytest
 from conftest import FORMATS, tree_bytes
+
+import bale
 
 PPM = b"P6\n2 3\n255\n" + b"x" * 18
 N = 50

@@ -4,11 +4,12 @@ import os
 import random
 import subprocess
 
-import bale
 import pytest
 from conftest import by_tier, shards, shim, tree_bytes
 from fault_support import KILLED, check_only_whole_files, count_calls
 from python_support import ENVIRONMENT, command, run_script
+
+import bale
 
 PPM = b"P6\n2 3\n255\n"
 PARTS = 3

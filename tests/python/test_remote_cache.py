@@ -11,8 +11,7 @@ import urllib.parse
 
 import pytest
 from conftest import FORMATS, by_tier, fields_by_key
-from remote_support import (disk_use, ends_well, files_size, heavy, heavy_images, remote, serve, start, wait_for,  # noqa: F401
-                            watched)
+from remote_support import disk_use, ends_well, files_size, heavy, heavy_images, remote, serve, start, wait_for, watched  # noqa: F401
 
 USAGE = 2
 MIB = 1 << 20

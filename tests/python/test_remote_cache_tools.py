@@ -5,7 +5,6 @@ import os
 import random
 import shutil
 import subprocess
-import sys
 
 import pytest
 from conftest import NOBODY, PROGRAM, fields_by_key, let_others_in, tree_bytes

@@ -6,8 +6,7 @@ import sys
 import time
 
 import pytest
-from remote_support import (RemoteBale, files_size, heavy_images, pad_cache, remote, sent_without_hedges, serve,  # noqa: F401
-                            watched)
+from remote_support import RemoteBale, files_size, heavy_images, pad_cache, remote, sent_without_hedges, serve, watched  # noqa: F401
 
 SAMPLES, EACH, BATCH = 600, 40_000, 16
 LOADER = """

@@ -7,8 +7,7 @@ import urllib.parse
 
 import pytest
 from conftest import ALL_LAYOUTS, FORMATS, format_options, key_list, shards, tree_bytes
-from remote_support import (FaultServer, Hub, files_size, free_port, heavy, nginx_of, packed,  # noqa: F401
-                            remote, serve, time_limit)
+from remote_support import FaultServer, Hub, files_size, free_port, heavy, nginx_of, packed, remote, serve, time_limit  # noqa: F401
 
 FAILURE, USAGE, DAMAGE, TRY_AGAIN = 1, 2, 3, 5
 HEAD = 16 << 10  # what is asked for first of a file, to learn its size and version

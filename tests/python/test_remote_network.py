@@ -229,7 +229,6 @@ def test_a_stall_is_followed_by_another_try(remote, server, heavy_tar, bale):
 
 def test_a_slow_answer_is_asked_for_again(server, env, heavy_tar, bale):
     """One answer of many does not come: the second request is answered long before the first one would have failed."""
-    import json
     script = HEAD + """
     dataset = bale.Dataset(SPEC)
     for number in range(40):

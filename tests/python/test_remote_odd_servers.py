@@ -10,8 +10,7 @@ import time
 
 import pytest
 from conftest import shards
-from remote_support import (FaultServer, Hub, RemoteBale, foreign_tars, packed, read_counts, remote, serve,  # noqa: F401
-                            warnings_of)
+from remote_support import FaultServer, Hub, RemoteBale, foreign_tars, packed, read_counts, remote, serve, warnings_of  # noqa: F401
 
 FAILURE, USAGE, DAMAGE, TRY_AGAIN = 1, 2, 3, 5
 

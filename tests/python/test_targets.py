@@ -3,15 +3,17 @@ import io
 import itertools
 import json
 
-import bale as bl
 import numpy as np
 import pytest
 import steps_reference
-from bale import _bale, transforms as T
-from bale.errors import Error
 from fields_support import continues, jpeg, npy
 from PIL import Image
 from test_transform_steps import placements, rotations, warps
+
+import bale as bl
+from bale import _bale
+from bale import transforms as T
+from bale.errors import Error
 
 SIZES = [(1, 1), (1, 7), (13, 2), (31, 29), (37, 64)]
 GEOMETRY = [step for kind in (placements, rotations, warps) for step in kind() if step["name"] != "Affine" or step["matrix"][0] != 0]

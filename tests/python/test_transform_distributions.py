@@ -5,9 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from bale import _bale, transforms as T
 from python_support import SYSTEM_PYTHON, run_script
 from test_policy_distributions import check_arguments, check_frequency
+
+from bale import _bale
+from bale import transforms as T
 
 COUNT = 3_000
 WIDTH, HEIGHT = 60, 44

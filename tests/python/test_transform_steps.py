@@ -6,12 +6,12 @@ import subprocess
 
 import numpy as np
 import pytest
-
 import steps_reference
 from augment_support import PYTHONS, pass_order
+from conftest import by_tier, make_images
+
 from bale import _bale
 from bale.errors import ArgumentError
-from conftest import by_tier, make_images
 
 SIZES = [(1, 1), (1, 7), (13, 1), (2, 2), (3, 5), (31, 29), (37, 64), (101, 53)]
 SAMPLINGS = ["nearest", "bilinear", "bicubic"]

@@ -41,8 +41,8 @@ inline std::vector<std::string> files_in(const std::string& folder) {
   return paths;
 }
 
-/// `count` samples in two lanes, as in the loader's workers: begin(lane, sample), then go_on(), which returns which lanes are
-/// ready, as ImageDecoder::decode_ahead() does, then finish(lane, sample) for these.
+/// `count` samples in two lanes, as in the loader's workers: begin(lane, sample), then go_on(), which returns which
+/// lanes are ready, as ImageDecoder::decode_ahead() does, then finish(lane, sample) for these.
 template <typename Begin, typename GoOn, typename Finish>
 void in_lanes(std::size_t count, const Begin& begin, const GoOn& go_on, const Finish& finish) {
   std::array<std::optional<std::size_t>, 2> held;

@@ -185,7 +185,9 @@ class Stages {
     std::array<bool, 2> has_rows{};
     bale::test::in_lanes(
         samples_.size(),
-        [&](std::size_t lane, std::size_t i) { has_rows[lane] = huffman_[lane].begin(samples_[i], regime_.seeks, part); },
+        [&](std::size_t lane, std::size_t i) {
+          has_rows[lane] = huffman_[lane].begin(samples_[i], regime_.seeks, part);
+        },
         [&] {
           if (!has_rows[0] || !has_rows[1]) return std::array<bool, 2>{!has_rows[0], !has_rows[1]};
           return HuffmanStage::go_on_beside(huffman_[0], huffman_[1]);

@@ -1,7 +1,8 @@
 // A worker that fails on purpose at a given shard:
 //   BALE_FAULT=segv|abort|exit|hang   kind of failure; or "signal N", which it then sends to itself
 //   BALE_FAULT_SHARD=N                number of the shard
-//   BALE_FAULT_ONCE=FILE              only while this file, or FILE.again, can be removed: in the first workers that reach the shard
+//   BALE_FAULT_ONCE=FILE              only while this file, or FILE.again, can be removed: in the first workers that
+//   reach the shard
 #include <unistd.h>
 
 #include <csignal>

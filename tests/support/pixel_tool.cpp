@@ -4,10 +4,9 @@
 //   bale_pixel_tool decode FILE          PPM
 //   bale_pixel_tool each FILE...         per file a line "WIDTH HEIGHT HEADER-WIDTH HEADER-HEIGHT" and the pixels, or a
 //                                        line "CODE: message"
-//   bale_pixel_tool mode MODE FILE...    per file a line "WIDTH HEIGHT PIXEL-BYTES" and the pixels, or a line "CODE: message"
-//   bale_pixel_tool thumbnail FILE SIDE  PPM
-//   bale_pixel_tool resize FILE W H [bilinear|bicubic [pillow_13|pillow_12]]  PPM
-//   bale_pixel_tool crop FILE SIZE       PPM
+//   bale_pixel_tool mode MODE FILE...    per file a line "WIDTH HEIGHT PIXEL-BYTES" and the pixels, or a line "CODE:
+//   message" bale_pixel_tool thumbnail FILE SIDE  PPM bale_pixel_tool resize FILE W H [bilinear|bicubic
+//   [pillow_13|pillow_12]]  PPM bale_pixel_tool crop FILE SIZE       PPM
 // An error is one line on stderr, "CODE: message", and exit code 1.
 #include <cstdio>
 #include <cstdlib>

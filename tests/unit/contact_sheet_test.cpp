@@ -10,7 +10,8 @@ namespace {
 using SheetColor = std::vector<std::uint8_t>;
 
 bale::Thumbnail flat(std::uint32_t width, std::uint32_t height, std::uint8_t value, std::string caption = {}) {
-  return {{.width = width, .height = height, .rgb = SheetColor(std::size_t{width} * height * 3, value)}, std::move(caption)};
+  return {{.width = width, .height = height, .rgb = SheetColor(std::size_t{width} * height * 3, value)},
+          std::move(caption)};
 }
 
 SheetColor pixel(const bale::Image& image, std::uint32_t x, std::uint32_t y) {
@@ -51,7 +52,9 @@ TEST_CASE("Fewer items than columns make a narrower sheet") {
 TEST_CASE("Long images are shown whole, others fill the tile") {
   const std::vector<bale::Thumbnail> items = {flat(400, 100, 250), flat(200, 100, 250), flat(1, 3000, 250)};
   const bale::Image sheet = bale::make_contact_sheet(items, 3, 48);
-  const auto inked = [&](std::uint32_t tile) { return count(sheet, SheetColor(3, 250), 9 + tile * 54, 9 + tile * 54 + 48); };
+  const auto inked = [&](std::uint32_t tile) {
+    return count(sheet, SheetColor(3, 250), 9 + tile * 54, 9 + tile * 54 + 48);
+  };
   CHECK(inked(0) == 48 * 12);
   CHECK(inked(1) > 48 * 48 - 16);  // all but the rounded corners
   CHECK(inked(2) >= 46);           // one column
@@ -109,7 +112,9 @@ TEST_CASE("Text: letters that the font lacks can be read, long text ends in an e
   const std::string box(1, bale::k_replacement);
   CHECK(bale::to_font_text("a\xC3\xA9z") == "aez");
   CHECK(bale::to_font_text("e\xCC\x81") == "e");  // as macOS writes it
-  CHECK(bale::to_font_text("Stra\xC3\x9F" "e \xC5\x81\xC3\xB3" "d\xC5\xBA") == "Strasse Lodz");
+  CHECK(bale::to_font_text("Stra\xC3\x9F"
+                           "e \xC5\x81\xC3\xB3"
+                           "d\xC5\xBA") == "Strasse Lodz");
   CHECK(bale::to_font_text("\xD0\xBA\xD0\xBE\xD1\x82") == "kot");
   CHECK(bale::to_font_text("\xCE\xB3\xCE\xAC\xCF\x84\xCE\xB1") == "gata");
   CHECK(bale::to_font_text("m\xC3\xA8o \xE1\xBB\x87") == "meo e");

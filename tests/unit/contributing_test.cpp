@@ -24,7 +24,8 @@ std::string record(std::string_view bytes, std::int32_t label) {
 }  // namespace
 
 TEST_CASE_METHOD(InTempDir, "The format of the example is scanned, read and verified") {
-  const std::string content = std::string(rec2::k_signature) + record("first", 3) + record("", 0) + record("second", -1);
+  const std::string content =
+      std::string(rec2::k_signature) + record("first", 3) + record("", 0) + record("second", -1);
   test::spit(dir / "a.rec2", content);
   CHECK(rec2::probe({.path = "a", .head = as_bytes(content), .file_bytes = content.size()}) == 100);
   const Shard shard = Shard::open(dir / "a.rec2", rec2::k_format, scan_shard(dir / "a.rec2", rec2::k_format));

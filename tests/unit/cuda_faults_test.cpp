@@ -86,8 +86,8 @@ TEST_CASE("A driver that fails once fails one call of next(), and no batch is lo
 
 TEST_CASE("A device without room is told of at once, and nothing is left on it") {
   const Pack pack(20);
-  for (const char* const function : {"cuDevicePrimaryCtxRetain", "cuMemAlloc_v2", "cuStreamCreate",
-                                     "cuModuleLoadData", "cuModuleGetFunction", "cuMemcpyHtoDAsync_v2"}) {
+  for (const char* const function : {"cuDevicePrimaryCtxRetain", "cuMemAlloc_v2", "cuStreamCreate", "cuModuleLoadData",
+                                     "cuModuleGetFunction", "cuMemcpyHtoDAsync_v2"}) {
     for (std::uint64_t after = 0; after < 6; ++after) {
       const FakeDevice device;
       fake_cuda::fail_once(function, after, k_out_of_memory);

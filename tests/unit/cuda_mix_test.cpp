@@ -188,7 +188,8 @@ TEST_CASE("A loader mixes each image with the one before it that is there, and s
     const MixedBatches mixed = mixed_epochs(pack.path, options, mix, 4);
     REQUIRE(mixed.batches.size() == plain.size());
     for (std::size_t b = 0; b < plain.size(); ++b) {
-      const MixDraw draw = draw_mix(mix, {options.seed, plain[b].epoch, plain[b].samples[0]}, k_mixed_side, k_mixed_side);
+      const MixDraw draw =
+          draw_mix(mix, {options.seed, plain[b].epoch, plain[b].samples[0]}, k_mixed_side, k_mixed_side);
       for (std::size_t row = 0; row < plain[b].samples.size(); ++row) check_row(mixed, b, row, plain[b], draw);
     }
   }

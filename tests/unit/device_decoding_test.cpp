@@ -206,7 +206,8 @@ TEST_CASE("Images that grow get more memory on the device, after the batches bef
       SampleView view = ImageSource::read(0, scratch);
       scratch.fields().front().bytes = jpegs_[i];
       const ImageHeader header = probe_image(jpegs_[i]);
-      return {.key = name, .label = view.label, .width = header.width, .height = header.height, .fields = scratch.fields()};
+      return {
+          .key = name, .label = view.label, .width = header.width, .height = header.height, .fields = scratch.fields()};
     }
 
    private:

@@ -43,8 +43,8 @@ void damage(Buffer& bytes, std::mt19937& random) {
   bytes[at] ^= static_cast<std::byte>(1u << random() % 8);
 }
 
-/// Baseline images with and without restarts, some damaged, some with seek points; progressive ones and PNGs. All can be
-/// opened.
+/// Baseline images with and without restarts, some damaged, some with seek points; progressive ones and PNGs. All can
+/// be opened.
 std::vector<PairImage> draw_images(std::mt19937& random, std::size_t count) {
   std::vector<PairImage> images;
   ImageDecoder alone;
@@ -101,8 +101,7 @@ TEST_CASE("An image that takes longer goes on beside the next one, and is what i
       open(decoders[lane], *held[lane]);
       num_partners[lane] = 0;
     }
-    const auto ready =
-        ImageDecoder::decode_ahead({&decoders[0], held[0]->region}, {&decoders[1], held[1]->region});
+    const auto ready = ImageDecoder::decode_ahead({&decoders[0], held[0]->region}, {&decoders[1], held[1]->region});
     REQUIRE((ready[0] || ready[1]));
     for (std::size_t lane : {0, 1}) {
       most_partners = std::max(most_partners, ++num_partners[lane]);

@@ -1,4 +1,5 @@
-// Indexes that processes share: the same content at every place and in every mapping, and nothing lost if there is no room.
+// Indexes that processes share: the same content at every place and in every mapping, and nothing lost if there is no
+// room.
 #include "bale/formats/shard/index_memory.hpp"
 
 #include <sys/mman.h>
@@ -62,8 +63,8 @@ void check_same(const ShardIndex& a, const ShardIndex& b) {
 TEST_CASE("An index in shared memory reads as the one that was put there, whatever its size") {
   const auto memory = new_memory();
   const auto other = attached(*memory);
-  for (const std::uint64_t num_samples : {std::uint64_t{5}, std::uint64_t{70'000}, std::uint64_t{0}, std::uint64_t{300'000},
-                                          std::uint64_t{150'000}, std::uint64_t{1}}) {
+  for (const std::uint64_t num_samples : {std::uint64_t{5}, std::uint64_t{70'000}, std::uint64_t{0},
+                                          std::uint64_t{300'000}, std::uint64_t{150'000}, std::uint64_t{1}}) {
     ShardIndex moved = index_of(num_samples);
     CHECK(moved.place().bytes == 0);
     moved.keep_in(memory);

@@ -1,9 +1,9 @@
 // KeyTable: what was inserted is found, in memory and in a file.
+#include "bale/writer/key_table.hpp"
 #include "bale/formats/base/checksum.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
-#include "bale/writer/key_table.hpp"
 
 using namespace bale;
 using bale::test::error_of;

@@ -77,7 +77,8 @@ TEST_CASE("A failure of the run is told with its code, path and hint, and is no 
   Ring ring = Ring::create({.num_slots = 1, .batch_size = 2, .pixel_bytes = 64, .config_bytes = 0});
   const Owner owner(ring, 2);
   owner.open(0);
-  const Error error(ErrorCode::io, "cannot open", {.path = "s3://b/x.tar", .hint = "try again", .system_error = EACCES});
+  const Error error(ErrorCode::io, "cannot open",
+                    {.path = "s3://b/x.tar", .hint = "try again", .system_error = EACCES});
   ring.fail(*ring.claim(0), error);
   ring.finish(*ring.claim(0), "not an image");
   const auto failure = failure_of(ring.row(0, 0));

@@ -61,7 +61,8 @@ inline std::vector<std::uint64_t> epochs(Loader& loader, int count) {
 inline std::vector<std::string> formats_on_disk() {
   std::vector<std::string> names;
   for (const Format* format : formats()) {
-    if (format->on_disk && !format->layouts.empty() && format->layouts.front().keeps_bytes) names.emplace_back(format->name);
+    if (format->on_disk && !format->layouts.empty() && format->layouts.front().keeps_bytes)
+      names.emplace_back(format->name);
   }
   return names;
 }

@@ -79,8 +79,7 @@ class OneWorker {
                              .batch_size = k_num_rows,
                              .pixel_bytes = k_num_rows * config_.transform.image_bytes(),
                              .config_bytes = 0});
-  Worker worker_{ring_, config_, 0,
-                 [this](std::uint32_t, const ShardIdentity&) { return ShardInUse(shard_.get()); }};
+  Worker worker_{ring_, config_, 0, [this](std::uint32_t, const ShardIdentity&) { return ShardInUse(shard_.get()); }};
 };
 
 }  // namespace

@@ -43,7 +43,8 @@ struct Packed {
 
 std::string text_of(const Dataset& dataset, const SampleView& sample) {
   std::string text(sample.key);
-  for (const FieldView& field : sample.fields) text += "|" + std::string(field.name) + "=" + std::string(as_text(field.bytes));
+  for (const FieldView& field : sample.fields)
+    text += "|" + std::string(field.name) + "=" + std::string(as_text(field.bytes));
   return text + "|" + std::to_string(dataset.size());
 }
 

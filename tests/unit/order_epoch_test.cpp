@@ -214,9 +214,8 @@ TEST_CASE("draws are not shuffled again", "[order]") {
 TEST_CASE("another order has another fingerprint", "[order]") {
   std::set<std::uint64_t> seen;
   for (const Selection& selection : {Selection::all(100), Selection::all(101), Selection::all(100).repeated(2)}) {
-    for (const Shuffle& shuffle :
-         {Shuffle::none(), Shuffle::full(), Shuffle::block(4, 8), Shuffle::block(8, 4), Shuffle::block(8, 8),
-          Shuffle::stream(4, 8)}) {
+    for (const Shuffle& shuffle : {Shuffle::none(), Shuffle::full(), Shuffle::block(4, 8), Shuffle::block(8, 4),
+                                   Shuffle::block(8, 8), Shuffle::stream(4, 8)}) {
       for (const std::uint64_t seed : {0, 1}) seen.insert(EpochOrder(selection, shuffle, seed).fingerprint());
     }
   }
@@ -241,7 +240,8 @@ TEST_CASE("an order that begins in stored order is the same if the dataset turns
     const std::uint64_t size = 1 + random.below(400);
     const std::uint64_t times = 1 + random.below(3);
     const std::uint64_t seed = random.next();
-    const Shuffle shuffle = random.below(2) == 0 ? Shuffle::none() : Shuffle::stream(1 + random.below(9), 1 + random.below(9));
+    const Shuffle shuffle =
+        random.below(2) == 0 ? Shuffle::none() : Shuffle::stream(1 + random.below(9), 1 + random.below(9));
     const EpochOrder order(Selection::all(size).repeated(times), shuffle, seed);
     const EpochOrder endless(Selection::all(k_endless).repeated(times), shuffle, seed);
     for (std::uint64_t position = 0; position < order.size(); ++position) {
@@ -262,7 +262,8 @@ TEST_CASE("an order that begins in stored order is the same if the dataset turns
 
 TEST_CASE("a block shuffle of nothing is refused", "[order]") {
   CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::stream(0, 1), 1), Error);
-  CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::stream(std::uint64_t{1} << 30, std::uint64_t{1} << 30), 1), Error);
+  CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::stream(std::uint64_t{1} << 30, std::uint64_t{1} << 30), 1),
+                  Error);
   CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::block(0, 1), 1), Error);
   CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::block(1, 0), 1), Error);
 }

@@ -50,7 +50,8 @@ TEST_CASE("a permutation is inverted", "[order]") {
   const auto check = [](std::uint64_t size, std::uint64_t key, std::uint64_t step) {
     CAPTURE(size, key);
     const Permutation permutation(size, key);
-    for (std::uint64_t i = 0; i < size && i < step * 5000; i += step) REQUIRE(permutation.inverse(permutation.at(i)) == i);
+    for (std::uint64_t i = 0; i < size && i < step * 5000; i += step)
+      REQUIRE(permutation.inverse(permutation.at(i)) == i);
     REQUIRE(permutation.inverse(permutation.at(size - 1)) == size - 1);
   };
   for (std::uint64_t size = 1; size <= 300; ++size) check(size, size * 104729, 1);

@@ -267,7 +267,8 @@ TEST_CASE_METHOD(InTempDir, "a plan and a preview refuse the options of formats 
   options.format = find_format("hdf5", "array");
   for (const char* size : {"big", "", "12px", "-1", "99999999999999999999999"}) {
     options.format_options = {{"size", size}};
-    const auto plans = {preview_pack, +[](const Source& from, const PackOptions& with) { return preview_plan(from, with, "x"); }};
+    const auto plans = {preview_pack,
+                        +[](const Source& from, const PackOptions& with) { return preview_plan(from, with, "x"); }};
     for (const auto& plan : plans) {
       const Error error = test::error_of([&] { plan(source, options); });
       CHECK(error.code() == ErrorCode::invalid_argument);

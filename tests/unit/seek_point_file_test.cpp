@@ -1,6 +1,6 @@
 // The file of seek points: what goes in comes out, and no flipped bit goes unnoticed.
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/tests/support/catch.hpp"
 
 using namespace bale;

@@ -171,7 +171,8 @@ TEST_CASE_METHOD(InTempDir, "include and exclude choose by the path below the fo
 TEST_CASE_METHOD(InTempDir, "patterns are written as for rsync and git") {
   add_images(dir, {"a/1.jpg", "a/x/2.jpg", "b/1.jpg", "b/x/2.jpg", "b/x/y/3.jpg"});
   const Names only_b{"b/1", "b/x/2", "b/x/y/3"};
-  for (const std::string pattern : {"a", "a/", "./a", "./a/", "/a", "/a/", "a//", "**/a", "a/**", "a/*", "[a]", "./a/*"}) {
+  for (const std::string pattern :
+       {"a", "a/", "./a", "./a/", "/a", "/a/", "a//", "**/a", "a/**", "a/*", "[a]", "./a/*"}) {
     CAPTURE(pattern);
     const auto source = open_folder_source(dir.path(), {.exclude = {pattern}});
     CHECK(keys(*source) == only_b);
@@ -219,8 +220,7 @@ TEST_CASE_METHOD(InTempDir, "broken links that may be folders are missing sample
     fs::remove(dir / place);
   }
   fs::create_symlink("nowhere", dir / "a/notes.txt");
-  CHECK(notice_of(*open_folder_source(dir.path(), {}), dir / "a/notes.txt") ==
-        "broken link, not an image by its name");
+  CHECK(notice_of(*open_folder_source(dir.path(), {}), dir / "a/notes.txt") == "broken link, not an image by its name");
 }
 
 TEST_CASE_METHOD(InTempDir, "options that the source does not use are told") {

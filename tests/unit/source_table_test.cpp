@@ -134,7 +134,8 @@ TEST_CASE_METHOD(Fixture, "text labels become sorted classes, and are not mixed 
   CHECK(source->fields() == Names{"jpg", "png", "cls"});
   CHECK(source->label_origin().reading == LabelReading::names);
   const std::string mixed = write("t.csv", "path,label\na/1.jpg,3\nb/2.png,cat\n");
-  CHECK_THAT(error_of([&] { open_table_source(mixed, {}); }).what(), ContainsSubstring("t.csv: line 3: the label \"cat\""));
+  CHECK_THAT(error_of([&] { open_table_source(mixed, {}); }).what(),
+             ContainsSubstring("t.csv: line 3: the label \"cat\""));
   CHECK(open_table_source(mixed, {.class_map = write("map", "3 1\ncat 0\n")})->classes() == Names{"cat", "3"});
   const auto mapped = open_table_source(write("t.csv", "path,label\na/1.jpg,cat\nb/2.png,dog\n"),
                                         {.class_map = write("map", "dog 0\ncat 4\n")});

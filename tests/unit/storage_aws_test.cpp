@@ -8,9 +8,9 @@
 #include "bale/formats/storage/aws/object_listing.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 #include "bale/formats/storage/aws/sigv4.hpp"
+#include "bale/formats/storage/aws/upload_answers.hpp"
 #include "bale/formats/storage/aws/uri_encoding.hpp"
 #include "bale/formats/storage/aws/utc_time.hpp"
-#include "bale/formats/storage/aws/upload_answers.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 
@@ -390,7 +390,8 @@ TEST_CASE("What is no complete listing is damaged") {
 }
 
 TEST_CASE("Answers about uploads are read, and damaged ones are not") {
-  CHECK(parse_upload_id(as_bytes("<InitiateMultipartUploadResult><UploadId>7</UploadId></InitiateMultipartUploadResult>")) == "7");
+  CHECK(parse_upload_id(
+            as_bytes("<InitiateMultipartUploadResult><UploadId>7</UploadId></InitiateMultipartUploadResult>")) == "7");
   CHECK(parse_upload_id(as_bytes("<InitiateMultipartUpload><UploadId>7</UploadId></InitiateMultipartUpload>")) == "7");
   const auto listing_of_uploads = [](const std::string& content) {
     return parse_upload_listing(as_bytes("<ListMultipartUploadsResult>" + content + "</ListMultipartUploadsResult>"));
@@ -401,8 +402,8 @@ TEST_CASE("Answers about uploads are read, and damaged ones are not") {
   const std::string more = "<IsTruncated>true</IsTruncated>";
   CHECK(listing_of_uploads(more + "<NextKeyMarker>k</NextKeyMarker>").next_key == "k");
   using namespace std::string_literals;
-  for (const std::string& content : {more, "<EncodingType>url</EncodingType><Upload><Key>a%2</Key></Upload>"s, "<Upload>"s,
-                                     "<Upload><Key>a\0b</Key><UploadId>7</UploadId></Upload>"s}) {
+  for (const std::string& content : {more, "<EncodingType>url</EncodingType><Upload><Key>a%2</Key></Upload>"s,
+                                     "<Upload>"s, "<Upload><Key>a\0b</Key><UploadId>7</UploadId></Upload>"s}) {
     CAPTURE(content);
     CHECK(test::code_of([&] { listing_of_uploads(content); }) == ErrorCode::damaged);
   }

@@ -78,7 +78,8 @@ std::string scan_error(const TempDir& dir, const std::string& bytes) {
 bool has_flaw(const std::string& path) {
   const ShardIndex index = scan_shard(path, k_tar_format);
   const auto& warnings = index.notices().warnings();
-  return std::any_of(warnings.begin(), warnings.end(), [](const Warning& warning) { return warning.kind == WarningKind::flaw; });
+  return std::any_of(warnings.begin(), warnings.end(),
+                     [](const Warning& warning) { return warning.kind == WarningKind::flaw; });
 }
 
 std::string base256(std::initializer_list<int> tail, int first = 0x80) {

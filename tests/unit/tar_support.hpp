@@ -20,7 +20,6 @@ extern const Format k_tar_format;
 
 namespace bale::test {
 
-
 /// Samples with jpg, cls and now and then json, with sizes around every block edge.
 std::vector<OwnedSample> mixed_samples(std::size_t count);
 

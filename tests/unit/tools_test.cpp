@@ -238,7 +238,8 @@ TEST_CASE("a hint has only the advice that the command can follow") {
   CHECK(followable("choose another name; `overwrite` would pack beside it", flags) == "choose another name");
   CHECK(followable("`overwrite` replaces it", flags).empty());
   CHECK(followable("run `bale index --x; y`, or `tar -c`", {}) == "run `bale index --x; y`, or `tar -c`");
-  CHECK(with_flags("`include` and `exclude` leave nothing; give `flat`", flags) == "`include` and --exclude leave nothing");
+  CHECK(with_flags("`include` and `exclude` leave nothing; give `flat`", flags) ==
+        "`include` and --exclude leave nothing");
   CHECK(with_flags("an open ` stays, or not", flags) == "an open ` stays, or not");
   // A lack of open files is not about the file, so its hint is replaced.
   const Error error(ErrorCode::io, "cannot read", {.hint = "leave it out with `exclude`", .system_error = EMFILE});

@@ -25,13 +25,30 @@ const SampleFacts k_cat{.key = "n01/it's.a",
                         .index = 7};
 
 TEST_CASE("conditions that hold", "[where]") {
-  for (const char* const text :
-       {"width = 640", "WIDTH == 640 AND height<481", "label = 9007199254740993", "label != 9007199254740992",
-        "bytes >= 10KiB", "bytes < 10.5e3", "width > height", "aspect > 1.3 and aspect < 1.34", "pixels = 307200",
-        "megapixels < 0.31", "label in (1, 9007199254740993)", "label not in (1, 2)", "key like 'n01/*'",
-        "key like \"*'s?a\"", "key = 'n01/it''s.a'", "not class = 'dog'", "class not like 'd*'",
-        "format in ('png', 'jpg')", "shard = 'x-000.tar'", "index <= +7", "index > -1", "width is not unknown",
-        "width = 1 or height = 480 and index = 7", "not (width = 1 or height = 1)"}) {
+  for (const char* const text : {"width = 640",
+                                 "WIDTH == 640 AND height<481",
+                                 "label = 9007199254740993",
+                                 "label != 9007199254740992",
+                                 "bytes >= 10KiB",
+                                 "bytes < 10.5e3",
+                                 "width > height",
+                                 "aspect > 1.3 and aspect < 1.34",
+                                 "pixels = 307200",
+                                 "megapixels < 0.31",
+                                 "label in (1, 9007199254740993)",
+                                 "label not in (1, 2)",
+                                 "key like 'n01/*'",
+                                 "key like \"*'s?a\"",
+                                 "key = 'n01/it''s.a'",
+                                 "not class = 'dog'",
+                                 "class not like 'd*'",
+                                 "format in ('png', 'jpg')",
+                                 "shard = 'x-000.tar'",
+                                 "index <= +7",
+                                 "index > -1",
+                                 "width is not unknown",
+                                 "width = 1 or height = 480 and index = 7",
+                                 "not (width = 1 or height = 1)"}) {
     INFO(text);
     CHECK(Where::parse(text).test(k_cat) == Truth::yes);
     CHECK(Where::parse("not (" + std::string(text) + ")").test(k_cat) == Truth::no);
@@ -46,8 +63,9 @@ TEST_CASE("and binds more tightly than or, and not than both", "[where]") {
 
 TEST_CASE("a comparison with an unknown value is neither true nor false", "[where]") {
   const SampleFacts text{.key = "a"};
-  for (const char* const unknown : {"width > 1", "not width > 1", "width != 1", "class like '*'", "label not in (1)",
-                                    "pixels = 0", "index = width", "width = 1 or height = 1", "width = 1 and key = 'a'"}) {
+  for (const char* const unknown :
+       {"width > 1", "not width > 1", "width != 1", "class like '*'", "label not in (1)", "pixels = 0", "index = width",
+        "width = 1 or height = 1", "width = 1 and key = 'a'"}) {
     INFO(unknown);
     CHECK(Where::parse(unknown).test(text) == Truth::unknown);
   }
@@ -70,8 +88,8 @@ TEST_CASE("numbers are decimal, and exact up to 64 bits", "[where]") {
   CHECK(number_of_text("5.") == 5.0L);
   CHECK(number_of_text("-1.25E+2") == -125.0L);
   CHECK(std::signbit(number_of_text("-0").value_or(1)));
-  for (const char* const none : {"", "+", "-", ".", "+1", "1,5", "0x10", "1e", "1e+", "1.2.3", "1-2", "--1", "inf", "nan", " 1",
-                                 "1 ", "1p3", "1e99999", "1e-99999"}) {
+  for (const char* const none : {"", "+", "-", ".", "+1", "1,5", "0x10", "1e", "1e+", "1.2.3", "1-2", "--1", "inf",
+                                 "nan", " 1", "1 ", "1p3", "1e99999", "1e-99999"}) {
     INFO(none);
     CHECK(number_of_text(none) == std::nullopt);
   }
@@ -80,11 +98,10 @@ TEST_CASE("numbers are decimal, and exact up to 64 bits", "[where]") {
 
 TEST_CASE("errors name the column", "[where]") {
   const std::pair<std::string, std::size_t> wrong[] = {
-      {"widht > 3", 0},       {"width >", 7},         {"width > '3'", 8},    {"width 3", 6},
-      {"key < 'a'", 4},       {"key = 'a", 6},        {"width like '3'", 6}, {"width = 3 height = 4", 10},
-      {"(width = 3", 10},     {"width in 3", 9},      {"width in (3", 11},   {"label = cat", 8},
-      {"width = 3 & x", 10},  {"width = 3x", 8},      {"", 0},               {"width is 3", 9},
-      {"width not = 3", 10},  {"key in (key)", 8},    {"not", 3},            {"width = key", 8}};
+      {"widht > 3", 0},    {"width >", 7},        {"width > '3'", 8},           {"width 3", 6},     {"key < 'a'", 4},
+      {"key = 'a", 6},     {"width like '3'", 6}, {"width = 3 height = 4", 10}, {"(width = 3", 10}, {"width in 3", 9},
+      {"width in (3", 11}, {"label = cat", 8},    {"width = 3 & x", 10},        {"width = 3x", 8},  {"", 0},
+      {"width is 3", 9},   {"width not = 3", 10}, {"key in (key)", 8},          {"not", 3},         {"width = key", 8}};
   for (const auto& [text, column] : wrong) {
     INFO(text);
     try {

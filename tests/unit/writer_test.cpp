@@ -220,8 +220,7 @@ TEST_CASE_METHOD(InTempDir, "a repeated key is refused, wherever the first sampl
   const Images source(35);
   Writer writer(options_of(dir / "data"));
   add_samples(writer, source, 0, 35);
-  CHECK_THROWS_WITH(add_one(writer, source.key_of(33)),
-                    ContainsSubstring("sample 35 has the same key as sample 33"));
+  CHECK_THROWS_WITH(add_one(writer, source.key_of(33)), ContainsSubstring("sample 35 has the same key as sample 33"));
   writer.checkpoint();  // the first shards are published
   CHECK_THROWS_WITH(add_one(writer, source.key_of(12)),
                     ContainsSubstring("sample 35 has the same key as sample 2 of data-000001.tar"));

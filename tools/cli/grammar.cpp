@@ -98,9 +98,8 @@ CommandModel bale_grammar() {
       cached("doctor", "Say what training waits for: reading, decoding, copying or the device.", run_doctor,
              declare_doctor),
       cached("cache", "Show and tend the cache of remote files on the local disk.", run_cache, declare_cache),
-      command_of<FormatsCommand>(
-          "formats", "List the formats and layouts of this build.", run_formats,
-          [](FormatsCommand& command, CommandModel& app) { add_json(app, command.json); }),
+      command_of<FormatsCommand>("formats", "List the formats and layouts of this build.", run_formats,
+                                 [](FormatsCommand& command, CommandModel& app) { add_json(app, command.json); }),
       completion_command(),
       man_command()};
   const auto add_help = [](CommandModel& command) {

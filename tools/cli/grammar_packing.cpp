@@ -44,10 +44,11 @@ void declare_shards(PackCommand& command, CommandModel& app) {
   PackOptions& options = command.options;
   add_text(app, "--name", "NAME", options.name,
            "Name of the dataset and prefix of its shards (default: that of SRC, or of DST if SRC is a list)");
-  OptionModel& by_bytes = add_parsed(app, "--shard-size", "SIZE", options.sizing.shard_bytes, parse_size,
-                                     "Start a new shard when its fields would be more bytes than this, as they are in the source "
-                                     "and without what the container adds (default: 256MiB); "
-                                     "KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000");
+  OptionModel& by_bytes =
+      add_parsed(app, "--shard-size", "SIZE", options.sizing.shard_bytes, parse_size,
+                 "Start a new shard when its fields would be more bytes than this, as they are in the source "
+                 "and without what the container adds (default: 256MiB); "
+                 "KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000");
   OptionModel& by_count = add_parsed(app, "--shard-count", "N", options.sizing.shard_count, parse_positive,
                                      "Write this many shards of about equal size");
   OptionModel& by_samples = add_parsed(app, "--shard-samples", "N", options.sizing.shard_samples, parse_positive,
@@ -70,8 +71,7 @@ void declare_list(PackCommand& command, CommandModel& app) {
 
 void declare_samples(PackCommand& command, CommandModel& app) {
   PackOptions& options = command.options;
-  add_source_options(app, command.source_options,
-                     command.source_is_packed ? SourceUse::packed : SourceUse::any);
+  add_source_options(app, command.source_options, command.source_is_packed ? SourceUse::packed : SourceUse::any);
   if (!command.source_is_packed) declare_list(command, app);
   add_text(app, "--exclude-from", "FILE", command.exclude_from,
            "Leave out the samples that FILE names, one per line or ended by NUL: paths below SRC, keys as `bale ls` "
@@ -113,9 +113,10 @@ void declare_images(PackCommand& command, CommandModel& app) {
            "Write progressive JPEGs as baseline ones, and all with Huffman tables of their own: other bytes, the same "
            "pixels and metadata");
 
-  add_flag(app, "--check-images", options.check_images,
-           "Decode every image, and name those that cannot be: they are packed, and the index says so; with --on-error skip "
-           "or quarantine they are left out");
+  add_flag(
+      app, "--check-images", options.check_images,
+      "Decode every image, and name those that cannot be: they are packed, and the index says so; with --on-error skip "
+      "or quarantine they are left out");
   add_max_pixels(app, options.max_pixels);
 }
 
@@ -160,12 +161,14 @@ void declare_run(PackCommand& command, CommandModel& app) {
       "Continue an interrupted run of the same command");
   add_flag(
       app, "--overwrite", [&] { options.mode = DestinationMode::overwrite; },
-      "Replace the dataset in DST, if it has the same name: it stays until the new one is complete, so there must be room "
+      "Replace the dataset in DST, if it has the same name: it stays until the new one is complete, so there must be "
+      "room "
       "for both (in an object store its manifest is removed first); files that bale did not write stay")
       .excludes(resume);
-  add_flag(app, "-n,--dry-run", command.dry_run,
-           "Print the shards that would be written, with the bytes of their fields, and write nothing; refuses what the run "
-           "would refuse");
+  add_flag(
+      app, "-n,--dry-run", command.dry_run,
+      "Print the shards that would be written, with the bytes of their fields, and write nothing; refuses what the run "
+      "would refuse");
   add_strict(app, command.strict);
   add_json(app, command.json, "Print the result as JSON");
   add_quiet(app, command.quiet);
@@ -239,8 +242,9 @@ void declare_plan(PackCommand& command, CommandModel& app) {
 void declare_merge(MergeCommand& command, CommandModel& app) {
   add_positional(app, "SRC", command.sources,
                  "Plan that `bale plan` made, or a directory into which Writers wrote parts; with -o packed datasets");
-  OptionModel& output = add_output(app, "-o,--output", "DST", command.output,
-                                 "Directory to write the packed datasets SRC to, as one; created if it does not exist");
+  OptionModel& output =
+      add_output(app, "-o,--output", "DST", command.output,
+                 "Directory to write the packed datasets SRC to, as one; created if it does not exist");
   add_text(app, "--name", "NAME", command.name, "Name of that dataset and prefix of its shards").needs(output);
   add_flag(app, "--link", command.link,
            "Give the shards a second name (a hard link) instead of copying them, if the file system can")

@@ -66,7 +66,8 @@ void add_source_options(CommandModel& app, SourceOptions& source, SourceUse use)
   add_repeated(app, "--exclude", "GLOB", source.exclude,
                "Leave out what matches, and directories that match with all in them; may be repeated");
   add_text(app, "--class-map", "FILE", source.class_map,
-           "Number of each class by its name: lines 'NAME INDEX', 'INDEX NAME' or 'NAME', a JSON object or array, or a packed "
+           "Number of each class by its name: lines 'NAME INDEX', 'INDEX NAME' or 'NAME', a JSON object or array, or a "
+           "packed "
            "dataset, whose classes are taken; classes without names are named by their numbers");
   add_flag(app, "--class-folders", source.class_folders,
            "A packed source has no labels and keys with folders, as an archive of class folders: the folders are the "

@@ -39,9 +39,8 @@ void declare_output(SurveyCommand& command, CommandModel& app, const std::string
 }  // namespace
 
 void declare_report(ReportCommand& command, CommandModel& app) {
-  add_positional(
-      app, "SOURCE", command.sources,
-      std::string(k_source_text) + ", or a directory of packed datasets; several are splits of one dataset");
+  add_positional(app, "SOURCE", command.sources,
+                 std::string(k_source_text) + ", or a directory of packed datasets; several are splits of one dataset");
   add_output(app, "-o,--output", "FILE", command.output, "Page to write, such as report.html");
   add_flag(app, "--force", command.force, "Replace FILE if it exists");
   declare_source(command.survey, app);

@@ -21,7 +21,8 @@ Error with_way_on(const Error& error, const AttendedRun& run, const Progress& pr
   if (error.code() != ErrorCode::interrupted) return error;
   const std::string done = fmt::format("interrupted with {} of {} written", human_count(progress.shards),
                                        plural(progress.total_shards, "shard"));
-  return {error.code(), done, {.path = run.place, .hint = error.context().hint.empty() ? k_again : error.context().hint}};
+  return {
+      error.code(), done, {.path = run.place, .hint = error.context().hint.empty() ? k_again : error.context().hint}};
 }
 
 }  // namespace bale::tools

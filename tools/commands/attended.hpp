@@ -26,7 +26,8 @@ auto run_attended(const AttendedRun& run, Terminal& terminal, const Work& work) 
   Progress progress;
   try {
     const StopOnSignal stop(progress.stop);
-    ProgressDisplay display(terminal, run.verb, [&] { return counts_of(progress); }, run.style);
+    ProgressDisplay display(
+        terminal, run.verb, [&] { return counts_of(progress); }, run.style);
     auto report = work(progress);
     display.finish();
     return report;

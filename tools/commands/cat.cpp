@@ -15,12 +15,14 @@ namespace bale::tools {
 namespace {
 
 /// Refuses a key that a later shard also has: the first one may be another sample than the user means.
-void require_one_sample(const Dataset& dataset, const CatCommand& command, const std::string& key, std::uint64_t found) {
+void require_one_sample(const Dataset& dataset, const CatCommand& command, const std::string& key,
+                        std::uint64_t found) {
   const std::size_t first = dataset.position(found).first;
   if (dataset.manifest() || dataset.num_shards() < 2 || !dataset.use_index(first)->find(key)) return;
   for (std::size_t shard = first + 1; shard < dataset.num_shards(); ++shard) {
     // Remote shards that were not needed are not fetched for this.
-    const bool is_at_hand = shard < dataset.num_counted_shards() || remote_storage_of(dataset.shard_path(shard)) == nullptr;
+    const bool is_at_hand =
+        shard < dataset.num_counted_shards() || remote_storage_of(dataset.shard_path(shard)) == nullptr;
     if (!is_at_hand || !dataset.use_index(shard)->find(key)) continue;
     const std::vector<std::string> names = names_apart(shard_paths(dataset));
     throw Error(ErrorCode::invalid_argument, "several shards have this key",
@@ -67,8 +69,7 @@ int run_cat(const CatCommand& command, Terminal& terminal) {
     throw Error(ErrorCode::invalid_argument, "KEY or --index N is needed", {.hint = "see `bale cat --help`"});
   }
   ScanNotice notice(terminal, false);
-  const Dataset dataset =
-      Dataset::open(command.spec, {.counting = Counting::while_listed, .on_scan = notice.shower()});
+  const Dataset dataset = Dataset::open(command.spec, {.counting = Counting::while_listed, .on_scan = notice.shower()});
   const std::uint64_t position = position_of(command, dataset);
   Scratch scratch;
   terminal.print(as_text(dataset.read_field(position, field_of(command, dataset, position), scratch)));

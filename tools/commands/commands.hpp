@@ -133,7 +133,7 @@ struct DiffCommand {
   SourceOptions source_options;  // of both
   DiffOptions options;
   std::uint64_t limit = 100;  // differences that are printed; 0: all
-  bool strict = false;  // what is not taken or used is an error
+  bool strict = false;        // what is not taken or used is an error
   bool json = false;
   bool json_progress = false;
   bool quiet = false;

@@ -86,8 +86,8 @@ int run_diff(const DiffCommand& asked, Terminal& terminal) {
     terminal.print(diff_json(report, num_found, kept, ledger));
   } else {
     if (command.limit != 0 && num_found > command.limit) {
-      terminal.print(fmt::format("... and {} more; `bale diff --limit 0` prints all\n",
-                                 human_count(num_found - command.limit)));
+      terminal.print(
+          fmt::format("... and {} more; `bale diff --limit 0` prints all\n", human_count(num_found - command.limit)));
     }
     if (!command.quiet || !report.is_same()) terminal.print(summary_text(command, report));
   }

@@ -52,8 +52,9 @@ ExtractedNames::ExtractedNames(const Dataset& dataset, const SampleKeys& keys, c
     repeated = repeated_path(wanted, takes);
   }
   if (!repeated.empty()) {
-    throw Error(ErrorCode::exists, fmt::format("two samples would be the file {}", printed_key(repeated)),
-                {.path = directory.path(), .hint = "choose one with `include`, or `bale convert` to give them other keys"});
+    throw Error(
+        ErrorCode::exists, fmt::format("two samples would be the file {}", printed_key(repeated)),
+        {.path = directory.path(), .hint = "choose one with `include`, or `bale convert` to give them other keys"});
   }
   std::optional<CaseCheck> case_check;
   if (directory.ignores_case()) case_check.emplace(directory.path());
@@ -73,7 +74,8 @@ bool ExtractedNames::decodes(std::size_t shard) const {
   std::optional<bool>& is_decoded = is_decoded_[shard];
   if (!is_decoded) {
     const auto layouts = dataset_.use_shard(shard)->format().layouts;
-    const bool has_members = std::any_of(layouts.begin(), layouts.end(), [](const Layout& layout) { return layout.keys_name_files; });
+    const bool has_members =
+        std::any_of(layouts.begin(), layouts.end(), [](const Layout& layout) { return layout.keys_name_files; });
     is_decoded = !has_members || !dataset_.expected_digest(shard).empty();
   }
   return decodes_ && *is_decoded;
@@ -84,7 +86,8 @@ std::string ExtractedNames::path(std::uint64_t sample, std::string_view field) c
   return keys_.file_name(shard, dataset_.key(sample), field, decodes(shard));
 }
 
-void ExtractedNames::visit(const std::vector<std::uint64_t>& wanted, const FieldChoice& takes, const Visitor& visitor) const {
+void ExtractedNames::visit(const std::vector<std::uint64_t>& wanted, const FieldChoice& takes,
+                           const Visitor& visitor) const {
   for (const std::uint64_t sample : wanted) {
     const auto [shard, number] = dataset_.position(sample);
     const IndexInUse held = dataset_.use_index(shard);

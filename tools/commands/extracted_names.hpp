@@ -1,4 +1,5 @@
-// The paths of the files that `bale extract` writes: each once, below the directory, and as the packed files were called.
+// The paths of the files that `bale extract` writes: each once, below the directory, and as the packed files were
+// called.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ class ExtractedNames {
  public:
   using FieldChoice = std::function<bool(std::string_view field)>;
 
-  /// Of the fields that `takes` chooses of the samples `wanted`. Throws `exists` if two files would have one path, also if
-  /// they differ by case and the file system of `directory` ignores it.
+  /// Of the fields that `takes` chooses of the samples `wanted`. Throws `exists` if two files would have one path, also
+  /// if they differ by case and the file system of `directory` ignores it.
   ExtractedNames(const Dataset& dataset, const SampleKeys& keys, const std::vector<std::uint64_t>& wanted,
                  const FieldChoice& takes, const SafeDirectory& directory);
 

@@ -31,8 +31,8 @@ void print_read_only(Terminal& terminal) {
   terminal.print(fmt::format("\n{:<20}{:<22}{}\n", "READ ONLY", "SUFFIX", "WHAT"));
   for (const Format* format : lasting_formats()) {
     if (!format->layouts.empty()) continue;
-    terminal.print(fmt::format("{:<20}{:<22}{}\n", format->name, fmt::join(format->read_suffixes, " "),
-                               format->read_summary));
+    terminal.print(
+        fmt::format("{:<20}{:<22}{}\n", format->name, fmt::join(format->read_suffixes, " "), format->read_summary));
   }
 }
 

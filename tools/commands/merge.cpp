@@ -41,7 +41,8 @@ namespace {
 [[noreturn]] void refuse_missing_parts(const MergeReport& report, Terminal& terminal) {
   const std::string parts = number_list(report.missing_parts, "-");
   terminal.note(fmt::format("missing of {} parts: {}", report.num_parts, parts));
-  terminal.note(fmt::format("run their programs again: Writer(part=..., parts={}, resume=True) goes on", report.num_parts));
+  terminal.note(
+      fmt::format("run their programs again: Writer(part=..., parts={}, resume=True) goes on", report.num_parts));
   terminal.flush();
   throw Error(ErrorCode::retryable,
               fmt::format("{} of {} not written: {}", human_count(report.missing_parts.size()),
@@ -54,7 +55,8 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-MergeReport merge(const MergeCommand& command, const std::function<void(const std::string&)>& on_warning, Progress& progress) {
+MergeReport merge(const MergeCommand& command, const std::function<void(const std::string&)>& on_warning,
+                  Progress& progress) {
   if (!command.output.empty()) {
     return {.datasets = merge_datasets({.sources = command.sources,
                                         .destination = command.output,
@@ -82,8 +84,8 @@ int run_merge(const MergeCommand& command, Terminal& terminal) {
   const AttendedRun run{.verb = "merged",
                         .style = progress_style(command.quiet, command.json_progress),
                         .place = command.output.empty() ? command.sources.front() : command.output};
-  const MergeReport report = run_attended(
-      run, terminal, [&](Progress& progress) { return merge(command, warnings.handler(), progress); });
+  const MergeReport report =
+      run_attended(run, terminal, [&](Progress& progress) { return merge(command, warnings.handler(), progress); });
   if (!report.datasets) {
     if (command.json) terminal.print(missing_json(report));
     if (report.missing_shards.empty()) refuse_missing_parts(report, terminal);

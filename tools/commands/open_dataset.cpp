@@ -19,7 +19,8 @@ NamedDatasets datasets_at(const std::string& spec, Terminal& terminal) {
   std::vector<std::string> below = datasets_below(spec);
   if (below.empty()) return {.specs = {spec}};
   if (const std::string beside = images_beside_datasets(spec); !beside.empty()) {
-    terminal.note(fmt::format("{}: taken as a directory of packed datasets; not looked at beside them: {}", shown_name(spec), beside));
+    terminal.note(fmt::format("{}: taken as a directory of packed datasets; not looked at beside them: {}",
+                              shown_name(spec), beside));
   }
   return {.specs = std::move(below), .is_directory = true};
 }
@@ -31,7 +32,8 @@ void tell_detected(const std::string& spec, const SourceOptions& options, Termin
   terminal.note(fmt::format("{}: {}", shown_name(spec), terminal.with_flags(detected.told)));
 }
 
-std::unique_ptr<Source> open_told(const std::string& spec, const SourceOptions& options, Terminal& terminal, bool quiet) {
+std::unique_ptr<Source> open_told(const std::string& spec, const SourceOptions& options, Terminal& terminal,
+                                  bool quiet) {
   if (!quiet) terminal.set_status("listing " + shown_name(spec));
   std::unique_ptr<Source> source = open_source(spec, options);
   terminal.clear_status();

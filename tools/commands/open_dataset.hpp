@@ -1,5 +1,5 @@
-// Opens the dataset or source of a command, and says on standard error what that is, and which shard is being scanned if
-// that takes long.
+// Opens the dataset or source of a command, and says on standard error what that is, and which shard is being scanned
+// if that takes long.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,8 @@ struct NamedDatasets {
 NamedDatasets datasets_at(const std::string& spec, Terminal& terminal);
 
 /// Opens a source, and says what it was taken for. Unless `quiet`, shows that it is being listed.
-std::unique_ptr<Source> open_told(const std::string& spec, const SourceOptions& options, Terminal& terminal, bool quiet);
+std::unique_ptr<Source> open_told(const std::string& spec, const SourceOptions& options, Terminal& terminal,
+                                  bool quiet);
 /// What it was taken for, if that is not clear.
 void tell_detected(const std::string& spec, const SourceOptions& options, Terminal& terminal);
 

@@ -21,12 +21,15 @@ int run_pack(const PackCommand& asked, Terminal& terminal) {
   const AttendedRun run{.verb = "packed",
                         .style = progress_style(command.quiet, command.json_progress),
                         .place = command.options.destination};
-  const PackReport report = run_attended(
-      run, terminal, [&](Progress& progress) { return pack(*listed.source, command.options, progress); });
+  const PackReport report =
+      run_attended(run, terminal, [&](Progress& progress) { return pack(*listed.source, command.options, progress); });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return show_packed(report, seconds, {listed.ledger, listed.left_out, warnings.lines(), listed.source->label_origin()},
-                     {.json = command.json, .quiet = command.quiet, .checked_images = command.options.check_images,
-                      .max_pixels = command.options.max_pixels}, terminal);
+                     {.json = command.json,
+                      .quiet = command.quiet,
+                      .checked_images = command.options.check_images,
+                      .max_pixels = command.options.max_pixels},
+                     terminal);
 }
 
 }  // namespace bale::tools

@@ -68,17 +68,16 @@ void tell_excluded(const std::string& list, const ExcludeCounts& counts, NoticeL
     terminal.note(fmt::format("{}: {} excluded", shown_name(list), plural(counts.num_excluded, "sample")));
     return;
   }
-  ledger.no_matches(
-      counts.num_unmatched,
-      fmt::format("{} excluded, {} of {} no sample here, the first: {}", plural(counts.num_excluded, "sample"),
-                  human_count(counts.num_unmatched),
-                  plural(counts.num_names, "name") + (counts.num_unmatched == 1 ? " is of" : " are of"),
-                  excerpt(printable(counts.first_unmatched), 256)),
-      list);
+  ledger.no_matches(counts.num_unmatched,
+                    fmt::format("{} excluded, {} of {} no sample here, the first: {}",
+                                plural(counts.num_excluded, "sample"), human_count(counts.num_unmatched),
+                                plural(counts.num_names, "name") + (counts.num_unmatched == 1 ? " is of" : " are of"),
+                                excerpt(printable(counts.first_unmatched), 256)),
+                    list);
 }
 
-/// Options of packing that this source, or what is made of it, does not use; and samples that have no label beside others
-/// that do.
+/// Options of packing that this source, or what is made of it, does not use; and samples that have no label beside
+/// others that do.
 void tell_unused(const PackCommand& command, const Source& source, NoticeLog& ledger) {
   std::uint64_t num_unlabeled = 0;
   for (std::uint64_t i = 0; i < source.size(); ++i) num_unlabeled += source.label(i) == k_no_label ? 1 : 0;

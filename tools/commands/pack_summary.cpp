@@ -102,7 +102,8 @@ std::string labels_text(const LabelOrigin& labels) {
   if (labels.column.empty() || labels.reading == LabelReading::none) return {};
   const std::string missing =
       labels.num_missing == 0 ? "" : fmt::format("; {} without a label", plural(labels.num_missing, "row"));
-  return fmt::format("labels: {} in the column \"{}\"{}\n", label_reading_name(labels.reading), printable(labels.column), missing);
+  return fmt::format("labels: {} in the column \"{}\"{}\n", label_reading_name(labels.reading),
+                     printable(labels.column), missing);
 }
 
 void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal) {
@@ -147,7 +148,8 @@ void print_preview(const PackPreview& preview, const std::vector<std::string>& w
                              plural(preview.shards.size(), "shard"), human_bytes(bytes), estimated));
 }
 
-int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style, Terminal& terminal) {
+int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style,
+                Terminal& terminal) {
   const ImageConditions conditions = conditions_of(report, style.max_pixels);
   tell_replaced(report, terminal);
   if (style.json) {

@@ -14,7 +14,7 @@ namespace bale::tools {
 struct SummaryStyle {
   bool json = false;
   bool quiet = false;
-  bool checked_images = false;  // the run decoded all of them
+  bool checked_images = false;                      // the run decoded all of them
   std::uint64_t max_pixels = k_default_max_pixels;  // larger images are named
 };
 
@@ -32,7 +32,8 @@ class RunWarnings {
 };
 
 /// Prints what was written and how fast, and what is wrong with it. Returns the exit code.
-int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style, Terminal& terminal);
+int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style,
+                Terminal& terminal);
 
 /// A line that says what the labels of a table are read as; empty for other sources.
 std::string labels_text(const LabelOrigin& labels);

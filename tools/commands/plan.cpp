@@ -41,7 +41,8 @@ int run_plan(const PackCommand& asked, Terminal& terminal) {
   }
   const PlanReport report = plan_pack(*listed.source, command.options, command.plan);
   if (command.json) {
-    terminal.print(plan_json(report, {listed.ledger, listed.left_out, warnings.lines(), listed.source->label_origin()}));
+    terminal.print(
+        plan_json(report, {listed.ledger, listed.left_out, warnings.lines(), listed.source->label_origin()}));
   } else if (!command.quiet) {
     terminal.print(labels_text(listed.source->label_origin()) +
                    fmt::format("{}: {} in {}, {} of payload\n", shown_name(command.plan),
@@ -60,9 +61,8 @@ int run_part(const PackCommand& command, Terminal& terminal) {
     return k_exit_ok;
   }
   const auto start = std::chrono::steady_clock::now();
-  const AttendedRun run{.verb = "packed",
-                        .style = progress_style(command.quiet, command.json_progress),
-                        .place = command.plan};
+  const AttendedRun run{
+      .verb = "packed", .style = progress_style(command.quiet, command.json_progress), .place = command.plan};
   const PartReport report = run_attended(run, terminal, [&](Progress& progress) {
     return pack_part(command.plan, command.choice, command.options.jobs, progress, command.options.staging_directory);
   });

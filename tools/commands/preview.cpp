@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json.hpp"
+#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/key.hpp"
-#include "bale/formats/base/key_text.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
@@ -59,7 +59,8 @@ Image thumbnail_of(const SampleView& sample, std::uint64_t& num_failed) {
 
 bool is_png(const std::string& out) {
   const std::size_t dot = out.rfind('.');
-  const std::string suffix = dot == std::string::npos ? std::string{} : field_name(std::string_view(out).substr(dot + 1));
+  const std::string suffix =
+      dot == std::string::npos ? std::string{} : field_name(std::string_view(out).substr(dot + 1));
   if (suffix == "png") return true;
   if (suffix == "jpg") return false;
   throw Error(ErrorCode::invalid_argument, "neither a .png nor a .jpg",

@@ -26,8 +26,8 @@ struct ReadProgress {
 
 Shuffle order_of(const ReadCommand& command) { return command.order.value_or(Shuffle::none()); }
 
-/// Neighbors are read together, and few threads need what is read ahead: both through the page cache. Else the dataset's
-/// size decides.
+/// Neighbors are read together, and few threads need what is read ahead: both through the page cache. Else the
+/// dataset's size decides.
 std::optional<bool> choose_direct_io(const ReadCommand& command) {
   constexpr unsigned k_enough_jobs = 16;
   if (command.direct_io) return command.direct_io;
@@ -39,7 +39,8 @@ std::optional<bool> choose_direct_io(const ReadCommand& command) {
 /// A dataset in stored order is read while it is counted.
 Dataset open_to_read(const ReadCommand& command, Terminal& terminal) {
   const DatasetOptions options{.verify_checksums = command.verify_checksums, .direct_io = choose_direct_io(command)};
-  if (order_of(command).kind != Shuffle::Kind::none) return open_dataset(command.spec, terminal, command.quiet, options);
+  if (order_of(command).kind != Shuffle::Kind::none)
+    return open_dataset(command.spec, terminal, command.quiet, options);
   DatasetOptions counting = options;
   counting.counting = Counting::while_read;
   return Dataset::open(command.spec, counting);

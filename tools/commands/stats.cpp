@@ -118,9 +118,10 @@ std::string stats_text(const Dataset& dataset, Gathered& gathered) {
                         plural(gathered.num_unindexed, "sample"));
   }
   if (num_unknown > 0) {
-    text += fmt::format("\nwidth and height of {} are not known: no image, or one whose header was not read when the "
-                        "index was made (`bale index --force` reads it again)\n",
-                        plural(num_unknown, "sample"));
+    text += fmt::format(
+        "\nwidth and height of {} are not known: no image, or one whose header was not read when the "
+        "index was made (`bale index --force` reads it again)\n",
+        plural(num_unknown, "sample"));
   }
   return text;
 }
@@ -161,7 +162,8 @@ int run_stats(const StatsCommand& command, Terminal& terminal) {
       all.push_back(stats_json(part, dataset, gathered));
       continue;
     }
-    if (named.is_directory) terminal.print(fmt::format("{}{}:\n", part == named.specs.front() ? "" : "\n", shown_name(part)));
+    if (named.is_directory)
+      terminal.print(fmt::format("{}{}:\n", part == named.specs.front() ? "" : "\n", shown_name(part)));
     terminal.print(stats_text(dataset, gathered));
   }
   if (command.json && !named.is_directory) terminal.print(json_document(all.as_list("parts").front()));

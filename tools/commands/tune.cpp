@@ -80,9 +80,9 @@ std::string decoding_text(const DecodingFigures& figures) {
   const auto cell = [](const DecodingTrial& trial) {
     return fmt::format("{} img/s ({:.0f}% CPU)", rate_cell(trial.result.images_per_s()), trial.cpu_share * 100);
   };
-  return fmt::format("\nOn the device  decoded by workers: {}; by the device, {:.0f}% of the images: {}\n               {}\n",
-                     cell(figures.host), figures.device.device_share * 100, cell(figures.device),
-                     decoding_advice(figures));
+  return fmt::format(
+      "\nOn the device  decoded by workers: {}; by the device, {:.0f}% of the images: {}\n               {}\n",
+      cell(figures.host), figures.device.device_share * 100, cell(figures.device), decoding_advice(figures));
 }
 
 int exit_code_of(NoVerdict why) { return why == NoVerdict::machine_too_busy ? k_exit_retryable : k_exit_failure; }

@@ -25,7 +25,8 @@ constexpr VariableModel k_variables[] = {
     {"AWS_EC2_METADATA_DISABLED, AWS_EC2_METADATA_SERVICE_ENDPOINT, AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
      "Credentials of an instance."},
     {"AWS_NO_SIGN_REQUEST", "1: read public buckets without credentials."},
-    {"AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, S3_ENDPOINT_URL, AWS_ENDPOINT_URL_STS, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+    {"AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, S3_ENDPOINT_URL, AWS_ENDPOINT_URL_STS, "
+     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
      "Servers other than Amazon's."},
     {"AWS_REGION, AWS_DEFAULT_REGION", "Region of the buckets."},
     {"AWS_S3_ADDRESSING_STYLE", "path or virtual."},

@@ -5,8 +5,8 @@
 #include <deque>
 #include <memory>
 
-#include "bale/loader/cuda/kernel_choice.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
+#include "bale/loader/cuda/kernel_choice.hpp"
 #include "bale/tools/measure/dummy_step.hpp"
 
 namespace bale::tools {

@@ -14,18 +14,18 @@ std::string_view bottleneck_name(Bottleneck bottleneck);
 
 /// Images per second that each part of training reaches by itself.
 struct DoctorFigures {
-  double read = 0;                  // storage and checksums, of samples that were not read lately
+  double read = 0;                     // storage and checksums, of samples that were not read lately
   std::optional<double> read_again{};  // the same samples from the cache of remote files
   bool always_fetches = false;         // the dataset is remote, and there is no cache
-  double load = 0;                  // the loader as configured, including reading
-  std::optional<double> copy{};     // to the device
-  std::optional<double> compute{};  // the steps
-  TuneRow setting{};                // the loader's, with its use of the machine
+  double load = 0;                     // the loader as configured, including reading
+  std::optional<double> copy{};        // to the device
+  std::optional<double> compute{};     // the steps
+  TuneRow setting{};                   // the loader's, with its use of the machine
   unsigned cores = 1;
 };
 
-/// The slowest part. The loader is bound by reading if reading alone is hardly faster, or if it waits for storage. It is
-/// bound by the network if reading the same again from the cache is much faster.
+/// The slowest part. The loader is bound by reading if reading alone is hardly faster, or if it waits for storage. It
+/// is bound by the network if reading the same again from the cache is much faster.
 Bottleneck bottleneck_of(const DoctorFigures& figures);
 
 /// The number of workers that keeps up with the slowest other part: at least 1, at most the number that was measured.

@@ -21,7 +21,8 @@ class DummyStep {
   FunctionHandle kernel_;
 };
 
-/// The rate of plain copies of `size_bytes` bytes from page-locked memory (ordinary memory where the driver refuses that), in bytes per second: the median of several.
+/// The rate of plain copies of `size_bytes` bytes from page-locked memory (ordinary memory where the driver refuses
+/// that), in bytes per second: the median of several.
 double plain_copy_rate(const std::shared_ptr<const Context>& context, std::size_t size_bytes);
 
 }  // namespace bale::cuda_detail

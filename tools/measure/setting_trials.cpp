@@ -50,9 +50,10 @@ double SettingTrials::reading_alone(const TuneRow& row) {
 DecodingTrial SettingTrials::decoding(const TuneRow& row, int device, DecodeOn decode) {
   StageProgress progress;
   const StopOnSignal stop(progress.stop);
-  show_status_(decode == DecodeOn::host ? "batches on the device, decoded by workers" : "batches decoded by the device");
-  DecodingTrial trial =
-      measure_decoding(pipeline_.spec, options_of(row.workers, row.prefetch), device, decode, seconds_, cores_, progress);
+  show_status_(decode == DecodeOn::host ? "batches on the device, decoded by workers"
+                                        : "batches decoded by the device");
+  DecodingTrial trial = measure_decoding(pipeline_.spec, options_of(row.workers, row.prefetch), device, decode,
+                                         seconds_, cores_, progress);
   show_status_("");
   return trial;
 }

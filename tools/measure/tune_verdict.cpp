@@ -118,7 +118,8 @@ bool device_decodes_faster(const DecodingFigures& figures) {
 std::string decoding_advice(const DecodingFigures& figures) {
   if (!figures.device.refusal.empty()) return "Leave decoding to the workers: " + figures.device.refusal + ".";
   if (!device_decodes_faster(figures)) return "Leave decoding to the workers: the device is not faster here.";
-  return "decode=\"device\" is faster here. Its pixels are not those of the workers, so train and evaluate with the same.";
+  return "decode=\"device\" is faster here. Its pixels are not those of the workers, so train and evaluate with the "
+         "same.";
 }
 
 }  // namespace bale::tools

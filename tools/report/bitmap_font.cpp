@@ -67,9 +67,7 @@ std::uint32_t text_width(std::string_view text) {
   return width == 0 ? 0 : width - 1;
 }
 
-std::string to_font_text(std::string_view utf8) {
-  return ascii_text(utf8, k_replacement);
-}
+std::string to_font_text(std::string_view utf8) { return ascii_text(utf8, k_replacement); }
 
 std::string truncate_text(std::string text, std::uint32_t width) {
   if (text_width(text) <= width) return text;

@@ -185,7 +185,8 @@ Json notices_json(const NoticeLog& notices) {
           {"warnings", warnings}};
 }
 
-std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks, const ImageConditions& conditions) {
+std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks,
+                      const ImageConditions& conditions) {
   Json outputs = Json::array();
   std::uint64_t num_shards = 0;
   for (const PackReport::Output& output : report.outputs) {

@@ -43,7 +43,8 @@ struct RunRemarks {
 /// Ignored entries, all of them counted and the first ones named, and warnings.
 Json notices_json(const NoticeLog& notices);
 
-std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks, const ImageConditions& conditions);
+std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks,
+                      const ImageConditions& conditions);
 /// `points`: if seek points were made.
 std::string index_json(const std::string& spec, const AddedIndexes& indexes, std::uint64_t num_sidecars,
                        const std::optional<AddedSeekPoints>& points);

@@ -53,9 +53,9 @@ std::string python_literal(std::string_view raw) {
 }
 
 std::string python_loader(std::string_view spec, const LoaderOptions& options) {
-  std::string text =
-      fmt::format("bt.Loader({}, batch_size={}, workers={}, prefetch={}, transform={}", python_literal(without_secrets(spec)),
-                  options.batch_size, options.workers, options.prefetch, transform_text(options.transform));
+  std::string text = fmt::format("bt.Loader({}, batch_size={}, workers={}, prefetch={}, transform={}",
+                                 python_literal(without_secrets(spec)), options.batch_size, options.workers,
+                                 options.prefetch, transform_text(options.transform));
   text += shuffle_text(options.shuffle);
   if (options.worker_mode == WorkerMode::threads) text += ", threads=True";
   if (options.max_pixels != k_default_max_pixels) text += fmt::format(", max_pixels={}", options.max_pixels);

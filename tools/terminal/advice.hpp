@@ -1,8 +1,9 @@
 // Options in messages of the libraries, as the command line has them.
 //
-// A library names an option in backticks (`on_error`), and gives several pieces of advice as clauses joined by ", or " or
-// "; ". The front end that shows the message decides which of them its user can follow. In backticks, a word alone is an
-// option; anything longer is a command line.
+// A library names an option in backticks (`on_error`), and gives several pieces of advice as clauses joined by ", or "
+// or
+// "; ". The front end that shows the message decides which of them its user can follow. In backticks, a word alone is
+// an option; anything longer is a command line.
 #pragma once
 
 #include <string>

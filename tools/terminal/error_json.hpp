@@ -7,7 +7,8 @@
 
 namespace bale::tools {
 
-/// {"error": {"code": ..., "message": ...}}, with path, key, offset, hint and errno if they are known, and an end of line.
+/// {"error": {"code": ..., "message": ...}}, with path, key, offset, hint and errno if they are known, and an end of
+/// line.
 std::string error_json(const Error& error);
 
 }  // namespace bale::tools

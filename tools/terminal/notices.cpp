@@ -45,7 +45,8 @@ namespace {
 std::string what_is_wrong(const ImageConditions::Flawed& image, std::uint64_t max_pixels) {
   if (image.condition == ImageCondition::incomplete) return "is incomplete";
   if (image.condition == ImageCondition::undecodable) return "cannot be decoded";
-  return fmt::format("of {}x{} pixels is above the limit of {} pixels (`max_pixels`)", image.width, image.height, max_pixels);
+  return fmt::format("of {}x{} pixels is above the limit of {} pixels (`max_pixels`)", image.width, image.height,
+                     max_pixels);
 }
 
 }  // namespace

@@ -62,9 +62,10 @@ ObjectDecision decide(const ObjectDestination& destination, const PackOptions& o
     return decision;
   }
   if (unfinished && options.mode == DestinationMode::fresh) {
-    throw Error(ErrorCode::exists, "holds an unfinished pack",
-                {.path = options.destination,
-                 .hint = "go on with `resume`, or start again with `overwrite`, unless another program is packing there"});
+    throw Error(
+        ErrorCode::exists, "holds an unfinished pack",
+        {.path = options.destination,
+         .hint = "go on with `resume`, or start again with `overwrite`, unless another program is packing there"});
   }
   if (options.mode == DestinationMode::resume) {
     if (unfinished && (unfinished->is_parts || unfinished->plan != plan.fingerprint)) {
@@ -167,8 +168,8 @@ class ObjectPacker {
     for (auto& [number, all] : records) {
       Slot& slot = slots_[number];
       for (ObjectDestination::Record& record : all) {
-        const bool is_whole =
-            all.size() == 1 && has_same_policy(record.finished) && destination_.take_over(record, slot.moves) &&
+        const bool is_whole = all.size() == 1 && has_same_policy(record.finished) &&
+                              destination_.take_over(record, slot.moves) &&
                               (record.finished.checked_images || !options_.check_images);
         if (is_whole) {
           slot.finished = std::move(record.finished);

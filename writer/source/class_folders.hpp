@@ -13,9 +13,9 @@ struct KeyFolders {
   std::vector<std::uint32_t> folders;  // of each sample: position in `names`
 };
 
-/// Of `size` samples with the keys `key(i)`, the class folder of each: the first folder of its key. Folders that all keys
-/// begin with are left out as long as each key has a further one, so that an archive may have its class folders at any
-/// depth. Throws `invalid_argument`, naming `path` and the key, for a key without a folder.
+/// Of `size` samples with the keys `key(i)`, the class folder of each: the first folder of its key. Folders that all
+/// keys begin with are left out as long as each key has a further one, so that an archive may have its class folders at
+/// any depth. Throws `invalid_argument`, naming `path` and the key, for a key without a folder.
 KeyFolders class_folders_of(std::uint64_t size, const std::function<std::string(std::uint64_t)>& key,
                             const std::string& path);
 

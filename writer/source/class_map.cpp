@@ -66,8 +66,8 @@ std::optional<NameAndIndex> index_then_name(std::string_view line) {
   return NameAndIndex{unquoted(name), *index};
 }
 
-/// The names and indexes of all lines, or nothing if one has another form, or if they are names that end or begin with a
-/// number ("Grade 0", "Grade 1").
+/// The names and indexes of all lines, or nothing if one has another form, or if they are names that end or begin with
+/// a number ("Grade 0", "Grade 1").
 template <typename Split>
 std::vector<NameAndIndex> split_all(std::span<const Line> lines, const Split& split) {
   std::vector<NameAndIndex> entries;
@@ -76,9 +76,9 @@ std::vector<NameAndIndex> split_all(std::span<const Line> lines, const Split& sp
     if (!entry) return {};
     entries.push_back(*entry);
   }
-  const bool is_one_name = entries.size() > 1 && std::all_of(entries.begin(), entries.end(), [&](const NameAndIndex& entry) {
-    return entry.name == entries.front().name;
-  });
+  const bool is_one_name =
+      entries.size() > 1 && std::all_of(entries.begin(), entries.end(),
+                                        [&](const NameAndIndex& entry) { return entry.name == entries.front().name; });
   return is_one_name ? std::vector<NameAndIndex>() : entries;
 }
 
@@ -93,9 +93,11 @@ bool are_numbered(const std::vector<NameAndIndex>& entries) {
   return true;
 }
 
-/// The id before a description: ImageNet's WordNet ids (n + 8 digits), Open Images' "/m/011k07,Tortoise". "" if it has none.
+/// The id before a description: ImageNet's WordNet ids (n + 8 digits), Open Images' "/m/011k07,Tortoise". "" if it has
+/// none.
 std::string_view id_of(std::string_view line) {
-  if (line.starts_with("/m/") || line.starts_with("/g/") || line.starts_with("/t/")) return line.substr(0, line.find(','));
+  if (line.starts_with("/m/") || line.starts_with("/g/") || line.starts_with("/t/"))
+    return line.substr(0, line.find(','));
   const std::string_view first = line.substr(0, line.find_first_of(k_space));
   const bool is_wordnet_id =
       first.size() == 9 && first[0] == 'n' && first.find_first_not_of("0123456789", 1) == std::string_view::npos;
@@ -216,7 +218,8 @@ std::optional<std::int64_t> ClassMap::find(std::string_view name) const {
 }
 
 bool ClassMap::has(std::int64_t label) const {
-  return label >= 0 && static_cast<std::uint64_t>(label) < classes_.size() && !classes_[static_cast<std::size_t>(label)].empty();
+  return label >= 0 && static_cast<std::uint64_t>(label) < classes_.size() &&
+         !classes_[static_cast<std::size_t>(label)].empty();
 }
 
 std::int64_t ClassMap::label(std::string_view name, const std::string& where) const {

@@ -1,5 +1,5 @@
-// DirectoryListing: the entries of one directory, read in one go. ListAhead reads directories on several threads before a
-// walk asks for them.
+// DirectoryListing: the entries of one directory, read in one go. ListAhead reads directories on several threads before
+// a walk asks for them.
 #pragma once
 
 #include <sys/types.h>

@@ -93,7 +93,8 @@ class NameList {
   const Rooted& rooted(const SourceFile& file) {
     std::string_view root = file.path;
     root.remove_suffix(root.ends_with(file.below_root) ? file.below_root.size() : 0);
-    const auto known = std::find_if(rooted_.begin(), rooted_.end(), [&](const Rooted& one) { return one.root == root; });
+    const auto known =
+        std::find_if(rooted_.begin(), rooted_.end(), [&](const Rooted& one) { return one.root == root; });
     if (known != rooted_.end()) return *known;
     Rooted& added = rooted_.emplace_back(Rooted{std::string(root)});
     const SourceRoot places(added.root);

@@ -77,7 +77,8 @@ class FileRows {
   std::string path(const FileRow& row) const;
   /// Path below the source's root, which filters and keys use.
   std::string path_below_root(const FileRow& row) const;
-  /// Appends the sample's key to `out`: encode_key() of the path below the root, without its extension unless keys keep it.
+  /// Appends the sample's key to `out`: encode_key() of the path below the root, without its extension unless keys keep
+  /// it.
   void append_key(const FileRow& row, std::string& out) const;
 
  private:

@@ -1,6 +1,6 @@
 // ImageFolder as in torchvision.datasets.folder (find_classes, make_dataset). Classes are the first-level directories.
-// Samples are the files below them whose lower-case names end in the extension of an image that bale decodes. These are more than
-// ImageFolder takes, and the classes are the same: all folders.
+// Samples are the files below them whose lower-case names end in the extension of an image that bale decodes. These are
+// more than ImageFolder takes, and the classes are the same: all folders.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -27,7 +27,11 @@ constexpr std::size_t k_max_named_classes = 20;
 class FolderLister {
  public:
   FolderLister(const std::string& path, const SourceOptions& options)
-      : root_(path), options_(options), labels_(options), filter_(options.include, options.exclude, path), pair_(options) {
+      : root_(path),
+        options_(options),
+        labels_(options),
+        filter_(options.include, options.exclude, path),
+        pair_(options) {
     while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
     distant_ = DistantFiles(root_);
     listing_.name_companions(pair_);
@@ -137,9 +141,9 @@ class FolderLister {
       names += fmt::format("{}{}", i == 0 ? "" : ", ", printable(empty[i]));
     }
     if (empty.size() > k_max_named_classes) names += fmt::format(", ... ({} in all)", empty.size());
-    refuse(fmt::format("Found no valid file for the classes {}. Supported extensions are: {}", names,
-                       image_extensions()),
-           "remove the empty folders, or give `allow_empty`");
+    refuse(
+        fmt::format("Found no valid file for the classes {}. Supported extensions are: {}", names, image_extensions()),
+        "remove the empty folders, or give `allow_empty`");
   }
 
   void add_tree(const std::string& top, std::int64_t label) {

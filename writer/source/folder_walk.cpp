@@ -173,8 +173,9 @@ bool may_be_directory(std::string_view broken_link) { return split_file_name(bro
 
 Error broken_directory_link(const std::string& path) {
   return Error(ErrorCode::not_found, "a broken link, which may be one to a folder of images",
-               {.path = path, .hint = "fetch what it leads to, leave it out with `exclude`, or go on without it with "
-                                      "`on_error` skip"});
+               {.path = path,
+                .hint = "fetch what it leads to, leave it out with `exclude`, or go on without it with "
+                        "`on_error` skip"});
 }
 
 TopLevel list_top_level(const std::string& path) {

@@ -63,10 +63,10 @@ struct WalkRules {
   bool skip_unreadable = false;  // skip directories that cannot be read
 };
 
-/// Finds the wanted files in trees below one root. Links are followed; a broken link with the name of a wanted file is one.
-/// Ignored entries (other files, devices, link loops) go to `notices`. Directories that cannot be read, and broken links
-/// that may be some, go to `losses` or are an error. However directories link to each other, the work is bounded: by
-/// directories, and by links times what one of them leads to.
+/// Finds the wanted files in trees below one root. Links are followed; a broken link with the name of a wanted file is
+/// one. Ignored entries (other files, devices, link loops) go to `notices`. Directories that cannot be read, and broken
+/// links that may be some, go to `losses` or are an error. However directories link to each other, the work is bounded:
+/// by directories, and by links times what one of them leads to.
 class DirectoryWalk {
  public:
   /// A link that leads back to `root` is a loop. The logs must outlive the walk.

@@ -15,9 +15,9 @@ namespace bale {
 namespace {
 
 // Those of pandas.read_csv.
-constexpr std::array<std::string_view, 18> k_missing_cells{
-    "",      "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
-    "<NA>",  "N/A",    "NA",       "NULL", "NaN",     "None",     "n/a",  "nan",  "null"};
+constexpr std::array<std::string_view, 18> k_missing_cells{"",     "#N/A", "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN",
+                                                           "-NaN", "-nan", "1.#IND",   "<NA>", "N/A",     "NA",
+                                                           "NULL", "NaN",  "None",     "n/a",  "nan",     "null"};
 
 constexpr const char* k_complete_map = "add it to the map, or leave its samples out";
 
@@ -71,9 +71,8 @@ std::vector<std::int64_t> Labels::take_words(std::span<const LabelWord> words, c
   const auto is_not_whole = [](const LabelWord& word) { return kind_of_word(word.text) != LabelWordKind::whole; };
   const auto unknown = std::find_if(words.begin(), words.end(), is_unknown);
   const auto other = std::find_if(words.begin(), words.end(), is_not_whole);
-  const auto number = std::find_if(words.begin(), words.end(), [](const LabelWord& word) {
-    return kind_of_word(word.text) != LabelWordKind::name;
-  });
+  const auto number = std::find_if(
+      words.begin(), words.end(), [](const LabelWord& word) { return kind_of_word(word.text) != LabelWordKind::name; });
   if (map_ ? unknown == words.end() : number == words.end()) {
     std::vector<std::string> names;
     for (const LabelWord& word : words) names.push_back(word.text);
@@ -90,18 +89,18 @@ std::vector<std::int64_t> Labels::take_words(std::span<const LabelWord> words, c
     return numbers;
   }
   if (map_) {
-    const auto odd = std::find_if(words.begin(), words.end(), [&](const LabelWord& word) {
-      return is_unknown(word) && is_not_whole(word);
-    });
+    const auto odd = std::find_if(words.begin(), words.end(),
+                                  [&](const LabelWord& word) { return is_unknown(word) && is_not_whole(word); });
     refuse_word(odd == words.end() ? *unknown : *odd, where, not_in_map(), k_complete_map);
   }
   if (kind_of_word(other->text) == LabelWordKind::fraction) {
     refuse_word(*other, where, "is no class: class numbers are whole",
                 "give `flat` to pack without labels and keep the column in the field json");
   }
-  refuse_word(*other, where,
-              fmt::format("is no number, and others are (such as {}\"{}\")", place_of(*number), printable(number->text)),
-              "correct it, or name all classes in a `class_map` to take every label as a name");
+  refuse_word(
+      *other, where,
+      fmt::format("is no number, and others are (such as {}\"{}\")", place_of(*number), printable(number->text)),
+      "correct it, or name all classes in a `class_map` to take every label as a name");
 }
 
 std::map<std::int64_t, std::int64_t> Labels::take_numbers(std::vector<std::string> names,
@@ -151,7 +150,8 @@ void require_class(std::int64_t number, const std::vector<std::string>& classes)
   const bool is_known = number >= 0 && static_cast<std::uint64_t>(number) < classes.size() &&
                         !classes[static_cast<std::size_t>(number)].empty();
   if (is_known) return;
-  const auto num_named = std::count_if(classes.begin(), classes.end(), [](const std::string& name) { return !name.empty(); });
+  const auto num_named =
+      std::count_if(classes.begin(), classes.end(), [](const std::string& name) { return !name.empty(); });
   throw Error(ErrorCode::damaged, fmt::format("class {} is none of the {} that have names", number, num_named),
               {.hint = "name the class where the others have their names, or leave the sample out"});
 }

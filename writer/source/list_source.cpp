@@ -136,10 +136,10 @@ std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOp
   }
   FileListing listing = files.finish(list_name);
   const bool takes_classes = !listing.classes.empty() || (own.are_there() && !options.flat);
-  tell_unused_options(options,
-                      {"pair", "pair_path", "root", "null", "flat", "list_jobs", "keep_extensions", takes_classes ? "class_map" : ""},
-                      takes_classes ? "this is a list of files" : "the files of the list get no labels", list_name,
-                      listing.notices);
+  tell_unused_options(
+      options,
+      {"pair", "pair_path", "root", "null", "flat", "list_jobs", "keep_extensions", takes_classes ? "class_map" : ""},
+      takes_classes ? "this is a list of files" : "the files of the list get no labels", list_name, listing.notices);
   return std::make_unique<FileSource>(std::move(listing));
 }
 

@@ -86,13 +86,13 @@ void ListedFiles::lose(const Error& error, const std::string& list, std::uint64_
   const ErrorCode code = error.code();
   const bool is_of_file = code == ErrorCode::not_found || code == ErrorCode::damaged || code == ErrorCode::io;
   if (!skip_damaged_ || !is_of_file || is_lack_of_resources(error)) rethrow_at_line(error, list, line);
-  listing_.losses.push_back(
-      {.path = list, .why = fmt::format("line {}: {}", line, error.message()), .num_samples = 1});
+  listing_.losses.push_back({.path = list, .why = fmt::format("line {}: {}", line, error.message()), .num_samples = 1});
 }
 
 void ListedFiles::require_samples(const std::string& place, std::string_view why, std::string hint) const {
   if (!listing_.rows.samples().empty()) return;
-  if (listing_.notices.count() == 0) throw Error(ErrorCode::invalid_argument, why, {.path = place, .hint = std::move(hint)});
+  if (listing_.notices.count() == 0)
+    throw Error(ErrorCode::invalid_argument, why, {.path = place, .hint = std::move(hint)});
   throw Error(ErrorCode::invalid_argument, "`include` and `exclude` leave no image",
               {.path = place, .hint = filter_.advice()});
 }

@@ -46,7 +46,8 @@ void NamePattern::add_forms(const std::string& text) {
     if (at > 0 && text[at - 1] != '/') continue;
     std::string shorter = text;
     shorter.erase(at, 3);
-    const bool is_known = std::any_of(forms_.begin(), forms_.end(), [&](const Form& form) { return form.text == shorter; });
+    const bool is_known =
+        std::any_of(forms_.begin(), forms_.end(), [&](const Form& form) { return form.text == shorter; });
     if (!shorter.empty() && !is_known && forms_.size() < k_max_forms) add_forms(shorter);
   }
 }
@@ -77,12 +78,14 @@ bool NamePattern::takes_all_in(const std::string& directory) const {
     while (text.ends_with('*') && !text.ends_with("\\*")) text.remove_suffix(1);
     if (text.size() == form.text.size()) return false;
     if (text.empty()) return true;
-    return text.ends_with('/') && ::fnmatch(std::string(text.substr(0, text.size() - 1)).c_str(), directory.c_str(), 0) == 0;
+    return text.ends_with('/') &&
+           ::fnmatch(std::string(text.substr(0, text.size() - 1)).c_str(), directory.c_str(), 0) == 0;
   });
 }
 
 bool NamePattern::leads_into(const std::string& directory) const {
-  return std::any_of(forms_.begin(), forms_.end(), [&](const Form& form) { return form.text.starts_with(directory + '/'); });
+  return std::any_of(forms_.begin(), forms_.end(),
+                     [&](const Form& form) { return form.text.starts_with(directory + '/'); });
 }
 
 NameFilter::NameFilter(const std::vector<std::string>& include, const std::vector<std::string>& exclude)

@@ -1,9 +1,10 @@
-// --include and --exclude: patterns on paths or keys, in the forms of rsync and gitignore. One matcher for all commands.
+// --include and --exclude: patterns on paths or keys, in the forms of rsync and gitignore. One matcher for all
+// commands.
 //
-// A pattern is a printed key or a glob of the shell (KeyPattern), in which `*` crosses slashes. A directory that matches
-// stands for all in it. Written as of SourceRoot::below(): "./a", "/a", and "a" below the root's own path are "a". "a/" is a
-// directory. "**/" is any number of directories, also none. A word without a slash and without a glob is also a name in any
-// directory.
+// A pattern is a printed key or a glob of the shell (KeyPattern), in which `*` crosses slashes. A directory that
+// matches stands for all in it. Written as of SourceRoot::below(): "./a", "/a", and "a" below the root's own path are
+// "a". "a/" is a directory. "**/" is any number of directories, also none. A word without a slash and without a glob is
+// also a name in any directory.
 //
 // Patterns remember whether they matched. For one thread.
 #pragma once

@@ -128,7 +128,8 @@ void refuse_file_options(const std::string& spec, std::string_view what, const S
                                                      {"allow_unlabeled", options.allow_unlabeled}};
   for (const auto& [name, is_given] : given) {
     if (!is_given || options.are_shared) continue;
-    throw Error(ErrorCode::invalid_argument, fmt::format("`{}` is for folders, lists and tables of files, this is {}", name, what),
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("`{}` is for folders, lists and tables of files, this is {}", name, what),
                 {.path = spec, .hint = fmt::format("leave `{}` out", name)});
   }
 }
@@ -253,7 +254,8 @@ std::vector<SourceOptions> options_of_each(const std::vector<std::string>& specs
   plain.annotations.clear();
   plain.class_folders = false;
   std::vector<std::string> kinds;
-  for (const std::string& spec : specs) kinds.push_back(options.kind.empty() ? detect_source(spec, plain).kind : options.kind);
+  for (const std::string& spec : specs)
+    kinds.push_back(options.kind.empty() ? detect_source(spec, plain).kind : options.kind);
   const auto is_folder = [](const std::string& kind) { return kind == k_folder; };
   const auto is_packed = [](const std::string& kind) { return kind != k_folder && kind != k_list && kind != k_table; };
   const bool has_folder = std::any_of(kinds.begin(), kinds.end(), is_folder);

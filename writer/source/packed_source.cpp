@@ -127,9 +127,7 @@ class PackedSource : public Source {
 
   std::uint64_t size() const override { return all_ ? dataset_.size() : chosen_.size(); }
   const std::vector<std::string>& fields() const override { return fields_; }
-  const std::vector<std::string>& classes() const override {
-    return own_ ? own_->classes : dataset_.classes();
-  }
+  const std::vector<std::string>& classes() const override { return own_ ? own_->classes : dataset_.classes(); }
   LabelOrigin label_origin() const override { return {.reading = reading_}; }
   std::map<std::string, std::string> edits() const override { return dataset_.edits(); }
   std::vector<std::string> places() const override {
@@ -294,8 +292,8 @@ class PackedSource : public Source {
     }
     if (count == 0) return;
     NoticeLog log;
-    log.warn(fmt::format("{} keys are absolute or have \"..\": made relative (such as \"{}\")", count,
-                         printed_key(first)));
+    log.warn(
+        fmt::format("{} keys are absolute or have \"..\": made relative (such as \"{}\")", count, printed_key(first)));
     notices_.merge(log, spec_);
   }
 
@@ -341,7 +339,8 @@ class PackedSource : public Source {
       throw Error(ErrorCode::invalid_argument, "`class_folders` of samples that have labels",
                   {.path = spec_, .key = dataset_.key(at(i)), .hint = "leave `class_folders` out"});
     }
-    const KeyFolders found = class_folders_of(size(), [&](std::uint64_t i) { return dataset_.key(at(i)); }, spec_);
+    const KeyFolders found = class_folders_of(
+        size(), [&](std::uint64_t i) { return dataset_.key(at(i)); }, spec_);
     labels.take_names(found.names);
     if (!labels.has_map()) warn_of_odd_class_folders(spec_, labels.classes(), notices_);
     std::vector<std::int64_t> numbers;
@@ -358,7 +357,8 @@ class PackedSource : public Source {
                   {.path = spec_, .hint = "give `class_folders` if the folders in the keys are the classes"});
     }
     const std::map<std::int64_t, std::int64_t> numbers = labels.take_numbers(dataset_.classes(), used, spec_);
-    const auto moved = std::find_if(numbers.begin(), numbers.end(), [](const auto& pair) { return pair.first != pair.second; });
+    const auto moved =
+        std::find_if(numbers.begin(), numbers.end(), [](const auto& pair) { return pair.first != pair.second; });
     for (const std::string& field : dataset_.fields()) {
       if (moved == numbers.end() || !has_class_numbers(field)) continue;
       throw Error(ErrorCode::invalid_argument,
@@ -412,7 +412,7 @@ class PackedSource : public Source {
   std::vector<std::uint64_t> chosen_;  // if not all are chosen
   SampleKeys keys_{dataset_};
   NoticeLog notices_ = dataset_.notices();
-  bool encoded_ = false;               // keys are encoded for the destination
+  bool encoded_ = false;  // keys are encoded for the destination
   LabelReading reading_ = LabelReading::none;
   std::optional<OwnLabels> own_;
   std::vector<std::string> fields_;

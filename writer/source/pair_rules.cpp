@@ -40,16 +40,17 @@ PairRules::PairRules(const SourceOptions& options) {
   }
   if (!fields_.empty() && fields_.front().find('.') != std::string::npos) {
     refuse_pair_rule(fmt::format("`pair`: the image's extension \"{}\" has a dot", printable(fields_.front())),
-           "name the image's last extension first, such as jpg; those of the other files may have dots");
+                     "name the image's last extension first, such as jpg; those of the other files may have dots");
   }
   paths_.resize(fields_.size());
   for (const std::string& text : options.pair_path) {
     PairPath path(text);
     const auto field = std::find(fields_.begin(), fields_.end(), path.field());
     if (field == fields_.end() || field == fields_.begin()) {
-      refuse_pair_rule(fmt::format("`pair_path`: \"{}\" is none of the files that `pair` names beside the image",
-                         printable(path.field())),
-             fmt::format("for example `pair` jpg,{0} `pair_path` {1}", printable(path.field()), printable(text)));
+      refuse_pair_rule(
+          fmt::format("`pair_path`: \"{}\" is none of the files that `pair` names beside the image",
+                      printable(path.field())),
+          fmt::format("for example `pair` jpg,{0} `pair_path` {1}", printable(path.field()), printable(text)));
     }
     std::optional<PairPath>& place = paths_[static_cast<std::size_t>(field - fields_.begin())];
     if (place) refuse_pair_rule(fmt::format("`pair_path`: \"{}\" is named twice", printable(path.field())), "");

@@ -1,5 +1,5 @@
-// SourceRoot: paths below the root of a source, in the ways in which users write them: with the root or without, with "./",
-// repeated slashes, or a slash at the front that stands for the root, as in rsync's and git's patterns.
+// SourceRoot: paths below the root of a source, in the ways in which users write them: with the root or without, with
+// "./", repeated slashes, or a slash at the front that stands for the root, as in rsync's and git's patterns.
 //
 // Immutable once made; safe in any thread.
 #pragma once

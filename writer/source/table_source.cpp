@@ -200,11 +200,12 @@ class TableLister {
     }
     if (num_missing_ > 0 && !options_.allow_unlabeled) {
       const std::string cell = first_missing_.text.empty() ? "" : fmt::format(" (\"{}\")", first_missing_.text);
-      throw Error(ErrorCode::invalid_argument,
-                  fmt::format("line {}: no label in the column \"{}\"{}", first_missing_.line,
-                              printable(listing.label_origin.column), cell),
-                  {.path = path_,
-                   .hint = "give `allow_unlabeled` to pack such rows without a label, or a `class_map` that has it as a name"});
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("line {}: no label in the column \"{}\"{}", first_missing_.line,
+                      printable(listing.label_origin.column), cell),
+          {.path = path_,
+           .hint = "give `allow_unlabeled` to pack such rows without a label, or a `class_map` that has it as a name"});
     }
     const std::vector<std::int64_t> numbers = labels_.take_words(words_, path_);
     listing.classes = labels_.classes();
@@ -217,9 +218,10 @@ class TableLister {
 
   void warn_of_no_labels(Table& table) const {
     NoticeLog log;
-    log.warn(fmt::format("packed without labels, because none of the columns is called so ({}): name the column with "
-                         "`label_column`, or give `flat`",
-                         table.columns.column_names()));
+    log.warn(
+        fmt::format("packed without labels, because none of the columns is called so ({}): name the column with "
+                    "`label_column`, or give `flat`",
+                    table.columns.column_names()));
     table.listing.notices.merge(log, path_);
   }
 

@@ -1,5 +1,5 @@
-// The inverse DCT of several blocks at once, one per 16 bytes of a vector: each 16 bytes hold a row of one block. Blocks are
-// stored as groups of such vectors, or in zigzag order if the target permutes a whole block quickly.
+// The inverse DCT of several blocks at once, one per 16 bytes of a vector: each 16 bytes hold a row of one block.
+// Blocks are stored as groups of such vectors, or in zigzag order if the target permutes a whole block quickly.
 // Included once per target by baseline_kernels.cpp.
 #if defined(BALE_BASELINE_DCT_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BALE_BASELINE_DCT_INL

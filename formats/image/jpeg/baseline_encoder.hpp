@@ -46,7 +46,7 @@ class BaselineEncoder {
   std::array<std::uint32_t, k_scan_tables * k_symbols> words_{};
   std::uint64_t num_bits_ = 0;
   AlignedMemory memory_;
-  std::uint8_t* raw_ = nullptr;  // the scan without byte stuffing
+  std::uint8_t* raw_ = nullptr;            // the scan without byte stuffing
   std::vector<std::uint64_t> row_starts_;  // in bits
   bool has_bmi2_ = false;
 };

@@ -164,7 +164,8 @@ bool EntropyDecoder::ends_well(bool at_bottom) const {
 
 bool EntropyDecoder::ends_exactly(const Stream& stream) {
   const SegmentReader& segment = stream.segment;
-  return (used_bits(stream) + 7) / 8 == segment.size() && segment.marker() == jpeg_marker::k_eoi && segment.rest().empty();
+  return (used_bits(stream) + 7) / 8 == segment.size() && segment.marker() == jpeg_marker::k_eoi &&
+         segment.rest().empty();
 }
 
 bool EntropyDecoder::begin_row(bool store) {

@@ -22,8 +22,8 @@ class HuffmanCodes {
   /// False if decoders may read the table differently.
   bool build(const JHUFF_TBL& table);
 
-  /// The first code in `bits`, from the top bit on: its length << 8 | its symbol, 0 if there is none. Without branches that
-  /// depend on the bits.
+  /// The first code in `bits`, from the top bit on: its length << 8 | its symbol, 0 if there is none. Without branches
+  /// that depend on the bits.
   std::uint32_t symbol(std::uint64_t bits) const {
     const auto next = static_cast<std::uint16_t>(bits >> 48);
     // The codes of a length begin where the shorter ones end.

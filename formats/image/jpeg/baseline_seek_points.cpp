@@ -128,7 +128,7 @@ std::optional<SeekPointsOwner> owner_of_seek_points(Bytes record) {
   if (record.size() < k_head_bytes) return std::nullopt;
   if (load_at<std::uint32_t>(record.data()) != crc32c(record.subspan(k_crc_bytes))) return std::nullopt;
   return SeekPointsOwner{.image_bytes = load_at<std::uint32_t>(record.data() + k_crc_bytes),
-                          .image_crc32c = load_at<std::uint32_t>(record.data() + 2 * k_crc_bytes)};
+                         .image_crc32c = load_at<std::uint32_t>(record.data() + 2 * k_crc_bytes)};
 }
 
 }  // namespace bale

@@ -10,8 +10,8 @@ namespace bale::image_detail {
 /// The order of a block's coefficients in memory: rows of eight, or by zigzag index.
 enum class BlockOrder { natural, zigzag };
 
-/// How blocks lie in memory. In natural order, 1 << group_shift adjacent blocks form a group. It stores the first rows of all
-/// its blocks, then the second rows, and so on: SIMD reads them at once. In zigzag order blocks form no groups.
+/// How blocks lie in memory. In natural order, 1 << group_shift adjacent blocks form a group. It stores the first rows
+/// of all its blocks, then the second rows, and so on: SIMD reads them at once. In zigzag order blocks form no groups.
 struct BlockLayout {
   BlockOrder order = BlockOrder::natural;
   std::uint32_t group_shift = 0;

@@ -1,5 +1,5 @@
-// What CPUs have beyond what Highway asks: functions compiled a second time for CPUs with BMI2, whose variable shifts and
-// selections of bits are cheap, and how wide their execution units are; internal.
+// What CPUs have beyond what Highway asks: functions compiled a second time for CPUs with BMI2, whose variable shifts
+// and selections of bits are cheap, and how wide their execution units are; internal.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,8 @@
 
 namespace bale::image_detail {
 
-/// Not __builtin_cpu_supports(): Clang wants its table in the same library, and not every compiler's runtime has it there.
+/// Not __builtin_cpu_supports(): Clang wants its table in the same library, and not every compiler's runtime has it
+/// there.
 inline bool detect_bmi2() {
 #if defined(__x86_64__)
   constexpr unsigned k_popcnt = 1u << 23;

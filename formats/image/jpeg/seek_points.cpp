@@ -18,8 +18,8 @@ using image_detail::SeekPoints;
 
 std::vector<std::byte> make_record(Bytes image, const BaselineFrame& frame, std::uint32_t bytes_between) {
   const std::size_t bytes_of_row = std::max<std::size_t>(frame.scan.size() / frame.mcus_down, 1);
-  SeekPoints found{.rows_between = static_cast<std::uint32_t>(std::clamp<std::size_t>(
-                        (bytes_between + bytes_of_row - 1) / bytes_of_row, 1, frame.mcus_down))};
+  SeekPoints found{.rows_between = static_cast<std::uint32_t>(
+                       std::clamp<std::size_t>((bytes_between + bytes_of_row - 1) / bytes_of_row, 1, frame.mcus_down))};
   if (found.rows_between == frame.mcus_down) return {};
   EntropyDecoder decoder;
   if (!decoder.open(frame, false)) return {};

@@ -46,7 +46,7 @@ class PngDecoder {
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   PixelMode mode_ = PixelMode::rgb;
-  bool clips_gray_16_ = false;  // rows of 16-bit gray become 8-bit pixels
+  bool clips_gray_16_ = false;                            // rows of 16-bit gray become 8-bit pixels
   std::optional<std::array<png_byte, 3>> transparent_{};  // the color of pixels that have alpha 0
   int passes_ = 1;
   std::uint32_t first_row_ = 0;  // of the rows that are kept

@@ -10,7 +10,8 @@
 
 namespace bale::image_detail {
 
-inline constexpr png_uint_32 k_max_png_side = 0x7FFFFFFF;  // the format's own limit; the pixel budget is the effective one
+inline constexpr png_uint_32 k_max_png_side =
+    0x7FFFFFFF;  // the format's own limit; the pixel budget is the effective one
 inline constexpr png_alloc_size_t k_max_png_chunk_bytes = 8'000'000;
 
 struct PngErrors {

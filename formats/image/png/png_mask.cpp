@@ -39,8 +39,8 @@ class Reader {
     }
     const int type = png_get_color_type(png_, info_);
     if (type != PNG_COLOR_TYPE_GRAY && type != PNG_COLOR_TYPE_PALETTE) {
-      throw Error(ErrorCode::unsupported, fmt::format("a mask has one value per pixel; this PNG has {}",
-                                                      png_get_channels(png_, info_)));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("a mask has one value per pixel; this PNG has {}", png_get_channels(png_, info_)));
     }
     Mask mask{.width = width, .height = height, .values = {}};
     mask.values.resize(std::size_t{width} * height);

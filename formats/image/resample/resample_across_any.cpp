@@ -1,5 +1,5 @@
-// The pass over the columns for pixels of one or four bytes: strips of rows are transposed, go through the pass over the
-// rows, whose sums are the same, and are transposed back.
+// The pass over the columns for pixels of one or four bytes: strips of rows are transposed, go through the pass over
+// the rows, whose sums are the same, and are transposed back.
 #include <algorithm>
 #include <cstring>
 

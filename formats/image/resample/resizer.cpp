@@ -59,7 +59,8 @@ std::uint32_t center_offset(std::uint32_t rest) {
 
 void copy_rows(const PixelView& source, const RowsOut& out) {
   for (std::uint32_t y = 0; y < source.height; ++y) {
-    std::memcpy(out.rgb + y * out.stride, source.rgb + y * source.stride, std::size_t{source.width} * source.pixel_bytes);
+    std::memcpy(out.rgb + y * out.stride, source.rgb + y * source.stride,
+                std::size_t{source.width} * source.pixel_bytes);
   }
 }
 
@@ -159,7 +160,8 @@ void Resizer::run(const ResizeSpec& spec, const PixelView& source, std::uint8_t*
   const bool need_down = spec.source_height != spec.height;
   State& state = *state_;
   if (spec.filter == Filter::nearest) {
-    state.nearest.run(across_of(spec), down_of(spec), {source.rgb, source.stride, source.pixel_bytes}, out.rgb, out.stride);
+    state.nearest.run(across_of(spec), down_of(spec), {source.rgb, source.stride, source.pixel_bytes}, out.rgb,
+                      out.stride);
     return;
   }
   const bool exact = source.pixel_bytes == 2;

@@ -43,7 +43,8 @@ Values cut(const Thumbprint& print, const Window& window) {
     for (unsigned from = 0; from < k_thumbprint_side; ++from) {
       const float share = down[y][from];
       if (share == 0) continue;
-      for (unsigned x = 0; x < k_thumbprint_side; ++x) out[y * k_thumbprint_side + x] += share * narrow[from * k_thumbprint_side + x];
+      for (unsigned x = 0; x < k_thumbprint_side; ++x)
+        out[y * k_thumbprint_side + x] += share * narrow[from * k_thumbprint_side + x];
     }
   }
   return out;

@@ -9,7 +9,6 @@
 namespace bale {
 namespace {
 
-
 struct Frequency {
   unsigned horizontal = 0;
   unsigned vertical = 0;
@@ -83,7 +82,9 @@ std::size_t HashWindows::side_number(double begin, double end) {
   for (unsigned frequency = 0; frequency < k_frequencies; ++frequency) {
     const double turn = std::numbers::pi * frequency;
     for (unsigned i = 0; i < k_thumbprint_side; ++i) {
-      const auto inside = [&](double at) { return std::clamp((at / k_thumbprint_side - begin) / (end - begin), 0.0, 1.0); };
+      const auto inside = [&](double at) {
+        return std::clamp((at / k_thumbprint_side - begin) / (end - begin), 0.0, 1.0);
+      };
       const double from = inside(i);
       const double to = inside(i + 1.0);
       cosines[frequency][i] =

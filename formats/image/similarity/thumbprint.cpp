@@ -7,7 +7,6 @@
 namespace bale {
 namespace {
 
-
 /// The pixels of one side that a value covers, and how much of the first and the last.
 struct Span {
   std::uint32_t first = 0;

@@ -147,8 +147,7 @@ TiffLayout read_tiff_layout(const TiffFile& file, std::uint64_t max_pixels) {
   const Tags tags = read_tags(file);
   if (std::find(k_compressions.begin(), k_compressions.end(), tags.compression) == k_compressions.end() ||
       TIFFIsCODECConfigured(tags.compression) == 0) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("TIFF: compression {}, which bale does not read", tags.compression),
+    throw Error(ErrorCode::unsupported, fmt::format("TIFF: compression {}, which bale does not read", tags.compression),
                 {.hint = "save it with LZW or deflate"});
   }
   out.separate =

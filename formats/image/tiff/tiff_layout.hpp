@@ -26,7 +26,7 @@ struct TiffLayout {
   std::uint32_t sample_format = SAMPLEFORMAT_UINT;
   std::uint32_t alpha = 0;  // number of the sample that is alpha; 0: none
   bool inverted = false;    // 0 is white
-  bool separate = false;  // a plane per sample
+  bool separate = false;    // a plane per sample
   bool tiled = false;
   std::uint32_t block_width = 0;   // of a tile, or of all columns
   std::uint32_t block_height = 0;  // of a tile or strip

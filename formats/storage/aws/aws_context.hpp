@@ -25,8 +25,8 @@ struct AwsContext {
   /// Environment, HttpClient and clock of this process.
   static AwsContext of_process();
 
-  /// A variable of the environment, without blanks and line ends around it, which secrets that come from files have. nullopt if
-  /// it is not set or empty.
+  /// A variable of the environment, without blanks and line ends around it, which secrets that come from files have.
+  /// nullopt if it is not set or empty.
   std::optional<std::string> setting(const std::string& name) const;
   /// Whether a variable is yes, true, on or 1, in any case.
   bool is_on(const std::string& name) const;

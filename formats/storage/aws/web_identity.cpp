@@ -36,9 +36,8 @@ std::string sts_url(const AwsContext& context, const Profile& profile) {
 }
 
 HttpRequest sts_request(const AwsContext& context, const Profile& profile, const WebIdentity& identity) {
-  HttpRequest request{.method = "POST",
-                      .url = sts_url(context, profile),
-                      .certificates = configured_certificates(context, profile)};
+  HttpRequest request{
+      .method = "POST", .url = sts_url(context, profile), .certificates = configured_certificates(context, profile)};
   request.headers = {{"Content-Type", "application/x-www-form-urlencoded; charset=utf-8"}};
   const std::string token =
       without_newlines_at_end(read_configuration(expand_home(context, identity.token_file), "the web identity token"));

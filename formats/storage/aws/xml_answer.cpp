@@ -35,7 +35,8 @@ std::string XmlAnswer::name(const char* text) const {
 }
 
 void XmlAnswer::fail(std::string_view problem) const {
-  throw Error(ErrorCode::damaged, fmt::format("{} {}", what_, problem), {.hint = "check that the endpoint is an S3 server"});
+  throw Error(ErrorCode::damaged, fmt::format("{} {}", what_, problem),
+              {.hint = "check that the endpoint is an S3 server"});
 }
 
 }  // namespace bale

@@ -51,7 +51,7 @@ CacheDirectory::CacheDirectory(const CacheSettings& settings, bool counts_all)
     throw Error(ErrorCode::io, "more than 255 processes use the cache, or its file system has no locks",
                 {.path = path_, .hint = "name another directory in BALE_CACHE_DIR"});
   }
-  remove_stale_temporaries(path_);  // of who was killed while it made one of the files above
+  remove_stale_temporaries(path_);              // of who was killed while it made one of the files above
   if (!slots_.has_others()) count(counts_all);  // nothing is being written, so the disk says how full it is
   if (limit_bytes_ != 0) return;
   limit_bytes_ = (free_bytes_of_disk(path_) + usage_.bytes()) / 10 * 9;
@@ -64,8 +64,8 @@ CacheDirectory::CacheDirectory(const CacheSettings& settings, bool counts_all)
 
 CacheDirectory::~CacheDirectory() = default;
 
-/// To look at 600,000 files takes seconds. The recorded number is right unless the machine crashed, or files were removed by
-/// hand: that matters only if the limit is near.
+/// To look at 600,000 files takes seconds. The recorded number is right unless the machine crashed, or files were
+/// removed by hand: that matters only if the limit is near.
 void CacheDirectory::count(bool counts_all) {
   const Removal removal(*this);
   const auto is_far_from_limit = [&] {

@@ -20,7 +20,8 @@ void make_directories(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return;
   if (const std::string parent = parent_directory(path); parent != path) make_directories(parent);
-  if (::mkdir(path.c_str(), 0700) == 0 || (errno == EEXIST && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))) {
+  if (::mkdir(path.c_str(), 0700) == 0 ||
+      (errno == EEXIST && ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))) {
     return;
   }
   throw Error(ErrorCode::io, "cannot make the directory of the cache",

@@ -7,7 +7,7 @@
 namespace bale {
 
 struct CacheSettings {
-  std::string directory;       // empty: remote files are not cached
+  std::string directory;          // empty: remote files are not cached
   std::uint64_t limit_bytes = 0;  // 0: nine tenths of what is free or already in the cache
 };
 

@@ -120,7 +120,8 @@ void check_parameters(const transforms::RandomIoUCrop& node) {
   for (const double option : node.sampler_options) {
     if (!(option >= 0 && option <= k_max_factor)) refuse("sampler_options", fmt::format("{} is below 0", option));
   }
-  if (node.trials < 1 || node.trials > 10'000) refuse("trials", fmt::format("{} is not within [1, 10000]", node.trials));
+  if (node.trials < 1 || node.trials > 10'000)
+    refuse("trials", fmt::format("{} is not within [1, 10000]", node.trials));
 }
 void check_parameters(const transforms::SanitizeBoundingBoxes& node) {
   const auto check = [](std::string_view parameter, double least) {
@@ -222,7 +223,8 @@ class Order {
       }
       if constexpr (is_same_v<Node, transforms::Grayscale>) {
         if (nested && node.num_output_channels == 1) {
-          refuse("num_output_channels", "of 1 must not be inside another transform, because some images would keep three: use 3, or mode L");
+          refuse("num_output_channels",
+                 "of 1 must not be inside another transform, because some images would keep three: use 3, or mode L");
         }
       }
       if (is_float_) refuse("this", "changes 8-bit pixels: put it before ToDtype and Normalize");

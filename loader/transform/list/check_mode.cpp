@@ -75,7 +75,8 @@ void check_node(const Node& node, PixelMode mode, std::uint32_t channels, const 
   if (channels != 3) check_colors(node, place);
   if (mode == PixelMode::gray_16) check_16(node, place);
   if constexpr (refuses_rgba<Node>) {
-    if (mode == PixelMode::rgba) refuse_mode(place, "torchvision does not do this to PIL images of mode RGBA; use mode RGB");
+    if (mode == PixelMode::rgba)
+      refuse_mode(place, "torchvision does not do this to PIL images of mode RGBA; use mode RGB");
   }
 }
 

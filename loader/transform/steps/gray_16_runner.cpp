@@ -48,7 +48,8 @@ void Gray16Runner::resize_nearest(const step::Resize& resize, PixelView& image) 
   };
   std::uint16_t* out = other_.data();
   for (std::uint32_t y = 0; y < resize.height; ++y) {
-    const std::uint16_t* const row = values_.data() + std::size_t{position(y, image.height, resize.height)} * image.width;
+    const std::uint16_t* const row =
+        values_.data() + std::size_t{position(y, image.height, resize.height)} * image.width;
     for (std::uint32_t x = 0; x < resize.width; ++x) *out++ = row[position(x, image.width, resize.width)];
   }
   std::swap(values_, other_);
@@ -81,7 +82,8 @@ void Gray16Runner::run_one(const Step& step, PixelView& image, Resizer& resizer)
     check_size("Resize", resized->width, resized->height);
     resize(*resized, image, resizer);
   } else if (const auto* pad = std::get_if<step::Pad>(&step)) {  // CenterCrop's, of smaller images
-    check_that(pad->mode == PadMode::constant && pad->fill == Color{}, "Pad", "images of mode I;16 get black borders only");
+    check_that(pad->mode == PadMode::constant && pad->fill == Color{}, "Pad",
+               "images of mode I;16 get black borders only");
     check_size("Pad", static_cast<double>(image.width) + pad->left + pad->right,
                static_cast<double>(image.height) + pad->top + pad->bottom);
     crop({.left = -static_cast<std::int32_t>(pad->left),

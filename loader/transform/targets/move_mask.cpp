@@ -81,8 +81,8 @@ void MaskMover::run_plane(const Steps& steps, unsigned shift, const Mask& mask) 
 }
 
 void MaskMover::move(std::span<const Step> steps, std::uint16_t fill, Mask& mask) {
-  const bool is_wide =
-      fill > 255 || std::any_of(mask.values.begin(), mask.values.end(), [](std::uint16_t value) { return value > 255; });
+  const bool is_wide = fill > 255 || std::any_of(mask.values.begin(), mask.values.end(),
+                                                 [](std::uint16_t value) { return value > 255; });
   std::vector<std::uint8_t> high;
   if (is_wide) {
     run_plane(geometry_of(steps, mask, static_cast<std::uint8_t>(fill >> 8)), 8, mask);

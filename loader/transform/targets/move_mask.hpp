@@ -14,8 +14,8 @@ namespace bale::transform_detail {
 class MaskMover {
  public:
   /// Crops, resizes, flips, pads and warps as the image, with the pixels that Pillow's nearest gives. `fill` is the
-  /// value of pixels from outside the image. Other steps change nothing. Throws `unsupported` for step::Mixture, and what
-  /// StepRunner::run() throws.
+  /// value of pixels from outside the image. Other steps change nothing. Throws `unsupported` for step::Mixture, and
+  /// what StepRunner::run() throws.
   void move(std::span<const Step> steps, std::uint16_t fill, Mask& mask);
 
  private:

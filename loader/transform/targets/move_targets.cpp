@@ -132,14 +132,16 @@ struct Move {
     resize_canvas(crop);
     const auto left = static_cast<float>(crop.left);
     const auto top = static_cast<float>(crop.top);
-    move_axes(targets, [left](float x) { return x - left; }, [top](float y) { return y - top; });
+    move_axes(
+        targets, [left](float x) { return x - left; }, [top](float y) { return y - top; });
     clamp(canvas, targets);
   }
   void operator()(const step::Pad& pad) const {
     resize_canvas(pad);
     const auto left = static_cast<float>(pad.left);
     const auto top = static_cast<float>(pad.top);
-    move_axes(targets, [left](float x) { return x + left; }, [top](float y) { return y + top; });
+    move_axes(
+        targets, [left](float x) { return x + left; }, [top](float y) { return y + top; });
     clamp(canvas, targets);
   }
   void operator()(const step::Resize& resize) const {
@@ -147,14 +149,11 @@ struct Move {
     resize_canvas(resize);
     const auto across = static_cast<float>(static_cast<double>(canvas.width) / before.width);
     const auto down = static_cast<float>(static_cast<double>(canvas.height) / before.height);
-    move_axes(targets, [across](float x) { return x * across; }, [down](float y) { return y * down; });
+    move_axes(
+        targets, [across](float x) { return x * across; }, [down](float y) { return y * down; });
   }
-  void operator()(const step::HorizontalFlip&) const {
-    mirror_across(canvas.width, targets);
-  }
-  void operator()(const step::VerticalFlip&) const {
-    mirror_down(canvas.height, targets);
-  }
+  void operator()(const step::HorizontalFlip&) const { mirror_across(canvas.width, targets); }
+  void operator()(const step::VerticalFlip&) const { mirror_down(canvas.height, targets); }
   void operator()(const step::Rotate& rotate) const {
     const auto width = static_cast<float>(canvas.width);
     const auto height = static_cast<float>(canvas.height);
@@ -196,9 +195,7 @@ struct Move {
       }
     }
   }
-  void operator()(const step::ClampBoundingBoxes&) const {
-    clamp(canvas, targets);
-  }
+  void operator()(const step::ClampBoundingBoxes&) const { clamp(canvas, targets); }
   void operator()(const step::SanitizeBoundingBoxes& least) const {
     if constexpr (std::is_same_v<Targets, Boxes>) {
       std::erase_if(targets, [&](const Box& box) { return !is_sane(box, canvas, least); });

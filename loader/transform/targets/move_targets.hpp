@@ -3,9 +3,8 @@
 // Source: torchvision.transforms.v2.functional (0.29). Crop, Pad and warps clip boxes at the image's edges, Resize and
 // flips do not. A warp moves a box's corners; the box is then the smallest that has them. Keypoints are indices of
 // pixels: a flip moves x to width - 1 - x. They are not clipped. Without a warp the arithmetic is torchvision's in
-// float32; warps are computed in doubles from the matrix that the pixels are taken with. SanitizeBoundingBoxes drops boxes; no
-// other step drops any.
-// Threads: pure functions.
+// float32; warps are computed in doubles from the matrix that the pixels are taken with. SanitizeBoundingBoxes drops
+// boxes; no other step drops any. Threads: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +21,8 @@ struct Canvas {
 };
 
 /// Moves the targets of an image of `canvas` pixels by one step, and gives `canvas` the size after it. Steps that do
-/// not move pixels change nothing. Throws `unsupported` for step::Mixture, which has several geometries at once, and for
-/// a warp that cannot be inverted; `invalid_argument` for sizes out of range.
+/// not move pixels change nothing. Throws `unsupported` for step::Mixture, which has several geometries at once, and
+/// for a warp that cannot be inverted; `invalid_argument` for sizes out of range.
 void move_targets(const Step& step, Canvas& canvas, Boxes& boxes);
 void move_targets(const Step& step, Canvas& canvas, KeyPoints& points);
 

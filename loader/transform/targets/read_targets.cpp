@@ -181,14 +181,15 @@ class Table {
     const auto& shape = header->shape;
     values_ = bytes.subspan(header->data_offset);
     type_ = header->type;
-    const bool is_right = shape.size() == 2 && (shape[1] == width || shape[1] == width + 1) &&
-                          (!header->fortran_order || shape[0] == 0);
+    const bool is_right =
+        shape.size() == 2 && (shape[1] == width || shape[1] == width + 1) && (!header->fortran_order || shape[0] == 0);
     const std::uint64_t value_bytes = array_type_bytes(type_);
     if (!is_right || type_[1] == 'b' || type_[1] == 'c') {
       refuse(fmt::format("the array must have the shape (n, {}) or (n, {}), numbers, and C order", width, width + 1));
     }
     if (shape[0] != values_.size() / (shape[1] * value_bytes) || values_.size() % (shape[1] * value_bytes) != 0) {
-      throw Error(ErrorCode::damaged, fmt::format("the array has {} bytes of values, not {} rows", values_.size(), shape[0]));
+      throw Error(ErrorCode::damaged,
+                  fmt::format("the array has {} bytes of values, not {} rows", values_.size(), shape[0]));
     }
     num_rows = shape[0];
     columns = shape[1];
@@ -232,9 +233,9 @@ Boxes read_boxes(Bytes bytes, BoxFormat stored) {
   const Table table(bytes, 4);
   Boxes boxes;
   for (std::uint64_t i = 0; i < table.num_rows; ++i) {
-    boxes.push_back(to_corners({number_of(table.at(i, 0)), number_of(table.at(i, 1)), number_of(table.at(i, 2)),
-                                number_of(table.at(i, 3))},
-                               stored));
+    boxes.push_back(to_corners(
+        {number_of(table.at(i, 0)), number_of(table.at(i, 1)), number_of(table.at(i, 2)), number_of(table.at(i, 3))},
+        stored));
     if (table.columns == 5) boxes.back().label = label_of(table.at(i, 4));
   }
   return boxes;

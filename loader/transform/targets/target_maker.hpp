@@ -32,8 +32,8 @@ class TargetMaker {
   /// Masks of more than `max_pixels` pixels are refused.
   explicit TargetMaker(std::uint64_t max_pixels) : max_pixels_(max_pixels) {}
 
-  /// Writes a mask to `out`, which has the bytes of the field's type and shape. Throws `damaged` and `unsupported` for a
-  /// mask that cannot be decoded, that is of another size than its image, or that has a value which the field's type
+  /// Writes a mask to `out`, which has the bytes of the field's type and shape. Throws `damaged` and `unsupported` for
+  /// a mask that cannot be decoded, that is of another size than its image, or that has a value which the field's type
   /// does not have.
   void make_mask(const Field& field, Bytes stored, const ImageSteps& image, MutableBytes out);
   /// The BoxRow[] or KeyPointRow[] of a sample. Lifetime: until the next call. Throws `damaged` and `unsupported` for

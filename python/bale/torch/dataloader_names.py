@@ -1,7 +1,7 @@
 """DataLoader's options and attributes on a Loader: options with the same meaning are accepted, others are refused."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np

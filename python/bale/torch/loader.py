@@ -13,11 +13,18 @@ from bale.loader import option_names
 from bale.passes import Place
 from bale.torch import dataloader_names
 from bale.torch.batch_samples import Samples
-from bale.torch.batch_tensors import cuda_device, current_stream, rows_up_to_the_last, tensor_of, tensor_of_array, to_device
+from bale.torch.batch_tensors import (
+    cuda_device,
+    current_stream,
+    rows_up_to_the_last,
+    tensor_of,
+    tensor_of_array,
+    to_device,
+)
 from bale.torch.copy_stream import can_pin
+from bale.torch.drawn import drawn_of
 from bale.torch.fields import check_names, numbered_in, tensors_of
 from bale.torch.following import MAX_SEED, FollowingLoader, default_seed, is_asked_to_overfit
-from bale.torch.drawn import drawn_of
 from bale.torch.given import Part, Reach, given, within
 from bale.torch.nested import map_tensors
 from bale.torch.ranks import rank_and_world_size

@@ -9,8 +9,18 @@ Pillow's.
 """
 from __future__ import annotations
 
-from bale.transforms.recipes import (IMAGENET_MEAN, IMAGENET_STD, Mix, Transform, mean_and_std, padded, ragged, raw, train,
-                                     val)
+from bale.transforms.recipes import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    Mix,
+    Transform,
+    mean_and_std,
+    padded,
+    ragged,
+    raw,
+    train,
+    val,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,15 +28,39 @@ if TYPE_CHECKING:
 
     from bale.transforms import presets
     from bale.transforms.boxes import ClampBoundingBoxes, RandomIoUCrop, SanitizeBoundingBoxes
-    from bale.transforms.color import (ColorJitter, GaussianBlur, Grayscale, PillowGaussianBlur, RandomAdjustSharpness,
-                                       RandomAutocontrast, RandomChannelPermutation, RandomEqualize, RandomGrayscale, RandomInvert,
-                                       RandomPhotometricDistort, RandomPosterize, RandomSolarize)
+    from bale.transforms.color import (
+        ColorJitter,
+        GaussianBlur,
+        Grayscale,
+        PillowGaussianBlur,
+        RandomAdjustSharpness,
+        RandomAutocontrast,
+        RandomChannelPermutation,
+        RandomEqualize,
+        RandomGrayscale,
+        RandomInvert,
+        RandomPhotometricDistort,
+        RandomPosterize,
+        RandomSolarize,
+    )
     from bale.transforms.compose import Compose
     from bale.transforms.control import RandomApply, RandomChoice, RandomOrder
     from bale.transforms.ending import ConvertImageDtype, Normalize, RandomErasing, ToDtype, ToTensor
-    from bale.transforms.geometry import (CenterCrop, FixedSizeCrop, Pad, PadIfSmaller, RandomCrop, RandomHorizontalFlip, RandomResize,
-                                          RandomResizedCrop, RandomShortestSize, RandomVerticalFlip, RandomZoomOut, Resize,
-                                          ScaleJitter)
+    from bale.transforms.geometry import (
+        CenterCrop,
+        FixedSizeCrop,
+        Pad,
+        PadIfSmaller,
+        RandomCrop,
+        RandomHorizontalFlip,
+        RandomResize,
+        RandomResizedCrop,
+        RandomShortestSize,
+        RandomVerticalFlip,
+        RandomZoomOut,
+        Resize,
+        ScaleJitter,
+    )
     from bale.transforms.markers import Identity, PILToTensor, ToImage, ToPureTensor
     from bale.transforms.operation import Operation
     from bale.transforms.policies import AugMix, AutoAugment, RandAugment, TimmAutoAugment, TrivialAugmentWide

@@ -8,7 +8,7 @@ from bale.transforms.operation import Operation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
 
 @dataclass(frozen=True, repr=False)

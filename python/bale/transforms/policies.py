@@ -10,7 +10,6 @@ from bale.transforms.operation import Operation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from bale.transforms.geometry import Fill

@@ -1,7 +1,5 @@
 """Stops after an epoch, starts again from its checkpoint, and skips the batches that were done."""
-import torch
-from common import TRAIN, arguments, bale_transforms, make_network, report
-from torch.nn import functional as F
+from common import TRAIN, arguments, bale_transforms, report
 from torch.utils.data import DataLoader, DistributedSampler
 from torchvision.datasets import ImageFolder
 

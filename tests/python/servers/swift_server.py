@@ -4,14 +4,13 @@ import eventlet
 
 eventlet.monkey_patch()
 
-import os  # noqa: E402
 import pathlib  # noqa: E402
 import sys  # noqa: E402
 
 import eventlet.wsgi  # noqa: E402
+from swift.common import utils  # noqa: E402
 from swift.common.ring import RingBuilder  # noqa: E402
 from swift.common.storage_policy import reload_storage_policies  # noqa: E402
-from swift.common import utils  # noqa: E402
 from swift.common.wsgi import loadapp  # noqa: E402
 
 BACKENDS = {"account": "swift#account", "container": "swift#container", "object": "swift#mem_object"}

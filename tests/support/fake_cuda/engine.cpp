@@ -257,8 +257,7 @@ bool Engine::drain(std::unique_lock<std::mutex>& lock, const std::function<bool(
   while (!done()) {
     // Work that another thread of the host is running ends by itself.
     const bool others_move = pace == Pace::thread || is_running();
-    const bool moved =
-        others_move ? changed.wait_until(lock, deadline) == std::cv_status::no_timeout : advance(lock);
+    const bool moved = others_move ? changed.wait_until(lock, deadline) == std::cv_status::no_timeout : advance(lock);
     if (!moved) {
       note("somebody waits for what can never be done");
       return false;

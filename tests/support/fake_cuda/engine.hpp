@@ -42,7 +42,7 @@ struct FakeStream {
   int number = 0;
   Clock clock{};  // of all work that was queued
   std::deque<std::shared_ptr<Work>> work{};
-  bool running = false;  // the first work is running
+  bool running = false;   // the first work is running
   bool captured = false;  // into a graph
 };
 

@@ -20,8 +20,8 @@ std::string histogram_svg(const Spread& spread, std::string_view label, ShowNumb
 /// A bar over the whole width, `share` (0..1) of it filled.
 std::string bar_svg(double share, std::string_view label);
 
-/// A table with a bar per row. `total`: what percentages are of; 0: none are shown. `most`: the count of a bar over the whole
-/// width, for tables that are compared; 0: the largest of these rows.
+/// A table with a bar per row. `total`: what percentages are of; 0: none are shown. `most`: the count of a bar over the
+/// whole width, for tables that are compared; 0: the largest of these rows.
 std::string bar_table(std::span<const NamedCount> rows, std::uint64_t total, std::uint64_t most = 0);
 
 /// Values from large to small as an area. `sorted` must not be empty.

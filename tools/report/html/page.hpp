@@ -18,8 +18,8 @@ std::string html_sentence(std::string_view raw);
 /// The page with this title and these elements in its body.
 std::string html_page(std::string_view title, std::string_view body);
 
-/// The end of a page: what `made` says, which is markup, and the day (UTC, or that of SOURCE_DATE_EPOCH), the machine and its
-/// cores.
+/// The end of a page: what `made` says, which is markup, and the day (UTC, or that of SOURCE_DATE_EPOCH), the machine
+/// and its cores.
 std::string html_footer(std::string_view made);
 
 /// One figure among several in a row. `tone`: "", "good", "warn" or "bad".

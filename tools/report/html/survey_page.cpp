@@ -18,10 +18,10 @@ std::string survey_page(const SurveyReport& report, const PageLimits& limits) {
   body += sizes_section(report);
   body += formats_section(report);
   body += sheets_section(report, limits, pictures);
-  body += html_footer(
-      fmt::format("Made by bale {}. Every image was read and decoded at reduced size; "
-                  "<code>bale verify --decode</code> decodes all of it.",
-                  k_version_text));
+  body +=
+      html_footer(fmt::format("Made by bale {}. Every image was read and decoded at reduced size; "
+                              "<code>bale verify --decode</code> decodes all of it.",
+                              k_version_text));
   return html_page("Report on " + report.title, body);
 }
 

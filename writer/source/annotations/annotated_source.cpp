@@ -143,10 +143,10 @@ class AnnotatedLister {
     }
     if (!is_list_) listing.places.push_back(path_);
     FileListing found = files.finish(path_);
-    tell_unused_options(
-        options_,
-        {"pair", "pair_path", "annotations", "annotations_format", "class_map", "list_jobs", "keep_extensions", is_list_ ? "root" : ""},
-        "these are images with annotations", path_, found.notices);
+    tell_unused_options(options_,
+                        {"pair", "pair_path", "annotations", "annotations_format", "class_map", "list_jobs",
+                         "keep_extensions", is_list_ ? "root" : ""},
+                        "these are images with annotations", path_, found.notices);
     return std::make_unique<AnnotatedSource>(std::move(found), std::move(annotations));
   }
 
@@ -182,9 +182,7 @@ class AnnotatedLister {
   }
 
   FolderImages walk(FileListing& listing) {
-    WalkRules rules{
-        .wanted = is_image_name,
-        .skip_unreadable = options_.skip_damaged};
+    WalkRules rules{.wanted = is_image_name, .skip_unreadable = options_.skip_damaged};
     NoticeLog others(std::numeric_limits<std::size_t>::max());
     DirectoryWalk walk(path_, std::move(rules), others, listing.losses, list_jobs(options_));
     FolderImages folder{.root = path_, .paths = {}};

@@ -330,7 +330,7 @@ class Coco : public AnnotationSet {
   std::vector<std::string> images_;      // by row
   std::unordered_map<std::string, std::uint32_t> rows_;
   std::map<std::string, std::string> other_places_;  // of images that are named by URLs
-  std::vector<Piece> pieces_;  // in the order of their images
+  std::vector<Piece> pieces_;                        // in the order of their images
   std::vector<std::uint64_t> starts_;
   std::uint64_t num_captions_ = 0;
   std::uint64_t num_keypoints_ = 0;

@@ -37,8 +37,7 @@ class ArraySource : public Source {
       has_coarse_ = has_coarse_ || !files_.parts[part].coarse_labels.empty();
     }
     filter.tell_unmatched(files_.notices, path_);
-    tell_unused_options(options, {"class_map"}, "these are files of arrays", path_,
-                        files_.notices);
+    tell_unused_options(options, {"class_map"}, "these are files of arrays", path_, files_.notices);
     take_labels(options);
     if (has_coarse_) fields_.emplace_back(k_coarse_field);
     if (samples_.empty()) throw Error(ErrorCode::invalid_argument, "no image to pack", {.path = path_});

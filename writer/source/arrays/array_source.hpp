@@ -1,5 +1,5 @@
-// ArraySource: images that a few files hold as raw pixels, as MNIST's idx files, the binary CIFAR archives and SVHN's MAT-files. Each
-// is packed as a PNG, which has the same pixels.
+// ArraySource: images that a few files hold as raw pixels, as MNIST's idx files, the binary CIFAR archives and SVHN's
+// MAT-files. Each is packed as a PNG, which has the same pixels.
 //
 // Memory: the whole files, uncompressed. Threads: see Source.
 #pragma once
@@ -22,7 +22,7 @@ struct ArrayPart {
   std::uint64_t count = 0;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  std::uint32_t planes = 1;         // 1: gray, 3: all red, all green, all blue
+  std::uint32_t planes = 1;        // 1: gray, 3: all red, all green, all blue
   bool has_columns_first = false;  // the values of a column, not of a row, lie side by side
   std::vector<std::byte> bytes{};
   std::uint64_t first_offset = 0;  // of the first record in `bytes`
@@ -51,12 +51,12 @@ bool is_cifar_archive(const std::string& path);
 /// The binary archives of CIFAR-10 and CIFAR-100. Throws `unsupported` for the archives of pickles, and `damaged`.
 ArrayFiles read_cifar(const std::string& path);
 
-/// SVHN's cropped digits: train_32x32.mat, test_32x32.mat, extra_32x32.mat. Digits are classes "0" to "9", as torchvision has
-/// them. Throws `unsupported` for other MATLAB files, and `damaged` with file and offset.
+/// SVHN's cropped digits: train_32x32.mat, test_32x32.mat, extra_32x32.mat. Digits are classes "0" to "9", as
+/// torchvision has them. Throws `unsupported` for other MATLAB files, and `damaged` with file and offset.
 ArrayFiles read_svhn(const std::string& path);
 
-/// The images as samples "PREFIX/00000". `path` is Source::places(). Throws `damaged` for a label that is none of the classes,
-/// and what a class map throws.
+/// The images as samples "PREFIX/00000". `path` is Source::places(). Throws `damaged` for a label that is none of the
+/// classes, and what a class map throws.
 std::unique_ptr<Source> make_array_source(const std::string& path, ArrayFiles files, const SourceOptions& options);
 
 }  // namespace bale

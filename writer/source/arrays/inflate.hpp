@@ -16,6 +16,7 @@ enum class DeflateHeader { gzip, zlib };
 
 /// The uncompressed bytes of `input`, which is one complete stream. Throws `damaged` with the offset in the file, where
 /// `input` starts at `offset`, and `unsupported` above k_max_array_bytes.
-std::vector<std::byte> inflate_all(Bytes input, DeflateHeader header, const std::string& path, std::uint64_t offset = 0);
+std::vector<std::byte> inflate_all(Bytes input, DeflateHeader header, const std::string& path,
+                                   std::uint64_t offset = 0);
 
 }  // namespace bale

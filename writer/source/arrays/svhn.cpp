@@ -1,5 +1,5 @@
-// SVHN's cropped digits (http://ufldl.stanford.edu/housenumbers): a MAT-file of level 5 with the arrays X, of 32 x 32 x 3 x N
-// bytes, and y, of N numbers from 1 to 10, where 10 is the digit 0. The layout is MathWorks' "MAT-File Format".
+// SVHN's cropped digits (http://ufldl.stanford.edu/housenumbers): a MAT-file of level 5 with the arrays X, of 32 x 32 x
+// 3 x N bytes, and y, of N numbers from 1 to 10, where 10 is the digit 0. The layout is MathWorks' "MAT-File Format".
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -134,14 +134,22 @@ std::vector<double> numbers(Bytes bytes) {
 
 std::vector<double> numbers_of(const Matrix& matrix, const Place& place) {
   switch (matrix.type) {
-    case k_int8: return numbers<std::int8_t>(matrix.values);
-    case k_uint8: return numbers<std::uint8_t>(matrix.values);
-    case k_int16: return numbers<std::int16_t>(matrix.values);
-    case k_uint16: return numbers<std::uint16_t>(matrix.values);
-    case k_int32: return numbers<std::int32_t>(matrix.values);
-    case k_uint32: return numbers<std::uint32_t>(matrix.values);
-    case k_double: return numbers<double>(matrix.values);
-    default: refuse(place.path, "a MATLAB file whose array y has other numbers than SVHN's");
+    case k_int8:
+      return numbers<std::int8_t>(matrix.values);
+    case k_uint8:
+      return numbers<std::uint8_t>(matrix.values);
+    case k_int16:
+      return numbers<std::int16_t>(matrix.values);
+    case k_uint16:
+      return numbers<std::uint16_t>(matrix.values);
+    case k_int32:
+      return numbers<std::int32_t>(matrix.values);
+    case k_uint32:
+      return numbers<std::uint32_t>(matrix.values);
+    case k_double:
+      return numbers<double>(matrix.values);
+    default:
+      refuse(place.path, "a MATLAB file whose array y has other numbers than SVHN's");
   }
 }
 

@@ -65,8 +65,8 @@ class Batch {
   /// Weights of each image's own label in the loss, one per row; 1 if the image was not mixed. The partner's label has
   /// the rest. Empty unless MixOptions::active().
   std::span<const float> shares() const;
-  /// Rows of the images that each image was mixed with, one per row: fields of the partner are those of that row. An image
-  /// without a partner has its own row. Empty unless MixOptions::active().
+  /// Rows of the images that each image was mixed with, one per row: fields of the partner are those of that row. An
+  /// image without a partner has its own row. Empty unless MixOptions::active().
   std::span<const std::uint32_t> partners() const;
   /// The fields of LoaderOptions::fields, in their order.
   std::size_t num_fields() const;

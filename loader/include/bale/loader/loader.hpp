@@ -68,10 +68,10 @@ struct LoaderCounters {
 class Loader {
  public:
   /// Opens the dataset. Workers are started by the first next() or start(). Throws what Dataset::open() and checked()
-  /// throw, `invalid_argument` for a rank that is not below world_size and for a field that no sample has, `unsupported`
-  /// for a ragged transform if an index does not have the sizes of the images, and `unsupported` and `damaged` for
-  /// fields of arrays that batches do not carry. With Shuffle::node_local(), `invalid_argument` if it is not known which
-  /// ranks share a node, or if the selection draws.
+  /// throw, `invalid_argument` for a rank that is not below world_size and for a field that no sample has,
+  /// `unsupported` for a ragged transform if an index does not have the sizes of the images, and `unsupported` and
+  /// `damaged` for fields of arrays that batches do not carry. With Shuffle::node_local(), `invalid_argument` if it is
+  /// not known which ranks share a node, or if the selection draws.
   Loader(const std::string& spec, LoaderOptions options = {});
   /// The same for a selection of samples. `selection` must have been made for a dataset of this size.
   Loader(const std::string& spec, LoaderOptions options, Selection selection);
@@ -90,7 +90,8 @@ class Loader {
   ///                       and 65 bad samples in a row
   ///   `invalid_argument`  the caller holds all slots of the ring (only without copy_when_held)
   ///   `retryable`         a worker has waited for a sample's bytes for longer than storage_timeout_s
-  ///   `not_found`, `io`, `changed`, `retryable`  a shard cannot be read, so no sample is at fault, whatever OnBadSample
+  ///   `not_found`, `io`, `changed`, `retryable`  a shard cannot be read, so no sample is at fault, whatever
+  ///   OnBadSample
   ///                       says: the next call tries again
   /// and what start() throws.
   std::optional<Batch> next();
@@ -110,10 +111,11 @@ class Loader {
   /// Number of batches of the current epoch, the same on every rank. After load_state(), the batches that are left. If
   /// !is_counted(), this counts first, which scans all shards.
   std::uint64_t size() const;
-  /// Whether the number of samples is known. Shards that have neither a manifest nor an index are scanned while they are read, if
-  /// the order begins in stored order (Shuffle::none(), the first epoch of Shuffle::stream()), with a transform of fixed shape and
-  /// without a selection, fields, seek_point_cache_bytes and OnBadSample::substitute. Batches then come before the last shards
-  /// were opened, and errors of those shards come from next(). Dataset::size() and what else needs all shards waits for them.
+  /// Whether the number of samples is known. Shards that have neither a manifest nor an index are scanned while they
+  /// are read, if the order begins in stored order (Shuffle::none(), the first epoch of Shuffle::stream()), with a
+  /// transform of fixed shape and without a selection, fields, seek_point_cache_bytes and OnBadSample::substitute.
+  /// Batches then come before the last shards were opened, and errors of those shards come from next(). Dataset::size()
+  /// and what else needs all shards waits for them.
   bool is_counted() const;
 
   /// The position after the last batch that next() returned.

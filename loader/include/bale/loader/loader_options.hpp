@@ -56,11 +56,11 @@ struct LoaderOptions {
   /// Further views of each image, which is decoded once: two crops for SimCLR, two large and six small ones for DINO.
   /// They draw independently. All views, with the first, have a fixed shape; not for batches on a device.
   std::vector<Transform> further_views{};
-  MixOptions mix{};                    // mixup and cutmix; needs one view of fixed shape and a float type
-  std::string field{};                 // field of the image; empty: the first one with an image's name
-  std::string label_field{};           // field of the label, a number as in cls; empty: the labels of the index
-  /// Further fields of each sample that batches carry (Batch::field()): captions, embeddings, masks. They are of the row's own
-  /// sample, also if its image is mixed. Masks, boxes and keypoints cannot follow images that are mixed.
+  MixOptions mix{};           // mixup and cutmix; needs one view of fixed shape and a float type
+  std::string field{};        // field of the image; empty: the first one with an image's name
+  std::string label_field{};  // field of the label, a number as in cls; empty: the labels of the index
+  /// Further fields of each sample that batches carry (Batch::field()): captions, embeddings, masks. They are of the
+  /// row's own sample, also if its image is mixed. Masks, boxes and keypoints cannot follow images that are mixed.
   std::vector<Field> fields{};
   std::int64_t no_label = k_no_label;  // label of rows without one: unlabeled and skipped samples, empty rows
   OnBadSample on_bad_sample = OnBadSample::fail;

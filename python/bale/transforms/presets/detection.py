@@ -9,8 +9,16 @@ from bale.transforms.boxes import RandomIoUCrop, SanitizeBoundingBoxes
 from bale.transforms.color import RandomPhotometricDistort
 from bale.transforms.compose import Compose
 from bale.transforms.ending import ToDtype
-from bale.transforms.geometry import (CenterCrop, FixedSizeCrop, PadIfSmaller, RandomHorizontalFlip, RandomShortestSize,
-                                      RandomZoomOut, Resize, ScaleJitter)
+from bale.transforms.geometry import (
+    CenterCrop,
+    FixedSizeCrop,
+    PadIfSmaller,
+    RandomHorizontalFlip,
+    RandomShortestSize,
+    RandomZoomOut,
+    Resize,
+    ScaleJitter,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -29,30 +29,30 @@
 
 namespace bale {
 
-/// When the samples of shards are counted that no manifest lists. Their indexes are opened for that, and shards without one are
-/// scanned. With `while_listed` and `while_read`, shards are counted in their order, when a method needs to know: size() needs
-/// all of them, position() those up to the sample. Remote ones are opened a few shards ahead. If the first of these shards has an
-/// index, open() counts in any case: that reads no samples.
+/// When the samples of shards are counted that no manifest lists. Their indexes are opened for that, and shards without
+/// one are scanned. With `while_listed` and `while_read`, shards are counted in their order, when a method needs to
+/// know: size() needs all of them, position() those up to the sample. Remote ones are opened a few shards ahead. If the
+/// first of these shards has an index, open() counts in any case: that reads no samples.
 enum class Counting : std::uint8_t {
   when_opened,   // by Dataset::open(), all
   while_listed,  // for a reader of indexes, from shard to shard
-  while_read,    // for a reader of samples in stored order: a remote shard is fetched as a whole if the cache keeps it until
-                 // its samples are read
+  while_read,    // for a reader of samples in stored order: a remote shard is fetched as a whole if the cache keeps it
+               // until its samples are read
 };
 
 struct DatasetOptions {
   bool verify_checksums = true;  // compare each field's CRC32C before delivering it
   /// Bypass the page cache (O_DIRECT) if format and file system support it. For a dataset larger than memory on a fast
   /// disk. Nothing is cached or read ahead, so use many threads or workers. nullopt: open() decides, and
-  /// Dataset::options() says how. It bypasses the cache if the local shards do not fit into the memory that is available
-  /// (MemAvailable and the limits of control groups, or $BALE_MEMORY_BYTES), less than half of them are cached, and the
-  /// first of them can be read so. It does not if `counting` is not when_opened.
+  /// Dataset::options() says how. It bypasses the cache if the local shards do not fit into the memory that is
+  /// available (MemAvailable and the limits of control groups, or $BALE_MEMORY_BYTES), less than half of them are
+  /// cached, and the first of them can be read so. It does not if `counting` is not when_opened.
   std::optional<bool> direct_io = false;
   /// Leave out shards that cannot be opened, and use the undamaged samples of those that are damaged.
   /// Dataset::losses() lists these shards. Dataset::open() then opens every shard.
   bool salvage = false;
-  /// Bytes of indexes to keep in memory, not counting those that are in use. Others are read again when they are needed. A
-  /// dataset of few shards keeps all (open_shards.hpp).
+  /// Bytes of indexes to keep in memory, not counting those that are in use. Others are read again when they are
+  /// needed. A dataset of few shards keeps all (open_shards.hpp).
   std::uint64_t index_budget = k_index_budget;
   /// If set, indexes lie there, for other processes, up to index_budget. Used by the loader.
   std::shared_ptr<IndexMemory> index_memory{};
@@ -98,9 +98,9 @@ class Dataset {
   std::uint64_t size() const;
   /// A hash of the shards' file names and their order, which opens none of them.
   std::uint64_t identity_of_names() const;
-  /// Counts shards in order until sample `i` is among them, or all are counted. Returns the number of samples counted so far: if
-  /// it is not above `i`, it is size(). Tells a dataset that counts later that its reader has come to sample `i`. Throws what
-  /// opening a shard throws; the next call tries that shard again.
+  /// Counts shards in order until sample `i` is among them, or all are counted. Returns the number of samples counted
+  /// so far: if it is not above `i`, it is size(). Tells a dataset that counts later that its reader has come to sample
+  /// `i`. Throws what opening a shard throws; the next call tries that shard again.
   std::uint64_t count_beyond(std::uint64_t i) const;
   /// The same, but counts only shards that are open: does not wait, and does not say where the reader is.
   std::uint64_t count_ready(std::uint64_t i) const;
@@ -127,9 +127,9 @@ class Dataset {
   /// shard.
   std::uint64_t identity_of_samples() const;
 
-  /// Tells this dataset from one that was opened under the same spec earlier or later: a hash of the classes, and of what is
-  /// held of the first `num_shards` shards (their digests in the manifest, else their indexes). Opens no shard that is
-  /// counted.
+  /// Tells this dataset from one that was opened under the same spec earlier or later: a hash of the classes, and of
+  /// what is held of the first `num_shards` shards (their digests in the manifest, else their indexes). Opens no shard
+  /// that is counted.
   std::uint64_t version(std::size_t num_shards) const;
 
   // Shard numbers are below num_shards(), which is not checked.

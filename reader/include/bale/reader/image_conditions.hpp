@@ -22,7 +22,7 @@ struct ImageConditions {
   std::uint64_t num_complete = 0;
   std::uint64_t num_incomplete = 0;
   std::uint64_t num_undecodable = 0;
-  std::uint64_t num_unknown = 0;  // not examined, of a kind that is not decoded, or samples without an image
+  std::uint64_t num_unknown = 0;      // not examined, of a kind that is not decoded, or samples without an image
   std::uint64_t num_above_limit = 0;  // of the complete and unknown ones, those with more pixels than `max_pixels`
   std::uint64_t max_pixels = k_default_max_pixels;
   std::vector<Flawed> flawed{};  // the first ones that no loader takes

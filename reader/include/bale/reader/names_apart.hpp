@@ -1,7 +1,9 @@
-// Tells files and their samples apart: the shortest names by which several paths differ, and a sample's key as its own name.
+// Tells files and their samples apart: the shortest names by which several paths differ, and a sample's key as its own
+// name.
 //
-// A key of a shard of another program may be repeated in other shards, encoded as a file name, or a path that leads outside the
-// directory into which it is written. convert, extract, diff, merge and Dataset::find() all take the keys from here.
+// A key of a shard of another program may be repeated in other shards, encoded as a file name, or a path that leads
+// outside the directory into which it is written. convert, extract, diff, merge and Dataset::find() all take the keys
+// from here.
 //
 // Threads: const methods may be called by many threads at once. Do not use a SampleKeys longer than its Dataset.
 #pragma once
@@ -15,8 +17,8 @@
 
 namespace bale {
 
-/// One name for each path, all different: the last components, as few for all as it takes, or the path itself if it is named
-/// twice, with a number. A name has no ".." and no secret of a URL, and is never absolute.
+/// One name for each path, all different: the last components, as few for all as it takes, or the path itself if it is
+/// named twice, with a number. A name has no ".." and no secret of a URL, and is never absolute.
 std::vector<std::string> names_apart(const std::vector<std::string>& paths);
 
 /// The paths of a dataset's shards.
@@ -24,7 +26,8 @@ std::vector<std::string> shard_paths(const Dataset& dataset);
 
 class SampleKeys {
  public:
-  /// Keys are told apart if shards without a manifest, or of several datasets, repeat one. Reads all indexes to see that.
+  /// Keys are told apart if shards without a manifest, or of several datasets, repeat one. Reads all indexes to see
+  /// that.
   explicit SampleKeys(const Dataset& dataset);
   SampleKeys(const Dataset& dataset, bool are_told_apart);
 
@@ -35,7 +38,8 @@ class SampleKeys {
 
   /// The sample's own name: the key that `shard` stores, decoded, told apart, and made relative if it leads outside.
   std::string name(std::size_t shard, std::string_view key) const;
-  /// The path of a field's file below a directory (contained_name()). If `decodes`, with the dots that encode_key() encoded.
+  /// The path of a field's file below a directory (contained_name()). If `decodes`, with the dots that encode_key()
+  /// encoded.
   std::string file_name(std::size_t shard, std::string_view key, std::string_view field, bool decodes) const;
 
  private:

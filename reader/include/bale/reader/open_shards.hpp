@@ -3,8 +3,8 @@
 //
 // An index stays in memory when its shard is closed, so keys, labels and extents need no file descriptor. When indexes
 // take more than a budget, those that were not used lately are dropped and their shards closed; the next use opens the
-// shard again. All objects of this class in a process share one limit, max_open_shards(). What is in use is never closed
-// or dropped.
+// shard again. All objects of this class in a process share one limit, max_open_shards(). What is in use is never
+// closed or dropped.
 //
 // Threads: const methods may be called by many threads at once.
 // Preconditions, which are not checked: shard numbers are below size().
@@ -49,8 +49,8 @@ inline constexpr std::uint64_t k_index_budget = std::uint64_t{256} << 20;
 
 class OpenShards {
  public:
-  /// Opens shard `number`. The first time, `format` and `index` are null. When the shard is opened again, they are those
-  /// of the first time; `index` is null if it was dropped. May throw. May be called by many threads at once, for
+  /// Opens shard `number`. The first time, `format` and `index` are null. When the shard is opened again, they are
+  /// those of the first time; `index` is null if it was dropped. May throw. May be called by many threads at once, for
   /// different shards.
   using Open =
       std::function<Shard(std::size_t number, const Format* format, const std::shared_ptr<const ShardIndex>& index)>;
@@ -79,12 +79,12 @@ class OpenShards {
 
  private:
   struct Slot {
-    std::timed_mutex mutex;  // while the shard is opened, which may wait for a server
-    std::shared_ptr<const Shard> shard;            // null while it is closed
-    const Format* format = nullptr;                // since the shard was first opened
-    std::optional<ShardIdentity> identity;         // since then, or since a user held it
-    std::shared_ptr<const ShardIndex> index;       // null also after it was dropped
-    std::atomic<const Shard*> kept_shard{};        // if shards are never closed
+    std::timed_mutex mutex;                   // while the shard is opened, which may wait for a server
+    std::shared_ptr<const Shard> shard;       // null while it is closed
+    const Format* format = nullptr;           // since the shard was first opened
+    std::optional<ShardIdentity> identity;    // since then, or since a user held it
+    std::shared_ptr<const ShardIndex> index;  // null also after it was dropped
+    std::atomic<const Shard*> kept_shard{};   // if shards are never closed
     std::atomic<bool> recently_used{};
     std::atomic<bool> index_recently_used{};
   };
@@ -105,8 +105,8 @@ class OpenShards {
   bool closes_;
   std::uint64_t index_budget_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::size_t> opened_;  // numbers of the shards that are open
-  mutable std::size_t hand_ = 0;             // position in opened_ of the CLOCK algorithm
+  mutable std::vector<std::size_t> opened_;   // numbers of the shards that are open
+  mutable std::size_t hand_ = 0;              // position in opened_ of the CLOCK algorithm
   mutable std::vector<std::size_t> indexed_;  // numbers of the shards whose indexes are in memory
   mutable std::size_t index_hand_ = 0;        // position in indexed_, likewise
   mutable std::uint64_t index_bytes_ = 0;

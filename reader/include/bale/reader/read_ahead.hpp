@@ -39,10 +39,10 @@ struct ReadAheadOptions {
   bool wants_seek_points = false;    // of remote shards: readers will ask for them
   std::uint64_t readers = 1;         // objects of this class that share the cache and this order, one per rank
   std::uint64_t in_flight = 0;       // of the consumed deliveries, this many may still be being read
-  /// Whether this node needs a sample in an epoch: then the neighbors of a remote sample that are needed are fetched with
-  /// it, if the cache has room. Empty: it is not known, or neighbors are read together in any case.
+  /// Whether this node needs a sample in an epoch: then the neighbors of a remote sample that are needed are fetched
+  /// with it, if the cache has room. Empty: it is not known, or neighbors are read together in any case.
   std::function<bool(std::uint64_t sample, std::uint64_t epoch)> is_needed{};
-  std::uint64_t begin = 0;  // deliveries before this were consumed
+  std::uint64_t begin = 0;          // deliveries before this were consumed
   std::uint64_t first_samples = 0;  // the first deliveries, which are requested without their neighbors
   /// The number for consumed(); nullopt if it cannot be known now. Of a remote dataset it is asked several times per
   /// second, by the object's thread. Must not throw or wait.

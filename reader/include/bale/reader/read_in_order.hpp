@@ -21,8 +21,8 @@ struct ReadInOrderOptions {
 void read_in_order(const Dataset& dataset, const EpochOrder& order, std::uint64_t begin, std::uint64_t end,
                    const ReadInOrderOptions& options, const std::function<void(const SampleView&)>& on_sample);
 
-/// Reads all samples once in stored order, likewise. Samples of the first shards come before the last shards are counted
-/// (DatasetOptions::counting).
+/// Reads all samples once in stored order, likewise. Samples of the first shards come before the last shards are
+/// counted (DatasetOptions::counting).
 void read_as_counted(const Dataset& dataset, const ReadInOrderOptions& options,
                      const std::function<void(const SampleView&)>& on_sample);
 

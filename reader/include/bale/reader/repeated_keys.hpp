@@ -19,8 +19,8 @@ struct RepeatedKey {
 
 using KeyVisitor = std::function<void(std::string_view key)>;
 
-/// `visit_keys(n, visit)` calls `visit` for each key of shard n of `num_shards`; it may be called twice for each. The result is
-/// exact: equal hashes find candidates, and the keys themselves are compared.
+/// `visit_keys(n, visit)` calls `visit` for each key of shard n of `num_shards`; it may be called twice for each. The
+/// result is exact: equal hashes find candidates, and the keys themselves are compared.
 std::optional<RepeatedKey> find_repeated_key(
     std::size_t num_shards, const std::function<void(std::size_t shard, const KeyVisitor& visit)>& visit_keys);
 

@@ -1,7 +1,7 @@
 // Where: a condition on samples, such as `width >= 256 and label in (3, 5)`.
 //
-//   condition := condition "or" condition | condition "and" condition | "not" condition | "(" condition ")" | comparison
-//   comparison := NAME OPERATOR value | NAME ["not"] "in" "(" value, ... ")" | NAME ["not"] "like" TEXT
+//   condition := condition "or" condition | condition "and" condition | "not" condition | "(" condition ")" |
+//   comparison comparison := NAME OPERATOR value | NAME ["not"] "in" "(" value, ... ")" | NAME ["not"] "like" TEXT
 //               | NAME "is" ["not"] "unknown"
 //   OPERATOR := "=" "==" "!=" "<>" "<" "<=" ">" ">="; texts have "=" and "!=" only
 //   value := number, also with a size's suffix ("10KiB") | text in single or double quotes, doubled inside | NAME
@@ -51,8 +51,8 @@ class Where {
   /// Parses a condition. Throws `invalid_argument`; its ErrorContext::offset is the
   /// byte of `text` at which the condition is wrong.
   static Where parse(std::string_view text);
-  /// Adds the requirement that the named text (key, class, format, shard) matches one of the globs, as `like` does. Does
-  /// nothing if there are none. Throws `invalid_argument` if there is no such text.
+  /// Adds the requirement that the named text (key, class, format, shard) matches one of the globs, as `like` does.
+  /// Does nothing if there are none. Throws `invalid_argument` if there is no such text.
   void require_like(std::string_view name, const std::vector<std::string>& globs);
 
   bool takes_all() const { return nodes_.empty(); }
@@ -64,8 +64,34 @@ class Where {
   /// Whether the sample is selected; counts it.
   bool takes(const SampleFacts& facts, WhereCounts& counts) const;
 
-  enum class Name : std::uint8_t { key, label, class_name, width, height, pixels, megapixels, bytes, aspect, format, shard, index };
-  enum class Kind : std::uint8_t { all_of, any_of, negation, equal, unequal, less, at_most, more, at_least, one_of, like, is_unknown };
+  enum class Name : std::uint8_t {
+    key,
+    label,
+    class_name,
+    width,
+    height,
+    pixels,
+    megapixels,
+    bytes,
+    aspect,
+    format,
+    shard,
+    index
+  };
+  enum class Kind : std::uint8_t {
+    all_of,
+    any_of,
+    negation,
+    equal,
+    unequal,
+    less,
+    at_most,
+    more,
+    at_least,
+    one_of,
+    like,
+    is_unknown
+  };
   /// A literal, or a name if `name` is set.
   struct Value {
     std::optional<Name> name{};

@@ -1,4 +1,5 @@
-// pack(): writes a Source as shards on disk, or in an object store. Converting a dataset is packing it from a packed source.
+// pack(): writes a Source as shards on disk, or in an object store. Converting a dataset is packing it from a packed
+// source.
 //
 // The plan of the shards is a pure function of source and options, and each job writes whole shards. So the bytes do
 // not depend on the number of jobs. A shard gets its final name when it is complete and durable; manifest.json is
@@ -33,11 +34,11 @@ namespace bale {
 /// How many samples go into a shard. shard_count, if not 0, takes precedence over shard_samples, and both over
 /// shard_bytes.
 struct ShardSizing {
-  /// At most this many bytes of fields, as the source describes them and without what the container adds; a larger sample
-  /// is alone.
+  /// At most this many bytes of fields, as the source describes them and without what the container adds; a larger
+  /// sample is alone.
   std::uint64_t shard_bytes = std::uint64_t{256} << 20;
-  std::uint64_t shard_count = 0;                         // shards per dataset, of equal numbers of samples
-  std::uint64_t shard_samples = 0;                       // samples per shard
+  std::uint64_t shard_count = 0;    // shards per dataset, of equal numbers of samples
+  std::uint64_t shard_samples = 0;  // samples per shard
 };
 
 /// What to do with a bad sample: `fail` stops the run, `skip` leaves the sample out and lists it in the ledger
@@ -50,7 +51,8 @@ std::string_view on_error_name(OnError policy);
 enum class DestinationMode {
   fresh,      // refuse it
   resume,     // continue an interrupted run of the same plan, or repair a finished one
-  overwrite,  // replace the dataset of the same name; it stays until the new one is complete. Other files are never removed
+  overwrite,  // replace the dataset of the same name; it stays until the new one is complete. Other files are never
+              // removed
 };
 
 /// A part of the samples that becomes a dataset of its own.
@@ -73,8 +75,8 @@ struct ImageEdits {
 };
 
 struct PackOptions {
-  std::string destination;                              // directory, created if it does not exist, or s3://BUCKET/PREFIX
-  FormatAndLayout format{};                             // required: see find_format()
+  std::string destination;   // directory, created if it does not exist, or s3://BUCKET/PREFIX
+  FormatAndLayout format{};  // required: see find_format()
   std::map<std::string, std::string> format_options{};  // of the format: WriterOptions::format_options
   std::string name{};                                   // of the dataset, and prefix of its shards; empty: default_name
   std::string default_name{};                           // empty: last component of the destination
@@ -89,14 +91,15 @@ struct PackOptions {
   std::uint64_t max_pixels = k_default_max_pixels;  // larger images are bad samples if they must be decoded
   bool check_images = false;  // decode every image, to record its condition in the index; unless on_error is `fail`,
                               // one that cannot be decoded is a bad sample
-  bool seek_points = false;                         // make them for JPEGs (bale/formats/image/jpeg/seek_points.hpp)
-  std::vector<std::string> sidecars{};              // names of additional files for other readers (Sidecar, ShardList)
+  bool seek_points = false;   // make them for JPEGs (bale/formats/image/jpeg/seek_points.hpp)
+  std::vector<std::string> sidecars{};  // names of additional files for other readers (Sidecar, ShardList)
   OnError on_error = OnError::fail;
   DestinationMode mode = DestinationMode::fresh;
-  /// Local directory in which shards are built that are uploaded; empty: TMPDIR or /tmp. It needs room for one shard per
-  /// job.
+  /// Local directory in which shards are built that are uploaded; empty: TMPDIR or /tmp. It needs room for one shard
+  /// per job.
   std::string staging_directory{};
-  /// Gets what is odd about the plan or the destination, one line each, before a sample is written; by the calling thread.
+  /// Gets what is odd about the plan or the destination, one line each, before a sample is written; by the calling
+  /// thread.
   std::function<void(const std::string& line)> on_warning{};
 
   bool leaves_out_undecodable() const { return check_images && on_error != OnError::fail; }

@@ -25,8 +25,8 @@ struct Difference {
   };
   Kind kind = Kind::bytes;
   std::string key;
-  std::string field{};  // of bytes and fields
-  std::string what{};   // label: the labels; bytes: sizes and the first byte that differs; unreadable: why
+  std::string field{};   // of bytes and fields
+  std::string what{};    // label: the labels; bytes: sizes and the first byte that differs; unreadable: why
   std::string origin{};  // path, or shard and key, on the side that the kind names; else in A
 };
 
@@ -48,12 +48,12 @@ struct DiffReport {
   bool is_same() const { return same_classes && num_same == samples_in_a && num_same == samples_in_b; }
 };
 
-/// Calls `on_difference` for each difference, in A's order, and then for what is only in B, in B's order; from this thread.
-/// The field `cls` is not compared where a sample has a label, which is. `progress` counts A's samples, and the bytes of both
-/// sides. Memory: 16 bytes per sample of B beside what the sources take.
+/// Calls `on_difference` for each difference, in A's order, and then for what is only in B, in B's order; from this
+/// thread. The field `cls` is not compared where a sample has a label, which is. `progress` counts A's samples, and the
+/// bytes of both sides. Memory: 16 bytes per sample of B beside what the sources take.
 ///
-/// Both sources need the same SourceOptions::keys_name_files. Throws `interrupted`, and what a lack of memory or descriptors
-/// throws; a sample that cannot be read is a difference.
+/// Both sources need the same SourceOptions::keys_name_files. Throws `interrupted`, and what a lack of memory or
+/// descriptors throws; a sample that cannot be read is a difference.
 DiffReport diff_sources(const Source& a, const Source& b, const DiffOptions& options, Progress& progress,
                         const std::function<void(const Difference&)>& on_difference);
 

@@ -44,19 +44,20 @@ class Writer {
     std::uint64_t memory_bytes = std::uint64_t{1} << 30;
     /// Part `first` of `second`, counted from 0: one of several Writers, in any processes and machines, that share the
     /// destination. Each writes samples of its own, possibly none, and is resumed and overwritten by itself;
-    /// merge_writer_parts() makes the dataset of all, in the order of the parts. close() publishes the part, and its report
-    /// is that of the part. Keys that two parts have are found by the merge.
+    /// merge_writer_parts() makes the dataset of all, in the order of the parts. close() publishes the part, and its
+    /// report is that of the part. Keys that two parts have are found by the merge.
     std::optional<std::pair<std::uint64_t, std::uint64_t>> part{};
-    /// Called about every 50 ms while a method waits, by its thread. What it throws ends the method; the Writer is as if
-    /// it had not been called.
+    /// Called about every 50 ms while a method waits, by its thread. What it throws ends the method; the Writer is as
+    /// if it had not been called.
     std::function<void()> on_wait{};
   };
 
-  /// Prepares and locks the destination. With DestinationMode::resume takes up what an earlier Writer of the same options
-  /// left: count() says how many samples are there. A finished dataset of the same options is also taken up, and no
-  /// sample can be added to it. Throws
+  /// Prepares and locks the destination. With DestinationMode::resume takes up what an earlier Writer of the same
+  /// options left: count() says how many samples are there. A finished dataset of the same options is also taken up,
+  /// and no sample can be added to it. Throws
   ///   `invalid_argument`  contradictory options
-  ///   `exists`            the destination is not empty, or holds an unfinished run of other options, or other parts than
+  ///   `exists`            the destination is not empty, or holds an unfinished run of other options, or other parts
+  ///   than
   ///                       those of a Writer with Options::part
   ///   `retryable`         another run writes to the destination
   ///   `damaged`           a shard of the earlier run is damaged
@@ -89,19 +90,18 @@ class Writer {
   /// Whether a sample with this key was added and not skipped.
   bool contains(std::string_view key) const;
 
-  /// Returns count() when these samples are durable: a run that resumes after a crash or a power loss has them. Does not
-  /// end the current shard.
+  /// Returns count() when these samples are durable: a run that resumes after a crash or a power loss has them. Does
+  /// not end the current shard.
   std::uint64_t checkpoint();
 
-  /// Writes the last shard and the manifest, and returns when everything is durable. Later calls return the same report.
-  /// Throws `invalid_argument` if there is no sample and `damaged` if all were skipped (unless it writes a part), and what
-  /// add() throws. After an
-  /// error a new Writer may resume.
+  /// Writes the last shard and the manifest, and returns when everything is durable. Later calls return the same
+  /// report. Throws `invalid_argument` if there is no sample and `damaged` if all were skipped (unless it writes a
+  /// part), and what add() throws. After an error a new Writer may resume.
   PackReport close();
 
   /// Ends without a manifest. All samples are kept for a Writer that resumes, as far as the disk has room; returns how
-  /// many. Without samples the destination is left as it was found. Does nothing after close(). Throws `io`; the samples
-  /// of the last checkpoint are kept then.
+  /// many. Without samples the destination is left as it was found. Does nothing after close(). Throws `io`; the
+  /// samples of the last checkpoint are kept then.
   std::uint64_t abandon();
 
  private:

@@ -41,9 +41,9 @@ class Error : public std::exception {
   std::string text_;
 };
 
-/// Whether the process ran out of file descriptors (EMFILE, ENFILE) or memory (`out_of_memory`), or a server or the network
-/// failed (`retryable`). Such an error is not about the file or sample that was being read: code that skips bad samples must not
-/// skip this one.
+/// Whether the process ran out of file descriptors (EMFILE, ENFILE) or memory (`out_of_memory`), or a server or the
+/// network failed (`retryable`). Such an error is not about the file or sample that was being read: code that skips bad
+/// samples must not skip this one.
 bool is_lack_of_resources(const Error& error);
 
 /// Throws `io` for the current `errno`, `out_of_memory` for ENOMEM: "PATH: cannot ACTION: strerror".

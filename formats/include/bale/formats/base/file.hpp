@@ -65,8 +65,8 @@ class File {
   void advise_sequential() const;
   /// A hint: asks the kernel to start reading the range. Never fails.
   void advise_will_need(std::uint64_t offset, std::uint64_t length) const;
-  /// Drops what is cached of a range of a remote file, so that the next read fetches it again. Returns false for a local
-  /// file.
+  /// Drops what is cached of a range of a remote file, so that the next read fetches it again. Returns false for a
+  /// local file.
   bool forget(std::uint64_t offset, std::uint64_t length) const;
 
  private:

@@ -14,7 +14,8 @@ struct FileStamp {
   std::int64_t seconds = 0;  // of the last change
   std::int64_t nanoseconds = 0;
 
-  /// Of the file at `path`. Zeros if there is none, and for the name of a remote file, whose storage knows its versions.
+  /// Of the file at `path`. Zeros if there is none, and for the name of a remote file, whose storage knows its
+  /// versions.
   static FileStamp of(const std::string& path);
 
   bool is_known() const { return inode != 0; }

@@ -1,7 +1,7 @@
 // Keys as text: one function prints a key, one reads it back, one compares it with a pattern.
 //
-// What `bale ls` prints is what every option takes: a key as a line of text, in which bytes that cannot be printed are \xNN and
-// a backslash is two. So a key with the byte 1 and one with the four characters of "\x01" are told apart.
+// What `bale ls` prints is what every option takes: a key as a line of text, in which bytes that cannot be printed are
+// \xNN and a backslash is two. So a key with the byte 1 and one with the four characters of "\x01" are told apart.
 //
 // Pure functions, safe in any thread.
 #pragma once

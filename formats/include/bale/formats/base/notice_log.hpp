@@ -1,8 +1,8 @@
 // NoticeLog: the one ledger of what a source or a container has, or an option asks for, that was not taken or used.
 //
-// Entries that are not delivered, as was asked (`exclude`) or not; patterns and names that match nothing; options without
-// effect; remarks. The command line prints all of it, also with `quiet`, Python warns of what nobody asked for, `json`
-// counts it, and `strict` makes it an error.
+// Entries that are not delivered, as was asked (`exclude`) or not; patterns and names that match nothing; options
+// without effect; remarks. The command line prints all of it, also with `quiet`, Python warns of what nobody asked for,
+// `json` counts it, and `strict` makes it an error.
 //
 // Everything is counted. The number and length of the names and texts kept are bounded, so that a hostile container
 // cannot fill memory. Names are raw bytes: pass them through printable() before you show them.
@@ -46,7 +46,7 @@ class NoticeLog {
  public:
   struct Reason {
     std::uint64_t count = 0;
-    std::string example;     // the first name with this reason
+    std::string example;    // the first name with this reason
     bool is_asked = false;  // an option asked for it
   };
   static constexpr std::size_t k_max_notices = 1000;
@@ -72,7 +72,8 @@ class NoticeLog {
   void no_matches(std::uint64_t count, std::string_view what, std::string_view place);
   /// Adds that the option has no effect on `place`, for the reason `why`.
   void no_effect(std::string_view option, std::string_view why, std::string_view place);
-  /// What several sources of one command did not take or use. A pattern or option is in it, once, if none of them took it.
+  /// What several sources of one command did not take or use. A pattern or option is in it, once, if none of them took
+  /// it.
   static NoticeLog of_all(std::initializer_list<const NoticeLog*> logs) { return of_all(std::vector(logs)); }
   static NoticeLog of_all(const std::vector<const NoticeLog*>& logs);
   /// Removes all flaws.

@@ -18,8 +18,8 @@
 
 namespace bale {
 
-/// When a reader that follows an order uses something again. Times are those of the order's own clock, on which an epoch
-/// takes k_epoch: a cache compares them with each other, and estimates the pace of the clock.
+/// When a reader that follows an order uses something again. Times are those of the order's own clock, on which an
+/// epoch takes k_epoch: a cache compares them with each other, and estimates the pace of the clock.
 struct NextUse {
   static constexpr std::uint64_t k_epoch = std::uint64_t{1} << 21;
   static constexpr std::uint64_t k_never = ~std::uint64_t{0};
@@ -31,8 +31,8 @@ struct NextUse {
 
 /// One remote file, open for reading.
 /// Threads: const methods may be called by many threads at once.
-/// Errors: `changed` if the file is no longer the one that was opened, `retryable` if the server or the network failed for
-/// longer than the time limit, `io`, `not_found`. They name the file as it was given to Storage::open().
+/// Errors: `changed` if the file is no longer the one that was opened, `retryable` if the server or the network failed
+/// for longer than the time limit, `io`, `not_found`. They name the file as it was given to Storage::open().
 class RemoteFile {
  public:
   virtual ~RemoteFile() = default;
@@ -57,8 +57,9 @@ class Storage {
   /// Whether `name` is a URL of this storage.
   virtual bool serves(std::string_view name) const = 0;
   virtual std::shared_ptr<const RemoteFile> open(const std::string& name) const = 0;
-  /// A complete local copy of the file, which is fetched first and compared with its checksums; nullopt if the cache has
-  /// no room for it. Its content stays as it is while the result is open or mapped. Its name may be removed at any time.
+  /// A complete local copy of the file, which is fetched first and compared with its checksums; nullopt if the cache
+  /// has no room for it. Its content stays as it is while the result is open or mapped. Its name may be removed at any
+  /// time.
   virtual std::optional<File> local_copy(const std::string& name) const = 0;
   /// How many bytes it makes sense to ask for with will_need() before they are read: a part of the cache.
   virtual std::uint64_t max_bytes_ahead() const = 0;
@@ -98,8 +99,8 @@ std::string join_name(const std::string& directory, std::string_view file);
 /// The name of a file beside another, with `suffix` at the end of its name.
 std::string with_suffix(const std::string& name, std::string_view suffix);
 
-/// What `read` returns, which reads the file `name`. If that is `damaged` and the file is remote, it is fetched and read
-/// again: perhaps it was damaged on its way, or in the cache.
+/// What `read` returns, which reads the file `name`. If that is `damaged` and the file is remote, it is fetched and
+/// read again: perhaps it was damaged on its way, or in the cache.
 template <typename Read>
 auto read_twice_if_damaged(const std::string& name, Read read) {
   if (const Storage* const storage = remote_storage_of(name)) {
@@ -117,8 +118,8 @@ auto read_twice_if_damaged(const std::string& name, Read read) {
 /// handler.
 void interrupt_remote_reads();
 
-/// While it lives, reads of remote files by this thread call `poll` several times per second for as long as they wait for a
-/// server. What it throws ends the read. One that is made later takes the place of one that was made before.
+/// While it lives, reads of remote files by this thread call `poll` several times per second for as long as they wait
+/// for a server. What it throws ends the read. One that is made later takes the place of one that was made before.
 /// Threads: lives and dies in one thread.
 class RemoteWaitPoll {
  public:
@@ -133,9 +134,9 @@ class RemoteWaitPoll {
   const RemoteWaitPoll* const before_;
 };
 
-/// While it lives, remote files that this thread opens belong to the content with this digest, which a manifest that was
-/// just read names. A file that is in the cache as a whole, and was in the same version when the manifest named the same
-/// content, is then not asked for again. One that is made later takes the place of one that was made before.
+/// While it lives, remote files that this thread opens belong to the content with this digest, which a manifest that
+/// was just read names. A file that is in the cache as a whole, and was in the same version when the manifest named the
+/// same content, is then not asked for again. One that is made later takes the place of one that was made before.
 /// Threads: lives and dies in one thread.
 class PinnedContent {
  public:

@@ -17,13 +17,13 @@ namespace bale {
 /// same in every run with one version of zstd. Throws `invalid_argument`.
 void zstd_compress(Bytes input, int level, std::vector<std::byte>& out);
 
-/// The decompressed size in a frame's header. Throws `unsupported` if there is none, `damaged` if the bytes are no frame, or if it is more than `limit` or than
-/// a frame of this length can hold. So it is safe to reserve memory of this size. Do not initialize that memory: the
-/// header may still claim more than the frame contains.
+/// The decompressed size in a frame's header. Throws `unsupported` if there is none, `damaged` if the bytes are no
+/// frame, or if it is more than `limit` or than a frame of this length can hold. So it is safe to reserve memory of
+/// this size. Do not initialize that memory: the header may still claim more than the frame contains.
 std::uint64_t zstd_content_size(Bytes frame, std::uint64_t limit);
 
-/// Throws for an error of the library: std::bad_alloc, `unsupported` for frames that need a dictionary or a larger window, else
-/// `damaged`.
+/// Throws for an error of the library: std::bad_alloc, `unsupported` for frames that need a dictionary or a larger
+/// window, else `damaged`.
 [[noreturn]] void fail_zstd(std::size_t error, ErrorContext context = {});
 
 /// Decompresses exactly one frame into `out`, whose size must be zstd_content_size(). Throws `damaged`.

@@ -21,13 +21,13 @@ struct ImageFacts {
   std::uint32_t width = 0;  // in pixels; 0: the header does not say
   std::uint32_t height = 0;
   ImageCondition condition = ImageCondition::unknown;
-  std::string why{};          // why a loader does not take it; empty if it does, as far as was looked at
-  bool is_supported = true;   // false: bale does not read such images, or not of this size; it is not damaged
+  std::string why{};         // why a loader does not take it; empty if it does, as far as was looked at
+  bool is_supported = true;  // false: bale does not read such images, or not of this size; it is not damaged
 };
 
-/// Whether a loader takes an image: `why` is decode_image()'s message. The condition is `unknown` if the image would have
-/// to be decoded and has more than `max_pixels`, because of another limit it may be complete; with `quick` also of kinds
-/// that bale does not decode. Throws only `std::bad_alloc`.
+/// Whether a loader takes an image: `why` is decode_image()'s message. The condition is `unknown` if the image would
+/// have to be decoded and has more than `max_pixels`, because of another limit it may be complete; with `quick` also of
+/// kinds that bale does not decode. Throws only `std::bad_alloc`.
 ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels = k_default_max_pixels);
 
 }  // namespace bale

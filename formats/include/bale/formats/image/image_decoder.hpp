@@ -47,15 +47,15 @@ class ImageDecoder {
   /// other bytes. They change only the time, not the pixels and errors.
   void use_seek_points(const KeptSeekPoints& kept);
 
-  /// The pixels of `region`, in the mode given to open(). The stride may be larger than a row. Each open() permits one read().
-  /// Lifetime: the view borrows from this decoder until its next open(), read() or decode_ahead(). The view of an array
-  /// of pixels borrows from the bytes given to open().
-  /// Throws `damaged` or `unsupported`, after which the next image must be opened. Throws `invalid_argument` if no
-  /// image is open, or if the region is empty or not inside the image; in the latter case read() may be called again.
+  /// The pixels of `region`, in the mode given to open(). The stride may be larger than a row. Each open() permits one
+  /// read(). Lifetime: the view borrows from this decoder until its next open(), read() or decode_ahead(). The view of
+  /// an array of pixels borrows from the bytes given to open(). Throws `damaged` or `unsupported`, after which the next
+  /// image must be opened. Throws `invalid_argument` if no image is open, or if the region is empty or not inside the
+  /// image; in the latter case read() may be called again.
   PixelView read(const Region& region);
 
-  /// Frees the memory behind the view of the last read() if it is large. A program with several decoders then has one large
-  /// image at a time.
+  /// Frees the memory behind the view of the last read() if it is large. A program with several decoders then has one
+  /// large image at a time.
   void free_large();
 
   /// A decoder whose image is open, and the region that will be read next.
@@ -67,8 +67,8 @@ class ImageDecoder {
   /// mostly waits for its own last result. Ends as soon as one of them is decoded. Returns, for each, whether it is
   /// ready: its next read(), if it is for this region, has nothing left to wait for, or the image is none that can be
   /// decoded in this way. At least one is. The other one may be given again, with the same region and beside a third
-  /// decoder, and goes on where it was; or be read at once. Results and errors of read() are the same as without this call.
-  /// The decoders must be different objects.
+  /// decoder, and goes on where it was; or be read at once. Results and errors of read() are the same as without this
+  /// call. The decoders must be different objects.
   static std::array<bool, 2> decode_ahead(const Upcoming& first, const Upcoming& second);
 
  private:

@@ -18,9 +18,9 @@ struct FieldRule {
   std::string_view forbidden{};                    // characters
   std::span<const std::string_view> reserved{};    // stored names with another meaning
   bool may_be_empty = true;
-  bool is_utf8 = false;           // other readers refuse other bytes
-  bool is_lower_case = false;     // readers change names to lower case
-  bool marks_compressed = true;   // a scan takes "X.zst" for the compressed field X
+  bool is_utf8 = false;          // other readers refuse other bytes
+  bool is_lower_case = false;    // readers change names to lower case
+  bool marks_compressed = true;  // a scan takes "X.zst" for the compressed field X
 };
 
 /// Why a shard cannot have the field; empty if it can.

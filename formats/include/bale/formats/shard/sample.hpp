@@ -73,9 +73,9 @@ class Scratch {
   /// Lets bytes() return the caller's `memory` if the size fits. `memory` must outlive this object.
   explicit Scratch(MutableBytes memory) : lent_(memory) {}
 
-  /// A buffer of `size` bytes, not initialized. Invalidates every view into this Scratch. If it is not lent, it begins at a
-  /// multiple of 64. Then no CPU copies slowly what begins at a multiple of 64 in its file, as whole files and members of
-  /// tars do (formats/base/slow_copies.hpp).
+  /// A buffer of `size` bytes, not initialized. Invalidates every view into this Scratch. If it is not lent, it begins
+  /// at a multiple of 64. Then no CPU copies slowly what begins at a multiple of 64 in its file, as whole files and
+  /// members of tars do (formats/base/slow_copies.hpp).
   MutableBytes bytes(std::size_t size) {
     constexpr std::size_t k_alignment = 64;
     if (size <= lent_.size()) return lent_.first(size);
@@ -106,8 +106,8 @@ class Scratch {
   std::string text_;
 };
 
-/// The label in a `cls` field: an ASCII decimal number that is whole ("8", "8.0", "8e0"), optionally after a byte order mark and
-/// surrounded by white space. k_no_label if the bytes are anything else.
+/// The label in a `cls` field: an ASCII decimal number that is whole ("8", "8.0", "8e0"), optionally after a byte order
+/// mark and surrounded by white space. k_no_label if the bytes are anything else.
 std::int64_t parse_label(Bytes cls);
 
 }  // namespace bale

@@ -35,7 +35,8 @@ class SeekPointFile {
   std::uint64_t shard_bytes() const { return shard_bytes_; }
   /// Whether the shard with this index has the same number of samples and the same size.
   bool fits(const ShardIndex& index) const { return size() == index.size() && shard_bytes() == index.shard_bytes(); }
-  /// The record of sample `i`, empty if it has none, or if the file does not have it any more. Precondition: i < size().
+  /// The record of sample `i`, empty if it has none, or if the file does not have it any more. Precondition: i <
+  /// size().
   std::vector<std::byte> record(std::uint64_t i) const;
   /// Whether all records match the file's checksum. Reads all of them.
   bool records_are_whole() const;

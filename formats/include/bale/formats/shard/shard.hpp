@@ -64,8 +64,9 @@ class Shard {
   std::uint64_t size() const { return index_->size(); }
   /// As it was when the shard was opened.
   ShardIdentity identity() const { return {.index = index_->identity(), .file = file_, .place = index_->place()}; }
-  /// Throws `changed` unless this is the shard that `known` was taken of: the same index, and a file that was not written
-  /// since, or has the digest in the index. The digest is computed only for a file that was written or replaced.
+  /// Throws `changed` unless this is the shard that `known` was taken of: the same index, and a file that was not
+  /// written since, or has the digest in the index. The digest is computed only for a file that was written or
+  /// replaced.
   void require_identity(const ShardIdentity& known) const;
   /// An error of reading this shard. If it is about content, and the file was written or replaced since it was opened,
   /// `changed`: no sample is at fault.
@@ -155,9 +156,9 @@ using LookAtImage = std::function<ImageEntry(Bytes image)>;
 void checksum_payload(IndexBuilder& builder, const std::string& path, const Format& format, const LookAtImage& look,
                       const std::function<void(std::uint64_t)>& on_progress);
 
-/// Makes the index file of a shard: a scan, which `amend` (may be null) adds to what the file does not say, checksum_payload(),
-/// and the digests of the file. Adds the notices of the scan to `notices`. Throws what scan_shard() and checksum_payload()
-/// throw.
+/// Makes the index file of a shard: a scan, which `amend` (may be null) adds to what the file does not say,
+/// checksum_payload(), and the digests of the file. Adds the notices of the scan to `notices`. Throws what scan_shard()
+/// and checksum_payload() throw.
 std::vector<std::byte> index_shard(const std::string& path, const Format& format, const LookAtImage& look,
                                    const std::function<void(std::uint64_t)>& on_progress, NoticeLog& notices,
                                    const std::function<void(IndexBuilder& scanned)>& amend = {});

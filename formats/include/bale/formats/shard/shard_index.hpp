@@ -128,8 +128,8 @@ class ShardIndex {
   static ShardIndex from_bytes(std::vector<std::byte> bytes, const std::string& path);
   /// The index that keep_in() of another process has put at `place`. It is not checked again, and
   /// FieldInfo::num_samples is 0. nullptr if the memory cannot be mapped.
-  static std::shared_ptr<const ShardIndex> from_memory(const std::shared_ptr<IndexMemory>& memory, const IndexPlace& place,
-                                                       const std::string& path);
+  static std::shared_ptr<const ShardIndex> from_memory(const std::shared_ptr<IndexMemory>& memory,
+                                                       const IndexPlace& place, const std::string& path);
   /// Moves the index into `memory` if that has room. Nothing may borrow from the index.
   void keep_in(const std::shared_ptr<IndexMemory>& memory);
   /// Where it lies in the memory that other processes share; empty if in none.

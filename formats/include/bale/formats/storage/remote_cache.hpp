@@ -1,9 +1,9 @@
-// RemoteCache: the cache of remote files, for programs that show and tend it. Also what is wrong with it, and where it may
-// not lie.
+// RemoteCache: the cache of remote files, for programs that show and tend it. Also what is wrong with it, and where it
+// may not lie.
 //
 // It is the cache of the environment: BALE_CACHE_DIR (default: $XDG_CACHE_HOME/bale or ~/.cache/bale; "none": no cache)
-// and BALE_CACHE_LIMIT, a size such as "200GiB" (default: nine tenths of what is free or already in it). A process reads
-// them when it opens its first remote file.
+// and BALE_CACHE_LIMIT, a size such as "200GiB" (default: nine tenths of what is free or already in it). A process
+// reads them when it opens its first remote file.
 //
 // Threads: a RemoteCache is used by one thread at a time. Processes: all functions work while others use the cache.
 #pragma once
@@ -18,13 +18,14 @@
 
 namespace bale {
 
-/// Called with one line, at most once per process, if the cache cannot be used or is full: what is wrong and what to do.
-/// Remote files are read all the same, without it. Any thread may call it: it must not block for long or throw. Set it
-/// before remote files are opened.
+/// Called with one line, at most once per process, if the cache cannot be used or is full: what is wrong and what to
+/// do. Remote files are read all the same, without it. Any thread may call it: it must not block for long or throw. Set
+/// it before remote files are opened.
 void set_cache_warning_handler(std::function<void(const std::string& line)> handler);
 
-/// Throws `invalid_argument` if the cache is `place`, lies in it or contains it: a folder that is packed, a packed dataset,
-/// or a destination. `place` may be a remote name, which is ignored. Checked if BALE_CACHE_DIR names the cache.
+/// Throws `invalid_argument` if the cache is `place`, lies in it or contains it: a folder that is packed, a packed
+/// dataset, or a destination. `place` may be a remote name, which is ignored. Checked if BALE_CACHE_DIR names the
+/// cache.
 void require_apart_from_cache(const std::string& place);
 
 /// Throws `invalid_argument` if this process has opened a remote file, so that its cache is settled.
@@ -35,10 +36,10 @@ void check_cache_settings();
 class RemoteCache {
  public:
   struct File {
-    std::string name;               // without what may be secret; empty for a version that no name stands for any more
-    std::uint64_t bytes = 0;        // of the file
+    std::string name;         // without what may be secret; empty for a version that no name stands for any more
+    std::uint64_t bytes = 0;  // of the file
     std::uint64_t cached_bytes = 0;
-    std::int64_t last_use_s = 0;    // when a process last began to use it, in seconds since 1970; 0: unknown
+    std::int64_t last_use_s = 0;  // when a process last began to use it, in seconds since 1970; 0: unknown
   };
   struct Damage {
     std::string name;         // as File::name
@@ -50,8 +51,8 @@ class RemoteCache {
     std::vector<Damage> damages;
   };
 
-  /// Opens the cache and makes it if there is none. Throws `invalid_argument` if it is turned off, or for a limit that is no
-  /// size or too small, and `io`.
+  /// Opens the cache and makes it if there is none. Throws `invalid_argument` if it is turned off, or for a limit that
+  /// is no size or too small, and `io`.
   RemoteCache();
   ~RemoteCache();
   RemoteCache(RemoteCache&&) noexcept;
@@ -63,10 +64,11 @@ class RemoteCache {
   std::uint64_t used_bytes() const;
   /// All files, by name.
   std::vector<File> files() const;
-  /// Compares everything with its checksum and drops what is wrong. Progress: bytes and total_bytes. Throws `interrupted` if
-  /// its stop flag is set.
+  /// Compares everything with its checksum and drops what is wrong. Progress: bytes and total_bytes. Throws
+  /// `interrupted` if its stop flag is set.
   CheckReport check(Progress& progress);
-  /// Removes the content that would be evicted first, until at most `down_to` bytes are used. Returns the bytes removed.
+  /// Removes the content that would be evicted first, until at most `down_to` bytes are used. Returns the bytes
+  /// removed.
   std::uint64_t trim(std::uint64_t down_to);
   /// Removes everything. Returns the bytes removed.
   std::uint64_t clear();

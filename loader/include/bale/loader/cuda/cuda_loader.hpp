@@ -8,8 +8,8 @@
 //
 // The driver (libcuda.so.1) is loaded at run time. CUDA is not needed to build or to start a program.
 //
-// Threads: a CudaLoader is used by one thread at a time. Batches may be destroyed in any thread. With workers, the loader
-// has a thread of its own, which starts copies between calls of next(); it runs no code of the caller.
+// Threads: a CudaLoader is used by one thread at a time. Batches may be destroyed in any thread. With workers, the
+// loader has a thread of its own, which starts copies between calls of next(); it runs no code of the caller.
 // Processes: as for Loader. After fork(), only the parent may use it.
 #pragma once
 
@@ -30,8 +30,9 @@ namespace cuda_detail {
 class CudaSession;
 }
 
-/// Who decodes JPEGs. The device does it by NVIDIA's nvJPEG, whose pixels are not those of libjpeg-turbo: batches differ
-/// from those of a Loader, in pixels only. It is for transforms that crop, resize once by bilinear or bicubic, and mirror.
+/// Who decodes JPEGs. The device does it by NVIDIA's nvJPEG, whose pixels are not those of libjpeg-turbo: batches
+/// differ from those of a Loader, in pixels only. It is for transforms that crop, resize once by bilinear or bicubic,
+/// and mirror.
 enum class DecodeOn : std::uint8_t {
   host,    // the workers
   device,  // nvJPEG, if it is found; what it does not decode, the host does
@@ -45,27 +46,28 @@ struct CudaOptions {
   bool convert = true;          // convert on the device, if it takes bale's kernels; otherwise the workers convert
   double flip_probability = 0;  // mirror images on the device, for transforms that do not; needs a float type
   MixOptions mix{};             // needs a float type
-  bool copy_thread = true;      // start each copy when its batch is ready, in a thread of the loader's own; otherwise only
-                                // next() starts copies
-  bool page_lock = true;        // page-lock what copies start from; without it they are slower, and the system may swap the ring
-  bool timing = false;          // measure the counters that are marked "timing"
+  bool copy_thread = true;  // start each copy when its batch is ready, in a thread of the loader's own; otherwise only
+                            // next() starts copies
+  bool page_lock =
+      true;  // page-lock what copies start from; without it they are slower, and the system may swap the ring
+  bool timing = false;  // measure the counters that are marked "timing"
   DecodeOn decode = DecodeOn::host;
   std::string nvjpeg_library{};  // path; empty: libnvjpeg.so.13 or .12, found by name
 };
 
 struct CudaCounters {
-  std::uint64_t batches = 0;        // delivered
-  std::uint64_t samples = 0;        // delivered rows with mask 1
-  std::uint64_t copied_bytes = 0;   // to the device
-  std::uint64_t pageable_bytes = 0; // of those, from memory that the driver did not page-lock
-  double workers_wait_seconds = 0;  // spent in next() waiting for workers
-  double device_wait_seconds = 0;   // spent in next() waiting for the device
-  double copy_seconds = 0;          // timing: duration of the copies on the device, and of decoding there
-  double stall_seconds = 0;         // timing: how long streams waited for a copy
+  std::uint64_t batches = 0;         // delivered
+  std::uint64_t samples = 0;         // delivered rows with mask 1
+  std::uint64_t copied_bytes = 0;    // to the device
+  std::uint64_t pageable_bytes = 0;  // of those, from memory that the driver did not page-lock
+  double workers_wait_seconds = 0;   // spent in next() waiting for workers
+  double device_wait_seconds = 0;    // spent in next() waiting for the device
+  double copy_seconds = 0;           // timing: duration of the copies on the device, and of decoding there
+  double stall_seconds = 0;          // timing: how long streams waited for a copy
   std::uint64_t workers_replaced = 0;
   std::uint64_t decoded_on_device = 0;      // images, of batches copied so far; the others were decoded by workers
   std::uint64_t decoded_after_refusal = 0;  // images that workers left to the device, and this process decoded
-  std::uint64_t batches_beyond_hold = 0;  // delivered while the caller held `hold` batches or more
+  std::uint64_t batches_beyond_hold = 0;    // delivered while the caller held `hold` batches or more
 };
 
 /// Whether there is a CUDA driver and a device. Never throws.
@@ -78,7 +80,8 @@ class CudaLoader {
   ///   `not_found`         there is no driver or no such device
   ///   `io`                the device does not have enough memory, or the driver failed
   ///   `unsupported`       the transform is ragged or raw
-  ///   `invalid_argument`  an option is out of range or needs a float type, or the device cannot decode for the transform
+  ///   `invalid_argument`  an option is out of range or needs a float type, or the device cannot decode for the
+  ///   transform
   CudaLoader(const std::string& spec, LoaderOptions options, CudaOptions cuda = {});
   CudaLoader(const std::string& spec, LoaderOptions options, CudaOptions cuda, Selection selection);
   /// Waits for copies that are running. Batches that are held stay valid.

@@ -8,9 +8,9 @@
 //
 // Ownership: the DeviceBatch owns its device memory until it is destroyed. Work that was enqueued on its stream before
 // that may still use the memory; later work may not. A DeviceBatch may outlive its CudaLoader. Streams must outlive the
-// batches that were made for them. If a stream is being captured into a graph when a batch is destroyed, the memory is not
-// reused before the capture is over; what the graph reads later is not protected.
-// Threads: a DeviceBatch is used by one thread at a time. It may be destroyed in any thread.
+// batches that were made for them. If a stream is being captured into a graph when a batch is destroyed, the memory is
+// not reused before the capture is over; what the graph reads later is not protected. Threads: a DeviceBatch is used by
+// one thread at a time. It may be destroyed in any thread.
 #pragma once
 
 #include <cstdint>

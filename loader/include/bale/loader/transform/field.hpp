@@ -25,7 +25,8 @@ enum class FieldKind : std::uint8_t {
   keypoints,  // the same
 };
 
-/// What the four numbers of a box are, in pixels: two corners; a corner, width and height; the center, width and height.
+/// What the four numbers of a box are, in pixels: two corners; a corner, width and height; the center, width and
+/// height.
 enum class BoxFormat : std::uint8_t { xyxy, xywh, cxcywh };
 
 /// Whether rows of this kind follow what the transform does to the image.
@@ -60,9 +61,9 @@ struct Field {
   /// Of an array: the stored field is an object in JSON, and a row has the values of these members, or of the one.
   /// Texts of numbers count as numbers: columns of a CSV are texts.
   std::vector<std::string> members{};
-  std::uint16_t fill = 0;                       // of a mask, for pixels from outside the image
-  BoxFormat box_format = BoxFormat::xyxy;       // of boxes in the batch
-  BoxFormat stored_format = BoxFormat::xyxy;    // of stored boxes; COCO's "bbox" is xywh in any case
+  std::uint16_t fill = 0;                     // of a mask, for pixels from outside the image
+  BoxFormat box_format = BoxFormat::xyxy;     // of boxes in the batch
+  BoxFormat stored_format = BoxFormat::xyxy;  // of stored boxes; COCO's "bbox" is xywh in any case
   /// Of boxes in JSON: names of members ("iscrowd", "difficult"). Boxes of which one is true, or a number other than 0,
   /// are left out.
   std::vector<std::string> without{};

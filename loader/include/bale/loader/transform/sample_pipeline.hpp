@@ -47,12 +47,12 @@ class SamplePipeline {
   /// pixels. `image` and `kept` must stay valid until finish() returns. Both throw as run() does.
   void begin(Bytes image, const DrawKey& key, const KeptSeekPoints& kept = {}, WholeCheck check = WholeCheck::end,
              std::span<const Box> boxes = {});
-  /// After begin(): the size of the stored image in pixels (0 for raw), and the steps that make a view of it. Padding is
-  /// a step, too. Lifetime: until the next begin(). Precondition: there is such a view.
+  /// After begin(): the size of the stored image in pixels (0 for raw), and the steps that make a view of it. Padding
+  /// is a step, too. Lifetime: until the next begin(). Precondition: there is such a view.
   AppliedTransform begun() const;
   std::span<const Step> steps(std::size_t view = 0) const;
-  /// After begin(): what a device has to do instead of finish(), if the image is a plain JPEG (ImageDecoder), and the only
-  /// view is made of it by a resize, in 8 bits. nullopt otherwise.
+  /// After begin(): what a device has to do instead of finish(), if the image is a plain JPEG (ImageDecoder), and the
+  /// only view is made of it by a resize, in 8 bits. nullopt otherwise.
   std::optional<EncodedImage> left_to_device() const;
   /// `further` has a place of image_bytes() bytes for each further view.
   AppliedTransform finish(MutableBytes out, std::span<const MutableBytes> further = {});

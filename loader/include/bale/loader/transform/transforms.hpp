@@ -284,18 +284,18 @@ struct RandomErasing {
 struct TransformNode
     : std::variant<transforms::Resize, transforms::CenterCrop, transforms::RandomCrop, transforms::RandomResizedCrop,
                    transforms::Pad, transforms::PadIfSmaller, transforms::FixedSizeCrop,
-                   transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip, transforms::RandomRotation, transforms::RandomAffine,
-                   transforms::RandomPerspective, transforms::ScaleJitter, transforms::RandomResize,
-                   transforms::RandomShortestSize, transforms::RandomZoomOut, transforms::RandomIoUCrop,
-                   transforms::ClampBoundingBoxes, transforms::SanitizeBoundingBoxes, transforms::ColorJitter,
-                   transforms::Grayscale, transforms::RandomGrayscale, transforms::RandomPhotometricDistort,
-                   transforms::RandomSolarize, transforms::RandomPosterize, transforms::RandomEqualize,
-                   transforms::RandomAutocontrast, transforms::RandomInvert, transforms::RandomAdjustSharpness,
-                   transforms::RandomChannelPermutation, transforms::GaussianBlur, transforms::PillowGaussianBlur,
-                   transforms::AutoAugment, transforms::RandAugment, transforms::TrivialAugmentWide, transforms::AugMix,
-                   transforms::TimmAutoAugment, transforms::RandomApply, transforms::RandomChoice,
-                   transforms::RandomOrder, transforms::Compose, transforms::ToDtype, transforms::Normalize,
-                   transforms::RandomErasing> {
+                   transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip, transforms::RandomRotation,
+                   transforms::RandomAffine, transforms::RandomPerspective, transforms::ScaleJitter,
+                   transforms::RandomResize, transforms::RandomShortestSize, transforms::RandomZoomOut,
+                   transforms::RandomIoUCrop, transforms::ClampBoundingBoxes, transforms::SanitizeBoundingBoxes,
+                   transforms::ColorJitter, transforms::Grayscale, transforms::RandomGrayscale,
+                   transforms::RandomPhotometricDistort, transforms::RandomSolarize, transforms::RandomPosterize,
+                   transforms::RandomEqualize, transforms::RandomAutocontrast, transforms::RandomInvert,
+                   transforms::RandomAdjustSharpness, transforms::RandomChannelPermutation, transforms::GaussianBlur,
+                   transforms::PillowGaussianBlur, transforms::AutoAugment, transforms::RandAugment,
+                   transforms::TrivialAugmentWide, transforms::AugMix, transforms::TimmAutoAugment,
+                   transforms::RandomApply, transforms::RandomChoice, transforms::RandomOrder, transforms::Compose,
+                   transforms::ToDtype, transforms::Normalize, transforms::RandomErasing> {
   using variant::variant;
 };
 

@@ -47,15 +47,15 @@ struct Shuffle {
   friend bool operator==(const Shuffle&, const Shuffle&) = default;
 };
 
-/// What counts of the number of an epoch: its lower 40 bits. Different upper bits are different epochs, with orders and draws of
-/// their own: Python's Loader so tells passes apart that it makes while a training program stays in one epoch.
+/// What counts of the number of an epoch: its lower 40 bits. Different upper bits are different epochs, with orders and
+/// draws of their own: Python's Loader so tells passes apart that it makes while a training program stays in one epoch.
 constexpr std::uint64_t counted_epoch(std::uint64_t epoch) { return epoch & ((std::uint64_t{1} << 40) - 1); }
 
 class EpochOrder {
  public:
   /// If the selection draws, its order is random already, and `shuffle` is replaced by Shuffle::none(). Throws
-  /// `invalid_argument` for a block shuffle or a stream with block_samples or window_blocks of 0, for a stream whose product of
-  /// both is above 2^40, and for Shuffle::node_local().
+  /// `invalid_argument` for a block shuffle or a stream with block_samples or window_blocks of 0, for a stream whose
+  /// product of both is above 2^40, and for Shuffle::node_local().
   EpochOrder(Selection selection, const Shuffle& shuffle, std::uint64_t seed);
   /// A node-local order. `parts` are of the items of `selection`, which is in the order of the dataset
   /// (Selection::sorted()), and of the same seed. Throws `invalid_argument` if the selection draws, or if it has
@@ -69,8 +69,8 @@ class EpochOrder {
   /// The position in an epoch of delivery number `item` of the unshuffled order: at(epoch, position_of(epoch, item)) is
   /// selection().at(item, seed(), epoch). O(1). Precondition: item < size().
   std::uint64_t position_of(std::uint64_t epoch, std::uint64_t item) const;
-  /// How many samples must be known so that the first `positions` deliveries of the epoch are, for an order of a whole dataset
-  /// that may turn out to be longer: they are the same then. nullopt: all samples.
+  /// How many samples must be known so that the first `positions` deliveries of the epoch are, for an order of a whole
+  /// dataset that may turn out to be longer: they are the same then. nullopt: all samples.
   std::optional<std::uint64_t> samples_for(std::uint64_t epoch, std::uint64_t positions) const;
   /// With windows, the number of the window that the position is in; otherwise nullopt. The samples of a window
   /// are stored in few places, so it is best to read ahead one window at a time. Precondition: position < size().

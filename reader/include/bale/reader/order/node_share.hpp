@@ -23,8 +23,8 @@ class NodeShare {
   /// Preconditions: the selection does not draw; what RankPlan requires.
   NodeShare(EpochOrder order, const RankShare& share, NodeRanks ranks, std::uint64_t epoch, std::uint64_t position);
 
-  /// Whether the sample is delivered by a rank of the node in this epoch. Deliveries that only pad the last batch do not
-  /// count. O(1) per copy. Precondition: epoch >= the first one.
+  /// Whether the sample is delivered by a rank of the node in this epoch. Deliveries that only pad the last batch do
+  /// not count. O(1) per copy. Precondition: epoch >= the first one.
   bool has(std::uint64_t sample, std::uint64_t epoch) const;
 
  private:

@@ -15,8 +15,8 @@ namespace bale {
 
 class UseClock {
  public:
-  /// `id` identifies order and dataset: all readers with one id share a clock (EpochOrder::fingerprint()). `end`: number
-  /// of deliveries, counted across epochs, after which nothing is used; by default the epochs never end.
+  /// `id` identifies order and dataset: all readers with one id share a clock (EpochOrder::fingerprint()). `end`:
+  /// number of deliveries, counted across epochs, after which nothing is used; by default the epochs never end.
   UseClock(EpochOrder order, std::uint64_t id, std::uint64_t end = ~std::uint64_t{0})
       : order_(std::move(order)), id_(id), end_(end) {}
 

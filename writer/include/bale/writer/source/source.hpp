@@ -114,8 +114,8 @@ class Source {
   /// dataset.
   virtual bool facts(std::uint64_t, SampleFacts&) const { return false; }
 
-  /// What was skipped while listing: other files, archive members that are no fields, patterns that match nothing, options
-  /// without effect.
+  /// What was skipped while listing: other files, archive members that are no fields, patterns that match nothing,
+  /// options without effect.
   virtual const NoticeLog& notices() const = 0;
 
   /// With SourceOptions::skip_damaged: directories and shards that could not be listed or opened.
@@ -123,34 +123,35 @@ class Source {
 };
 
 struct SourceOptions {
-  std::string kind{};                     // one of source_kinds(); empty: detect_source()
-  std::vector<std::string> include{};     // patterns on the path below the root (NameFilter); empty: everything
-  std::vector<std::string> exclude{};     // likewise; empty: nothing
-  std::string class_map{};                // path of a file that ClassMap reads, or of a packed dataset: its classes
-  std::vector<std::string> pair{};        // extensions of the files that make up a sample, the image's first
+  std::string kind{};                    // one of source_kinds(); empty: detect_source()
+  std::vector<std::string> include{};    // patterns on the path below the root (NameFilter); empty: everything
+  std::vector<std::string> exclude{};    // likewise; empty: nothing
+  std::string class_map{};               // path of a file that ClassMap reads, or of a packed dataset: its classes
+  std::vector<std::string> pair{};       // extensions of the files that make up a sample, the image's first
   std::vector<std::string> pair_path{};  // FIELD=PATTERN: path of a paired file not beside the image (PairPath)
-  std::vector<std::string> annotations{};  // files or directories: the source is a folder of images with boxes or captions
-  std::string annotations_format{};        // one of annotation_formats(); empty: by their content
-  bool allow_empty = false;       // torchvision's allow_empty
-  bool allow_unlabeled = false;           // rows of a table without a label are samples without one
-  bool may_lack_images = false;   // the same, for a command that looks at what is there, whatever kind the source is
-  std::string path_column{};      // of a table; empty: path, file_name, filename, file, image, ...
-  std::string path_pattern{};     // of a table: the path, with {COLUMN} for a row's cell; empty: path_column
-  std::string label_column{};             // of a table; empty: label, class, target or y
-  std::string root{};                     // directory of relative paths in lists and tables
-  bool nul_separated = false;             // a list is separated by NUL instead of newlines
-  bool keys_name_files = true;            // Layout::keys_name_files of the layout to write
-  bool class_folders = false;  // a packed source without labels: classes are the first folders of its keys
-  bool flat = false;                      // a folder without class folders: no labels
-  bool keep_extensions = false;           // keys of files keep their extensions, so that x.jpg and x.png are two samples
-  unsigned list_jobs = 0;                 // threads that list directories and examine files; 0: 8
-  bool skip_damaged = false;              // leave out directories and shards that cannot be read: Source::losses()
-  bool are_shared = false;                // with other sources: those without a meaning for this one are fine
+  std::vector<std::string>
+      annotations{};                 // files or directories: the source is a folder of images with boxes or captions
+  std::string annotations_format{};  // one of annotation_formats(); empty: by their content
+  bool allow_empty = false;          // torchvision's allow_empty
+  bool allow_unlabeled = false;      // rows of a table without a label are samples without one
+  bool may_lack_images = false;      // the same, for a command that looks at what is there, whatever kind the source is
+  std::string path_column{};         // of a table; empty: path, file_name, filename, file, image, ...
+  std::string path_pattern{};        // of a table: the path, with {COLUMN} for a row's cell; empty: path_column
+  std::string label_column{};        // of a table; empty: label, class, target or y
+  std::string root{};                // directory of relative paths in lists and tables
+  bool nul_separated = false;        // a list is separated by NUL instead of newlines
+  bool keys_name_files = true;       // Layout::keys_name_files of the layout to write
+  bool class_folders = false;        // a packed source without labels: classes are the first folders of its keys
+  bool flat = false;                 // a folder without class folders: no labels
+  bool keep_extensions = false;      // keys of files keep their extensions, so that x.jpg and x.png are two samples
+  unsigned list_jobs = 0;            // threads that list directories and examine files; 0: 8
+  bool skip_damaged = false;         // leave out directories and shards that cannot be read: Source::losses()
+  bool are_shared = false;           // with other sources: those without a meaning for this one are fine
 };
 
 /// Opens a folder as torchvision's ImageFolder does: classes are the sorted first-level directories, samples the image
-/// files below them, in torchvision's order: also those of kinds that only bale decodes. Throws `not_found` if the folder does not exist, `invalid_argument` if it
-/// has no images or a class has none, and `io`.
+/// files below them, in torchvision's order: also those of kinds that only bale decodes. Throws `not_found` if the
+/// folder does not exist, `invalid_argument` if it has no images or a class has none, and `io`.
 std::unique_ptr<Source> open_folder_source(const std::string& path, const SourceOptions& options);
 /// Opens a list of files: one path per line, from a file or "-" (standard input). Classes are the names of the files'
 /// parent directories.
@@ -168,11 +169,11 @@ std::unique_ptr<Source> open_annotated_source(const std::string& path, const Sou
 std::vector<std::string> annotation_formats();
 /// Opens a packed dataset of any format, also of other tools. Throws what Dataset::open() throws.
 std::unique_ptr<Source> open_packed_source(const std::string& spec, const SourceOptions& options);
-/// The samples of `source` that the condition selects, in the source's order, with all of its classes, so that labels stay
-/// the same. `index` in a condition is a number in the source; `shard` is known of packed datasets only. For the size of an
-/// image in a file, the file is read, on `jobs` threads (0: one per core); a sample that cannot be read is kept, so that
-/// packing reports it. Adds to `counts`. Throws `invalid_argument` if no sample is left, or if the condition names what this
-/// source does not have.
+/// The samples of `source` that the condition selects, in the source's order, with all of its classes, so that labels
+/// stay the same. `index` in a condition is a number in the source; `shard` is known of packed datasets only. For the
+/// size of an image in a file, the file is read, on `jobs` threads (0: one per core); a sample that cannot be read is
+/// kept, so that packing reports it. Adds to `counts`. Throws `invalid_argument` if no sample is left, or if the
+/// condition names what this source does not have.
 std::unique_ptr<Source> filter_source(std::unique_ptr<Source> source, const Where& where, unsigned jobs,
                                       WhereCounts& counts);
 /// The result of exclude_listed().
@@ -182,13 +183,15 @@ struct ExcludeCounts {
   std::uint64_t num_unmatched = 0;  // names that are of no sample
   std::string first_unmatched{};    // raw bytes
 };
-/// The samples of `source` that the file `list` does not name, in the source's order, with all classes. The list has one name
-/// per line, or ended by NUL if it contains NUL: the path of a sample's image, below the source's root, as it is opened or
-/// absolute, or the key, as `bale ls` prints it and not encoded. A name that is a path is not taken as a key. One that is
-/// neither may be a directory, with all in it. A byte order mark, Windows' line ends, and lines that begin with # and name
-/// nothing are ignored. Adds to `counts`. Throws `invalid_argument` if no sample is left, and what opening the list throws.
+/// The samples of `source` that the file `list` does not name, in the source's order, with all classes. The list has
+/// one name per line, or ended by NUL if it contains NUL: the path of a sample's image, below the source's root, as it
+/// is opened or absolute, or the key, as `bale ls` prints it and not encoded. A name that is a path is not taken as a
+/// key. One that is neither may be a directory, with all in it. A byte order mark, Windows' line ends, and lines that
+/// begin with # and name nothing are ignored. Adds to `counts`. Throws `invalid_argument` if no sample is left, and
+/// what opening the list throws.
 std::unique_ptr<Source> exclude_listed(std::unique_ptr<Source> source, const std::string& list, ExcludeCounts& counts);
-/// The samples of `source` without those whose key an earlier one has, such as x.png after x.jpg: these become losses().
+/// The samples of `source` without those whose key an earlier one has, such as x.png after x.jpg: these become
+/// losses().
 std::unique_ptr<Source> leave_out_repeated_keys(std::unique_ptr<Source> source);
 /// "folder", "list", "table", "packed", and the name of each format that is stored on disk.
 std::vector<std::string> source_kinds();
@@ -199,13 +202,13 @@ struct DetectedSource {
   std::string told{};  // message for the user with the reason, if the case is not clear; else empty
 };
 /// Guesses the kind of a source. A directory with a manifest.json, a shard spec and any other file is "packed"; a file
-/// with a table's suffix is "table"; a file of no format whose name ends in .txt or whose first line is the path of a file
-/// is "list"; any other directory is "folder", unless more of its files are named as shards than as images. Throws
+/// with a table's suffix is "table"; a file of no format whose name ends in .txt or whose first line is the path of a
+/// file is "list"; any other directory is "folder", unless more of its files are named as shards than as images. Throws
 /// `not_found` if `spec` does not exist, `invalid_argument` for a directory of datasets.
 DetectedSource detect_source(const std::string& spec, const SourceOptions& options);
 
-/// The options of each of several sources: without those that only another kind has, if another of them is of that kind.
-/// Throws what detect_source() throws.
+/// The options of each of several sources: without those that only another kind has, if another of them is of that
+/// kind. Throws what detect_source() throws.
 std::vector<SourceOptions> options_of_each(const std::vector<std::string>& specs, const SourceOptions& options);
 
 /// Opens `spec` as SourceOptions::kind or detect_source() says. Throws what they and the functions above throw, and

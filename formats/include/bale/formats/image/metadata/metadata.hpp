@@ -15,8 +15,9 @@
 namespace bale {
 
 /// The orientation, 1..8, that Pillow's ImageOps.exif_transpose() applies: from EXIF, in a PNG also from the text "Raw
-/// profile type exif" that ImageMagick writes, else from XMP; of an AVIF from its boxes irot and imir. 1 (upright) if there
-/// is none, if it cannot be read, and of kinds whose decoder applies it (TIFF, JPEG XL). Throws only `std::bad_alloc`.
+/// profile type exif" that ImageMagick writes, else from XMP; of an AVIF from its boxes irot and imir. 1 (upright) if
+/// there is none, if it cannot be read, and of kinds whose decoder applies it (TIFF, JPEG XL). Throws only
+/// `std::bad_alloc`.
 int exif_orientation(Bytes image);
 
 /// The image turned or mirrored by an EXIF orientation, as Pillow's ImageOps.exif_transpose() does. Returns it
