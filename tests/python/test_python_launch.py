@@ -82,8 +82,8 @@ def test_parts_by_default_have_a_shard_per_job(case, jobs, parts, env):  # noqa:
 def test_relative_plans_run_in_the_directory_of_the_launcher(bale, photos, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "photos").symlink_to(photos)
-    bale.ok("plan", "photos", "out", "-o", "x.plan", "--shard-samples", "9")  # noqa: F823: the fixture
-    assert bl.launch.pack_locally("x.plan")["samples"] == 40
+    bale.ok("plan", "photos", "out", "-o", "x.plan", "--shard-samples", "9")
+    assert bl.launch.pack_locally("x.plan")["samples"] == 40  # noqa: F823
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     with pytest.raises(ValueError, match="merge: .*relative to"):
