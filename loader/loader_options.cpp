@@ -82,9 +82,9 @@ LoaderOptions checked(LoaderOptions options) {
   refuse_unless(options.workers <= k_max_workers,
                 fmt::format("{} workers; {} is the most", options.workers, k_max_workers));
   refuse_unless(options.batch_size > 0 && options.batch_size <= k_max_rows,
-                fmt::format("a batch of {} samples; 1 to {} are possible", options.batch_size, k_max_rows));
+                fmt::format("batch_size {} is out of range (1 to {})", options.batch_size, k_max_rows));
   refuse_unless(options.prefetch >= 2 || options.workers == 0,
-                "prefetch is below 2: one batch is in your hands while another is made");
+                "prefetch must be at least 2: you hold one batch while the next is made");
   refuse_unless(options.prefetch > 0 && options.prefetch <= k_max_prefetch,
                 fmt::format("prefetch of {} batches; 1 to {} are possible", options.prefetch, k_max_prefetch));
   refuse_unless(options.seek_point_cache_bytes <= k_max_seek_point_cache_bytes,

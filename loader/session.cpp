@@ -298,7 +298,7 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
   asked.sample_in_shard = sample_in_shard;
   asked.offset = used_bytes;
   ring_.samples(slot)[row] = pick.sample;
-  std::string error = faults_.is_quarantined(pick.sample) ? "in quarantine: it ended its worker before" : "";
+  std::string error = faults_.is_quarantined(pick.sample) ? "blocked: this sample crashed a worker earlier" : "";
   ErrorCode code = ErrorCode::damaged;
   try {
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);

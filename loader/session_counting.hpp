@@ -23,7 +23,7 @@ bool can_count_later(const LoaderOptions& options);
 std::uint64_t fingerprint_of_names(const Dataset& dataset, const LoaderOptions& options);
 
 /// Whether the sample in the n-th row of a stream of an uncounted dataset is known. Counts what can be counted without
-/// waiting. Never throws: what it meets, the readers meet.
+/// waiting. Never throws; the readers will hit the same error.
 bool is_ready(const Dataset& dataset, const BatchStream& stream, std::uint64_t n);
 
 }  // namespace bale::loader_detail

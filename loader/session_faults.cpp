@@ -83,7 +83,7 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
       faults_.report_failure(batch.number, bad);
       throw Error(
           row.code, bad.reason,
-          {.hint = fmt::format("set on_bad_sample to skip or substitute to go on without sample {}", bad.sample)});
+          {.hint = fmt::format("to continue without sample {}, set on_bad_sample to skip or substitute", bad.sample)});
     }
     if (options_.on_bad_sample == OnBadSample::skip) {
       faults_.report(describe(batch, i, BadSample::Action::skipped));
@@ -165,7 +165,7 @@ void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBa
 /// Throws if the batch is incomplete because the storage does not answer or no worker has started. Workers continue,
 /// and the next call of next() waits again.
 void Session::tell_standstill(const OpenBatch& batch) const {
-  constexpr const char* k_hint = "call next() again to go on waiting, and see whether the storage answers";
+  constexpr const char* k_hint = "check the storage; call next() again to keep waiting";
   const std::string wait = fmt::format("{:g} s", options_.storage_timeout_s);
   for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
     const Row& row = ring_.row(batch.slot, i);
@@ -173,7 +173,7 @@ void Session::tell_standstill(const OpenBatch& batch) const {
     constexpr auto k_claimed = static_cast<std::uint32_t>(RowPhase::claimed);
     if (Ring::batch_of(state) != batch.number || Ring::phase_of(state) < k_claimed) continue;
     if (ring_.worker(Ring::phase_of(state) - k_claimed).reading.load() == 0) continue;
-    throw Error(ErrorCode::retryable, fmt::format("a worker has waited for {} for this sample's bytes", wait),
+    throw Error(ErrorCode::retryable, fmt::format("no data for this sample after {}", wait),
                 {.path = dataset_.shard_path(row.shard), .key = key_of(row), .hint = k_hint});
   }
   if (!processes_) return;
@@ -211,8 +211,8 @@ void Session::recover_row(const OpenBatch& batch, std::uint32_t i, const WorkerE
     return set_phase(RowPhase::free);
   }
   faults_.quarantine(row.sample);
-  const std::string text = fmt::format("{}: the worker {} at this sample, again (key {})",
-                                       dataset_.shard_path(row.shard), end.cause, printable(key_of(row)));
+  const std::string text = fmt::format("{}: a worker {} on this sample again (key {})", dataset_.shard_path(row.shard),
+                                       end.cause, printable(key_of(row)));
   set_error(row, text);
   set_phase(RowPhase::failed);
 }

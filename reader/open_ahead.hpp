@@ -3,7 +3,7 @@
 //
 // Ownership: the Dataset must outlive this object.
 // Threads: one calls; the shards are opened by threads of the object.
-// Errors: a hint, which does not fail. Who reads from a shard that cannot be opened meets the error.
+// Errors: never fails: it is a hint. The reader that opens the shard gets the error.
 #pragma once
 
 #include <condition_variable>

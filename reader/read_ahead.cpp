@@ -124,7 +124,7 @@ class ReadAhead::Worker {
     return true;
   }
 
-  /// Says of what has been consumed when it is used next.
+  /// Tells the cache when each consumed sample is needed again.
   void announce_next_uses() {
     if (!clock_) return;
     for (; announced_ + in_flight_ < seen_; ++announced_) {
@@ -235,7 +235,7 @@ class ReadAhead::Worker {
     }
   }
 
-  /// Of a server, more if that many are requested before them: more neighbors are then found, and fetched together.
+  /// Larger groups for remote data: more neighbors are fetched together.
   std::uint64_t max_group_samples() const {
     constexpr std::uint64_t k_part = 4;
     return open_ahead_ ? std::max(group_samples_, (planned_ - seen_) / k_part) : group_samples_;

@@ -2,7 +2,7 @@
 // shard needs them. What a scan fetched is then still in the cache when its samples are read.
 //
 // Threads: one or more call; the shards are opened by threads of the object.
-// Errors: a hint, which does not fail. Who uses a shard that cannot be opened meets the error.
+// Errors: never fails: it is a hint. The reader that opens the shard gets the error.
 #pragma once
 
 #include <condition_variable>

@@ -77,12 +77,9 @@ void require_one_image(const SampleView& sample) {
     const std::string_view extension = field.name.substr(field.name.rfind('.') + 1);
     const bool has_pixels = field.name.starts_with("boxes.") || field.name.starts_with("keypoints.");
     if (image == nullptr || &field == image || (!is_image_field(extension) && !has_pixels)) continue;
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("the image would be resized or turned, but not the {} of its sample, and they would no longer "
-                    "fit each other",
-                    printable(field.name)),
-        {.hint = "resize or turn both before packing them"});
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("resizing or rotating the image would misalign its {}", printable(field.name)),
+                {.hint = "resize or turn both before packing them"});
   }
 }
 

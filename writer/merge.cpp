@@ -66,7 +66,7 @@ Plan checked_plan(const Source& source, const PackOptions& options, const std::s
   }
   if (options.mode != DestinationMode::fresh) {
     throw Error(ErrorCode::invalid_argument, "a plan is for a new destination",
-                {.hint = "leave `resume` and `overwrite` out; a part that is run again continues by itself"});
+                {.hint = "drop `resume` and `overwrite`: rerunning a part resumes it"});
   }
   writes_objects ? require_object_options(source.places(), options)
                  : require_all_apart(source.places(), options.destination);
@@ -75,7 +75,7 @@ Plan checked_plan(const Source& source, const PackOptions& options, const std::s
   try_format_options(options, StagingDirectory(writes_objects ? options.staging_directory : std::string{}).path());
   writes_objects ? require_empty_objects(options, plan) : require_may_begin(options, plan, {});
   if (is_same_directory(parent_directory(path), options.destination)) {
-    throw Error(ErrorCode::invalid_argument, "the plan would lie in the destination",
+    throw Error(ErrorCode::invalid_argument, "the plan file is inside the destination",
                 {.path = path, .hint = "keep it elsewhere"});
   }
   return plan;

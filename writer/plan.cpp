@@ -40,7 +40,8 @@ constexpr std::size_t k_shown_name = 80;  // bytes of a field's name in a messag
 void check_name(std::string_view what, const std::string& name) {
   const bool plain = !name.empty() && name.find('/') == std::string::npos && name[0] != '.' && printable(name) == name;
   if (!plain) {
-    fail_usage(fmt::format("\"{}\" cannot name a {}", printable(name), what), "use a word that is fit for a file name");
+    fail_usage(fmt::format("\"{}\" is not a valid name of a {}", printable(name), what),
+               "use letters, digits, - and _");
   }
 }
 

@@ -111,7 +111,7 @@ PlanHead parse_plan_head(std::string_view text, const std::string& path) {
                 .directory = json.bytes("directory")};
   if (maker.dump() != maker_of(head.options).dump({.sorted = true})) {
     throw Error(
-        ErrorCode::unsupported, "another JPEG encoder is installed here than where the plan was made",
+        ErrorCode::unsupported, "this machine has a different JPEG encoder than the one that made the plan",
         {.path = path, .hint = "use the same libjpeg-turbo on all machines, so that all parts have the same bytes"});
   }
   for (const Json& dataset : json.list("datasets")) {

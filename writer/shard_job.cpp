@@ -74,10 +74,11 @@ class StoredFields {
       }
       zstd_compress(field.bytes, options_.compress_level.value_or(k_least_level), buffers_[f]);
       if (!budget.take(buffers_[f].size(), field.bytes.size())) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("field {}: {} bytes become {} when compressed, which readers refuse as a trap",
-                                printable(field.name), field.bytes.size(), buffers_[f].size()),
-                    {.key = std::string(sample.key), .hint = "pack without compressing fields"});
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("field {} compresses from {} to {} bytes; readers would reject it as a decompression bomb",
+                        printable(field.name), field.bytes.size(), buffers_[f].size()),
+            {.key = std::string(sample.key), .hint = "pack without compressing fields"});
       }
       names_[f] = FieldInfo{.name = std::string(field.name), .codec = Codec::zstd}.stored_name();
       stored_.push_back({names_[f], buffers_[f]});

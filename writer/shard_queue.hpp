@@ -1,4 +1,4 @@
-// ShardQueue: writes full pending as shards, on threads of its own, and publishes the shards in order.
+// ShardQueue: writes full pending shards on its own threads and publishes them in order.
 //
 // Threads: push(), drain() and stop() are called by one thread at a time.
 #pragma once

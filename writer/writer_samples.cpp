@@ -58,7 +58,7 @@ const std::string& FieldNames::stored(std::string_view name, const std::string& 
   }
   std::string stored = field_name(name);
   if (!is_field_name(stored)) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" cannot name a field", printable(name)),
+    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is not a valid name of a field", printable(name)),
                 {.key = key, .hint = "use an extension, such as jpg, json or mask.png"});
   }
   require_room_for_field(options_, stored);

@@ -104,10 +104,11 @@ void Spill::write(std::uint64_t offset, Bytes bytes) {
 
 void Spill::put(std::uint64_t offset, Bytes bytes) {
   if (!InflationBudget().take(source_bytes_, written_ + bytes.size())) {
-    throw Error(ErrorCode::damaged,
-                fmt::format("its {} bytes become more than {}; more than {} for 1 are refused beyond {} bytes",
-                            source_bytes_, written_, k_max_inflation, k_inflation_allowance),
-                {.path = source_path_, .hint = "decompress it yourself if you trust it"});
+    throw Error(
+        ErrorCode::damaged,
+        fmt::format("its {} bytes expand to more than {}; ratios above {}:1 are rejected for outputs over {} bytes",
+                    source_bytes_, written_, k_max_inflation, k_inflation_allowance),
+        {.path = source_path_, .hint = "decompress it yourself if you trust it"});
   }
   make_room();
   write(offset, bytes);

@@ -120,7 +120,8 @@ class Scan final : public ColumnScan<Column> {
     std::string name = field_of(*at.column, extension);
     const auto known = index_.stored_field_id(name);
     if (known && index_.fields()[*known].located != located) {
-      fail(ErrorCode::unsupported, at.offset, about(at, fmt::format("is called {} like another one", printable(name))));
+      fail(ErrorCode::unsupported, at.offset,
+           about(at, fmt::format("maps to {}, a name already in use", printable(name))));
     }
     set_field(at, std::move(name), length, located);
   }

@@ -37,7 +37,7 @@ class ArrayPayload final : public FilePayload {
     // The index has the length of a text. The padding of its row is not returned.
     const bool is_text = column.is_text && out.size() <= row_bytes;
     if (extent.offset >= column.rows->num_rows() || (!is_text && out.size() != header.size() + row_bytes)) {
-      throw Error(ErrorCode::damaged, "index and file disagree about the rows' number or size", {.path = file_.path()});
+      throw Error(ErrorCode::damaged, "index and file disagree on the number or size of rows", {.path = file_.path()});
     }
     std::copy(header.begin(), header.end(), out.begin());
     if (!is_text) return read_row(column, extent.offset, out.subspan(header.size()));
@@ -68,7 +68,7 @@ class ArrayPayload final : public FilePayload {
   void read_pixels(std::uint64_t sample, const Extent& extent, MutableBytes out) const {
     const std::string text = image_header(index_.height(sample), index_.width(sample));
     if (out.size() < text.size() || out.size() - text.size() != pixel_bytes(sample)) {
-      throw Error(ErrorCode::damaged, "its index has an image of another size than it says", {.path = file_.path()});
+      throw Error(ErrorCode::damaged, "image size differs between index and file", {.path = file_.path()});
     }
     const Bytes header = as_bytes(text);
     std::copy(header.begin(), header.end(), out.begin());
@@ -95,7 +95,7 @@ class ArrayPayload final : public FilePayload {
       return;
     }
     auto dataset = find_row_dataset(*container_, name);
-    if (!dataset) container_->damaged(fmt::format("the index promises a field {}, the file has none", printable(name)));
+    if (!dataset) container_->damaged(fmt::format("field {} is in the index but not in the file", printable(name)));
     column.is_text = dataset->kind == ElementKind::fixed_string;
     if (!column.is_text) {
       auto array = array_of(*container_, std::move(*dataset));

@@ -143,7 +143,7 @@ class ForeignScan {
     std::string field = field_of_dataset(dataset);
     if (field.empty()) return leave("dataset of a type that cannot be a field");
     if (!dataset.missing_filter.empty()) return leave("dataset with a filter that is not supported");
-    if (!fields_.insert(field).second) return leave("dataset called like another but for its case");
+    if (!fields_.insert(field).second) return leave("dataset name differs from another only in case");
     if (dataset.kind == ElementKind::vlen_bytes) {
       const std::vector<FileRange> ranges = locate_vlen(file_, dataset);
       set_ranges(ranges, field + "." + sniff_field(file_, ranges, "bin"));

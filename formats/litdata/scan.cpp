@@ -90,7 +90,7 @@ class Scan final : public ColumnScan<Column> {
     if (!delivery && column.kind != ValueKind::number && column.kind != ValueKind::vector) return set_opaque(value);
     if (!delivery || delivery->skip + delivery->tail_bytes != value.length) {
       fail(ErrorCode::damaged, value.offset,
-           fmt::format("value \"{}\" has {} bytes, which are no {}", printable(column.stem), value.length,
+           fmt::format("value \"{}\" has {} bytes, which are not a valid {}", printable(column.stem), value.length,
                        printable(column.format.substr(0, 64))));
     }
     set_field_of(value, delivery->extension, delivery->bytes(), false);

@@ -39,7 +39,9 @@ class ForeignScan {
       return leave_out(entry, "entry of a number that has no image");
     if (!is_known || (is_paired && list == nullptr)) {
       throw Error(ErrorCode::changed, "a key that was not there a moment ago",
-                  {.path = tree_.file().path(), .key = std::string(entry.key), .hint = "stop whoever writes to it"});
+                  {.path = tree_.file().path(),
+                   .key = std::string(entry.key),
+                   .hint = "stop the process that is writing to it"});
     }
     if (is_paired) return add_listed(sample, *key, *list, entry);
     if (!key->extension) return add_value(sample, entry);

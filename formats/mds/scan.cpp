@@ -89,8 +89,8 @@ class Scan final : public ColumnScan<Column> {
     if (!delivery && value.column->kind == ValueKind::pixels) return set_opaque(value, "pil");
     if (!delivery || delivery->skip + delivery->tail_bytes != value.length) {
       fail(ErrorCode::damaged, value.offset,
-           fmt::format("column \"{}\" has {} bytes, which are no {}", printable(value.column->name), value.length,
-                       printable(value.column->encoding.substr(0, 64))));
+           fmt::format("column \"{}\" has {} bytes, which are not a valid {}", printable(value.column->name),
+                       value.length, printable(value.column->encoding.substr(0, 64))));
     }
     set_field(value, field_of(*value.column, delivery->extension), delivery->head.size() + delivery->tail_bytes, false);
   }

@@ -19,7 +19,7 @@ class ImagePayload final : public FilePayload {
     const std::string text = image_header(index_.height(sample), index_.width(sample));
     const std::uint64_t pixels = image_bytes(index_.height(sample), index_.width(sample));
     if (out.size() < text.size() || out.size() - text.size() != pixels) {
-      throw Error(ErrorCode::damaged, "its index has an image of another size than it says", {.path = file_.path()});
+      throw Error(ErrorCode::damaged, "image size differs between index and file", {.path = file_.path()});
     }
     const Bytes header = as_bytes(text);
     std::copy(header.begin(), header.end(), out.begin());

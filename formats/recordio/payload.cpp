@@ -23,8 +23,7 @@ class PlacePayload final : public FilePayload {
     if (!place.is_text) return read_payload(file_, place.offset, place.words, out);
     const std::string text = header_text(place.offset, index_.fields()[field].name);
     if (text.size() != out.size()) {
-      throw Error(ErrorCode::damaged, "the header says something else than the index",
-                  {.path = file_.path(), .offset = place.offset});
+      throw Error(ErrorCode::damaged, "header and index disagree", {.path = file_.path(), .offset = place.offset});
     }
     std::copy_n(as_bytes(text).begin(), out.size(), out.begin());
   }

@@ -28,8 +28,8 @@ class Scan {
     RecordWalk walk(window_);
     while (walk.next(record_)) {
       if (record_.number >= keys.size()) {
-        throw Error(ErrorCode::changed, "more records than a moment ago",
-                    {.path = path(), .hint = "stop whoever writes to it"});
+        throw Error(ErrorCode::changed, "the file gained records while it was read",
+                    {.path = path(), .hint = "stop the process that is writing to it"});
       }
       add_record(keys[record_.number]);
     }

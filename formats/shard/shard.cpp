@@ -111,9 +111,11 @@ struct Shard::Inflater {
   Bytes inflate(Bytes stored) {
     const std::uint64_t plain_bytes = zstd_content_size(stored, k_max_field_bytes);
     if (!budget.take(stored.size(), plain_bytes)) {
-      throw Error(ErrorCode::damaged,
-                  fmt::format("{} compressed bytes would become {}; more than {} for 1 are refused beyond {} bytes",
-                              stored.size(), plain_bytes, k_max_inflation, k_inflation_allowance));
+      throw Error(
+          ErrorCode::damaged,
+          fmt::format(
+              "{} compressed bytes would expand to {}; ratios above {}:1 are rejected for outputs over {} bytes",
+              stored.size(), plain_bytes, k_max_inflation, k_inflation_allowance));
     }
     const MutableBytes plain = scratch.inflated(num_inflated++, plain_bytes);
     zstd_decompress(stored, plain);

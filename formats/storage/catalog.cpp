@@ -329,7 +329,7 @@ Catalog::Answer Catalog::ask_or_believe(const Location& location, const std::opt
   }
 }
 
-/// What the file belongs to: what the one who asks says, else what was known of the same version.
+/// The content digest: the caller's, else the one recorded for this version.
 std::string Catalog::pin_of(const FileVersion& version, const std::optional<Known>& known) {
   if (const std::string_view pin = PinnedContent::current(); !pin.empty()) return std::string(pin);
   return known && known->version == version ? known->pin : std::string();
@@ -385,7 +385,7 @@ Catalog::Answer Catalog::look_up(const Location& location) {
   const std::lock_guard lock(mutex_);
   if (auto first = versions_.find(identity); first && *first != answer.version) return {.version = *std::move(first)};
   if (!versions_.keep(identity, answer.version)) {
-    throw Error(ErrorCode::changed, "the file on the server was changed while it was read", {.path = location.shown()});
+    throw Error(ErrorCode::changed, "the remote file changed during the read", {.path = location.shown()});
   }
   answer.turn = std::move(turn);
   return answer;

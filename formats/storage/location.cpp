@@ -267,7 +267,7 @@ Error Location::error_of(const HttpResponse& response) const {
     return Error(ErrorCode::not_found, "no such file on the server", {.path = shown(), .hint = "check the name"});
   }
   if (status == 412 || status == 416) {
-    return Error(ErrorCode::changed, "the file on the server was changed while it was read",
+    return Error(ErrorCode::changed, "the remote file changed during the read",
                  {.path = shown(), .hint = "run it again to read the new one"});
   }
   if (status == 401 || status == 403) {

@@ -97,7 +97,7 @@ HttpResponse ObjectSender::send(const ObjectRequest& request, std::initializer_l
       return std::move(*response);
     }
     if (is_mangled(*response) && ++num_mangled == k_most_mangled) {
-      throw Error(ErrorCode::io, fmt::format("the server received other bytes than were sent, {} times", num_mangled),
+      throw Error(ErrorCode::io, fmt::format("checksum mismatch after upload ({} attempts)", num_mangled),
                   {.path = name_of(request.key), .hint = "something between here and the server changes them"});
     }
     retry.wait_after(error_of(request.key, *response), response);

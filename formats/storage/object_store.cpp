@@ -198,7 +198,7 @@ StoredObject ObjectStore::upload(const std::string& key, const std::string& path
   }
   std::optional<StoredObject> stored = find(key);
   if (stored && stored->size == size) return *std::move(stored);
-  throw Error(ErrorCode::retryable, "the server has another object than the one that was just uploaded",
+  throw Error(ErrorCode::retryable, "the object was replaced by another upload",
               {.path = name_of(key), .hint = "let one program at a time write there, and run it again with `resume`"});
 }
 

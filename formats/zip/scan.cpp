@@ -50,7 +50,7 @@ class Scan {
   }
 
  private:
-  /// Of several members with one name the last one counts, as for every program that unpacks them.
+  /// If members share a name, the last one wins, as in every unzip program.
   void forget_repeated() {
     std::unordered_map<std::string_view, std::size_t> last;
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -101,9 +101,9 @@ class Scan {
     if (member.is_readable() && !budget_.take(member.stored_bytes, member.bytes)) {
       throw Error(
           ErrorCode::damaged,
-          fmt::format("member \"{}\" of {} bytes would become {}; more than {} for 1 are refused beyond {} bytes",
-                      printable(member.name), member.stored_bytes, member.bytes, k_max_inflation,
-                      k_inflation_allowance),
+          fmt::format(
+              "member \"{}\" of {} bytes would expand to {}; ratios above {}:1 are rejected for outputs over {} bytes",
+              printable(member.name), member.stored_bytes, member.bytes, k_max_inflation, k_inflation_allowance),
           {.path = path, .offset = member.header});
     }
     set_scanned_field(index_, sample, {.name = field}, data_offset(window_, member), member.bytes,

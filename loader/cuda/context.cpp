@@ -122,13 +122,13 @@ bool Event::done() const {
   const Current current(*context_);
   const Result result = context_->driver().cuEventQuery(handle_);
   if (result == Result::not_ready) return false;
-  context_->driver().check(result, "finish what the device was given");
+  context_->driver().check(result, "complete queued GPU work");
   return true;
 }
 
 void Event::synchronize() const {
   const Current current(*context_);
-  context_->driver().check(context_->driver().cuEventSynchronize(handle_), "finish what the device was given");
+  context_->driver().check(context_->driver().cuEventSynchronize(handle_), "complete queued GPU work");
 }
 
 void Event::wait_on(StreamHandle stream) const {

@@ -41,7 +41,7 @@ Driver load() {
 std::string hint_for(Result result) {
   switch (result) {
     case Result::out_of_memory:
-      return "lower batch_size, depth or hold, or what else is on the device";
+      return "reduce batch_size, depth or hold, or free memory on the device";
     case Result::no_device:
       return "look at nvidia-smi and CUDA_VISIBLE_DEVICES, or load batches into ordinary memory (no device)";
     case Result::stub_library:

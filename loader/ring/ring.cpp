@@ -123,7 +123,7 @@ Ring Ring::create(const RingShape& shape, SharedMemory::With with) {
   if (shape.num_slots == 0 || shape.pixel_bytes > k_max_ring_bytes / shape.num_slots ||
       shape.field_bytes > k_max_ring_bytes / shape.num_slots) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{} batches of {} bytes each are beyond any memory", shape.num_slots,
+                fmt::format("{} batches of {} bytes do not fit in memory", shape.num_slots,
                             shape.pixel_bytes + shape.field_bytes),
                 {.hint = "use a smaller batch_size or prefetch, or smaller images"});
   }

@@ -58,7 +58,7 @@ std::uint64_t array_row_bytes(const Field& field) {
   for (const std::uint64_t side : *field.shape) {
     if (bytes > k_max_row_bytes / side) {
       throw Error(ErrorCode::unsupported,
-                  fmt::format("array of {} is beyond any memory", text_of(field.type, *field.shape)));
+                  fmt::format("array of {} does not fit in memory", text_of(field.type, *field.shape)));
     }
     bytes *= side;
   }

@@ -77,7 +77,7 @@ void ProcessPool::check() {
   if (failure.empty()) return;
   throw Error(ErrorCode::io, failure,
               {.path = program_.path(),
-               .hint = "start that program by hand to see what it lacks, or use threads as workers: threads=True in "
+               .hint = "run the program by hand to see why it fails, or use threads: threads=True in "
                        "Python, WorkerMode::threads in C++"});
 }
 

@@ -72,8 +72,7 @@ class Writer:
     decode : bool, default False
         Store images as pixels, in the format's layout that holds them.
     seek_points : bool, default False
-        Write beside each shard where the rows of its JPEGs start, so that loaders can decode a crop from its first row
-        on.
+        Write seek points next to each shard, so that loaders can start decoding a JPEG at any row.
     sidecars : str, sequence of str or None, default None
         What other readers look for beside the shards, by their names: "wds2idx", "energon", "wids", "timm", "tfrecord".
     check_images : bool, default False

@@ -44,7 +44,7 @@ class Waiting {
 };
 thread_local WithoutGil* Waiting::current_ = nullptr;
 
-/// The bytes of Python objects, which they keep unchanged in place as long as this lives.
+/// Buffer views; the objects cannot move or change their bytes while this exists.
 class Buffers {
  public:
   Buffers() = default;

@@ -459,7 +459,7 @@ def test_presets(packed, preset):
 
 @pytest.mark.parametrize("options,text", [
     ({"fields": {}}, "need the boxes of each image"), ({"fields": {"mask": FIELDS["mask"]}}, "need the boxes of each image"),
-    ({"transform": T.Compose([T.RandomIoUCrop(), T.RandomApply([T.RandomIoUCrop()]), T.Resize((8, 8))])}, "second of its kind"),
+    ({"transform": T.Compose([T.RandomIoUCrop(), T.RandomApply([T.RandomIoUCrop()]), T.Resize((8, 8))])}, "may appear only once"),
     ({"transform": T.Compose([T.Resize((8, 8)), T.RandomIoUCrop()])}, "different sizes"),
     ({"transform": None, "views": [T.train(8), T.Compose([T.SanitizeBoundingBoxes(), T.Resize((8, 8))])], "fields": {}},
      "are for one view")], ids=lambda value: value if isinstance(value, str) else "")

@@ -133,7 +133,7 @@ def test_a_chunk_that_is_an_arrow_table(bale, copy):
     ('"filename": "chunk-0-1.bin"', '"filename": "../chunk-0-1.bin"', "lists a chunk outside its directory"),
     ('"data_format": ["jpeg", "int", "str"]', '"data_format": []', "says that samples have no values"),
     ('"data_format": ["jpeg", "int", "str"]', '"data_format": ["jpeg"]', "sample 0: "),
-    ('"data_format": ["jpeg", "int", "str"]', '"data_format": ["jpeg", "int", "float"]', "which are no float")])
+    ('"data_format": ["jpeg", "int", "str"]', '"data_format": ["jpeg", "int", "float"]', "which are not a valid float")])
 def test_what_is_refused_by_name(bale, copy, old, new, said):
     data = copy("classes")
     index = (data / "index.json").read_text()

@@ -60,8 +60,8 @@ def write_lmdb(path, **fields):
 
 @pytest.mark.parametrize("content,text", [
     (frame(1 << 32), "states 4294967296 bytes, which its 17 bytes cannot hold"),
-    (frame((1 << 32) - 1) + b"\0" * 200_000, "would become 4294967295"),
-    (frame(8192 * 128 * 1024 + 1, 8192), "would become 1073741825"),  # and it does
+    (frame((1 << 32) - 1) + b"\0" * 200_000, "would expand to 4294967295"),
+    (frame(8192 * 128 * 1024 + 1, 8192), "would expand to 1073741825"),  # and it does
     (frame(250 * MIB) + b"\0" * 20_000, "zstd")], ids=["17 bytes", "200 KB", "bomb", "less than stated"])
 @pytest.mark.parametrize("command", ["verify", "convert", "index"])
 def test_a_compressed_field_takes_no_more_than_its_bytes_are_worth(content, text, command, tmp_path):
@@ -85,7 +85,7 @@ def test_nothing_is_packed_that_reading_refuses(bale, tmp_path):
     """Two fields, each within the allowance, are beyond it together."""
     write_tar(tmp_path / "b.tar", [("a.cls", b"1"), ("a.json", bytes(150 * MIB)), ("a.txt", bytes(150 * MIB))])
     result = bale("convert", tmp_path / "b.tar", tmp_path / "out", "--compress", "zstd")
-    assert result.code == USAGE and "which readers refuse as a trap" in result.error_line()
+    assert result.code == USAGE and "readers would reject it as a decompression bomb" in result.error_line()
     bale.ok("convert", tmp_path / "b.tar", tmp_path / "plain")
     bale.ok("verify", tmp_path / "plain")
 
@@ -111,7 +111,7 @@ def test_an_archive_takes_no_more_disk_than_its_bytes_are_worth(tmp_path):
     """64 KB that are a tar of one member of 2 GiB, if anyone unpacks them."""
     (tmp_path / "a.tar.zst").write_bytes(frame(None, 16384))
     code, printed, peak = measured("index", tmp_path / "a.tar.zst")
-    assert code == FAILURE and "become more than" in printed and "decompress it yourself" in printed
+    assert code == FAILURE and "expand to more than" in printed and "decompress it yourself" in printed
     assert peak < USUAL_BYTES
 
 

@@ -398,7 +398,7 @@ def test_storage_that_does_not_answer_is_told(pack, stalled, threads):
         print(taken + len(digests(iterator)), loader.bad_samples)
     """, pack, stalled, threads, timeout=30, LD_PRELOAD=str(SHIM), BALE_SHIM_STALL=".tar", BALE_SHIM_STALL_WHILE=str(stalled))
     first, second, end = out.splitlines()
-    assert re.search(r"\.tar: a worker has waited for 0.5 s for this sample's bytes \(key .*\)", first), first
+    assert re.search(r"\.tar: no data for this sample after 0.5 s \(key .*\)", first), first
     assert "bytes" in second and end == "10 []"
 
 

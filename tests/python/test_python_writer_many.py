@@ -86,7 +86,7 @@ def test_values_and_labels(tmp_path):
     (["a", "b"], {"ppm": [PPM, PPM]}, [0, 1 << 70], ValueError, "labels"),
     (["a", ""], {"ppm": [PPM, PPM]}, None, ValueError, "position 1: an empty key"),
     (["a", "b"], {"ppm": [PPM, b"no image"]}, None, bale.Error, 'position 1: field ppm: not an image.*key "b"'),
-    (["a", "b"], {"x/y": [PPM, PPM]}, None, ValueError, 'position 0: "x/y" cannot name a field'),
+    (["a", "b"], {"x/y": [PPM, PPM]}, None, ValueError, 'position 0: "x/y" is not a valid name of a field'),
     (["a", "b", "c", "b"], {"ppm": [PPM] * 4}, None, ValueError, "position 3: sample 5 has the same key as sample 3"),
     (["a", "b", "there", "b"], {"ppm": [PPM] * 4}, None, ValueError, "position 2: sample 4 has the same key as sample 0"),
     (["a", "b"], {}, None, ValueError, "position 0: a sample without fields")])

@@ -65,7 +65,7 @@ def test_it_is_drawn_from_what_is_left(bale, photos, tmp_path):
     keys = drawn(bale, photos, tmp_path / "one", "--sample", "5", "--where", "label == 2")
     assert len(keys) == 5 and len(classes_of(keys)) == 1
     result = bale.ok("pack", photos, tmp_path / "two", "--sample", "20", "--max-samples", "4", "--split", "a=0.5,b=0.5")
-    assert "20 of 120 samples drawn with the seed 0" in result.err
+    assert "selected 20 of 120 samples at random (seed 0)" in result.err
     first = key_names(bale, tmp_path / "two" / "a") + key_names(bale, tmp_path / "two" / "b")
     assert len(first) == 4 and set(first) <= set(drawn(bale, photos, tmp_path / "20", "--sample", "20"))
 

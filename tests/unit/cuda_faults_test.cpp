@@ -100,10 +100,9 @@ TEST_CASE("A device without room is told of at once, and nothing is left on it")
   }
   const FakeDevice device;
   fake_cuda::fail_once("cuMemAlloc_v2", 0, k_out_of_memory);
-  CHECK(
-      message_of([&] { CudaLoader(pack.path, small_batches(1), {}); }) ==
-      "CUDA: cannot take 122880 bytes on the device: out of memory (CUDA_ERROR_OUT_OF_MEMORY); lower batch_size, depth "
-      "or hold, or what else is on the device");
+  CHECK(message_of([&] { CudaLoader(pack.path, small_batches(1), {}); }) ==
+        "CUDA: cannot take 122880 bytes on the device: out of memory (CUDA_ERROR_OUT_OF_MEMORY); reduce batch_size, "
+        "depth or hold, or free memory on the device");
 }
 
 TEST_CASE("A device that stops working ends the stream with its error, and hangs nothing") {

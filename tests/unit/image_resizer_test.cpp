@@ -206,7 +206,7 @@ TEST_CASE("A resizer forgets the images before") {
   }
 }
 
-TEST_CASE("The order of the passes tells in the pixels") {
+TEST_CASE("Pass order changes the pixels") {
   const Pixels source(60, 400, 0, 5);
   ResizeSpec spec = bale::resize_whole(60, 400, 64, 24);
   bale::Resizer resizer;

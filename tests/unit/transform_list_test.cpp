@@ -124,7 +124,7 @@ TEST_CASE("What cannot be run is refused with its place in the list") {
   CHECK_THAT(
       refusal(R"([{"name": "RandomIoUCrop"}, {"name": "RandomOrder", "transforms": [{"name": "RandomIoUCrop"}]})" +
               end),
-      ContainsSubstring("transforms[1].RandomOrder[0].RandomIoUCrop: this is the second of its kind"));
+      ContainsSubstring("transforms[1].RandomOrder[0].RandomIoUCrop: this may appear only once"));
   CHECK_THAT(refusal(R"([{"name": "SanitizeBoundingBoxes", "min_size": 0})" + end),
              ContainsSubstring("min_size 0 is below 1"));
   CHECK_THAT(refusal(R"([{"name": "RandomResizedCrop", "size": [8, 8], "interpolation": ["cubic"]}])"),

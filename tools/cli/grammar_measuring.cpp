@@ -29,8 +29,7 @@ void declare_pipeline(PipelineCommand& command, CommandModel& app) {
   add_parsed(app, "--order", "none|full|block", options.shuffle, parse_order,
              "Order of an epoch: the dataset's own, a full shuffle (default), or a block shuffle for slow storage; "
              "block:SAMPLES,BLOCKS is one of other blocks and windows");
-  add_parsed(app, "--seed", "SEED", options.seed, parse_whole,
-             "Another seed, another order and other crops (default: 0)");
+  add_parsed(app, "--seed", "SEED", options.seed, parse_whole, "Seed of the order and of the crops (default: 0)");
   add_max_pixels(app, options.max_pixels);
   add_flag(
       app, "--threads", [&] { options.worker_mode = WorkerMode::threads; }, "Workers are threads, not processes");

@@ -94,7 +94,7 @@ void add_max_pixels(CommandModel& app, std::uint64_t& max_pixels) {
 
 void add_sidecars(CommandModel& app, std::vector<std::string>& names) {
   add_parsed(app, "--sidecars", "NAME,...", names, parse_list,
-             "Write what other readers look for beside the shards, by their names: " + sidecar_choices());
+             "Also write index files for other readers: " + sidecar_choices());
 }
 
 void add_spec(CommandModel& app, std::string& spec) { add_positional(app, "SPEC", spec, k_spec_text); }

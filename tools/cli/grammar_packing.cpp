@@ -18,8 +18,8 @@ namespace bale::tools {
 namespace {
 
 constexpr const char* k_seek_points_text =
-    "Write beside each shard where the rows of its JPEGs start, so that loaders can decode a crop from its first row "
-    "on (about 0.3% of the bytes)";
+    "Write seek points next to each shard, so that loaders can start decoding a JPEG at any row (about 0.3% of the "
+    "bytes)";
 
 void declare_format(PackCommand& command, CommandModel& app) {
   PackOptions& options = command.options;
@@ -83,11 +83,11 @@ void declare_samples(PackCommand& command, CommandModel& app) {
       "samples from any format and order, and a part of a larger draw");
   add_flag(app, "--sample-per-class", command.draw.per_class, "Draw this many samples, or this part, of each class")
       .needs(sample);
-  add_parsed(app, "--sample-seed", "SEED", command.draw.seed, parse_whole, "Another seed, another draw (default: 0)")
+  add_parsed(app, "--sample-seed", "SEED", command.draw.seed, parse_whole, "Seed of the random selection (default: 0)")
       .needs(sample);
   add_parsed(app, "--max-samples", "N", options.max_samples, parse_positive, "Stop after this many");
   add_parsed(app, "--on-error", "fail|skip|quarantine", options.on_error, parse_on_error,
-             "What a sample that cannot be read does (default: fail)");
+             "What to do with unreadable samples (default: fail)");
 
   add_sidecars(app, options.sidecars);
   add_flag(app, "--seek-points", options.seek_points, k_seek_points_text);
@@ -151,7 +151,7 @@ void declare_parts(PackCommand& command, CommandModel& app) {
 
 void declare_run(PackCommand& command, CommandModel& app) {
   PackOptions& options = command.options;
-  add_jobs(app, options.jobs, "Shards written at a time (default: two per core); the result never depends on it");
+  add_jobs(app, options.jobs, "Shards to write in parallel (default: two per core); does not change the result");
   add_text(
       app, "--staging-dir", "DIR", options.staging_directory,
       "If DST is an s3:// name: local directory in which shards are built before they are uploaded, with room for one "
@@ -261,7 +261,7 @@ void declare_merge(MergeCommand& command, CommandModel& app) {
   add_parsed(app, "--parts", "N", command.parts, parse_positive,
              "Number of parts, to name those that are missing (default: as they were packed)")
       .excludes(output);
-  add_jobs(app, command.jobs, "Shards looked at or copied at a time (default: as many as the work needs)");
+  add_jobs(app, command.jobs, "Shards to check or copy in parallel (default: automatic)");
   add_json(app, command.json, "Print the result as JSON");
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);
@@ -275,13 +275,13 @@ void declare_merge(MergeCommand& command, CommandModel& app) {
 void declare_index(IndexCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
   add_flag(app, "--force", command.force,
-           "Make again what is there already: the indexes, or with --seek-points or --sidecars only those");
+           "Rebuild existing files: the indexes, or with --seek-points or --sidecars only those");
   add_flag(app, "--check-images", command.check_images,
            "Decode every image, and name those that cannot be; the index says so");
   add_max_pixels(app, command.max_pixels);
   add_flag(app, "--seek-points", command.seek_points, k_seek_points_text);
   add_sidecars(app, command.sidecars);
-  add_jobs(app, command.jobs, "Threads (default: one per core); the result never depends on it");
+  add_jobs(app, command.jobs, "Threads (default: one per core); does not change the result");
   add_json(app, command.json);
   add_quiet(app, command.quiet);
 }

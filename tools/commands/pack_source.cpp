@@ -131,7 +131,7 @@ ListedSource list_source(const PackCommand& asked, Terminal& terminal) {
   tell_left_out(left_out.where, terminal);
   if (command.strict) require_all_taken(ledger, noun);
   if (!command.quiet && !command.draw.takes_all()) {
-    terminal.note(fmt::format("{} of {} drawn with the seed {}", human_count(source->size()),
+    terminal.note(fmt::format("selected {} of {} at random (seed {})", human_count(source->size()),
                               plural(num_listed, "sample"), command.draw.seed));
   }
   return {std::move(command), std::move(source), std::move(left_out), std::move(ledger)};

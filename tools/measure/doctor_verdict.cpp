@@ -48,7 +48,8 @@ std::string decode_advice(const DoctorFigures& figures) {
   const unsigned workers = figures.setting.workers;
   const double all_cores = figures.load * figures.cores / std::max(1U, workers);
   if (workers < figures.cores && figures.setting.machine_share < k_busy) {
-    return fmt::format("Cores are left: set workers to {}, which may give {:.0f} images/s.", figures.cores, all_cores);
+    return fmt::format("Some cores are idle: set workers to {}, which may give {:.0f} images/s.", figures.cores,
+                       all_cores);
   }
   if (figures.setting.machine_share - figures.setting.cpu_share > 1 - k_busy) {
     return "Other programs take a part of the cores: measure again when no other program runs.";

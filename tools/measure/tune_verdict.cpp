@@ -82,9 +82,9 @@ std::string_view bound_advice(Bound bound) {
       return "Workers wait for storage: --order block, fewer and larger shards or a faster disk will help, more cores "
              "will not.";
     case Bound::consumer:
-      return "Batches wait to be taken: the consumer is slower than the workers.";
+      return "Finished batches are waiting: the consumer is slower than the workers.";
     case Bound::workers:
-      return "Cores are left: more workers or batches in the ring may still help.";
+      return "Some cores are idle; more workers or prefetch may help.";
   }
   return {};
 }

@@ -82,9 +82,9 @@ std::unique_ptr<Source> filter_source(std::unique_ptr<Source> source, const Wher
   counts.num_samples += choices.size();
   counts.num_left_out += choices.size() - chosen.size();
   if (chosen.empty()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("`where` selects none of {} samples", choices.size()),
-                {.hint = counts.num_unknown == 0 ? "loosen the condition"
-                                                 : "a comparison with a value that is unknown selects nothing"});
+    throw Error(
+        ErrorCode::invalid_argument, fmt::format("`where` selects none of {} samples", choices.size()),
+        {.hint = counts.num_unknown == 0 ? "loosen the condition" : "comparisons with unknown values match nothing"});
   }
   return choose_samples(std::move(source), std::move(chosen));
 }

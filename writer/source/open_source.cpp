@@ -240,7 +240,7 @@ std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions
   if (kind == k_table) return open_table_source(spec, options);
   const std::vector<std::string> kinds = source_kinds();
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is no kind of source", printable(kind)),
+    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is not a kind of source", printable(kind)),
                 {.hint = fmt::format("choose one of: {}", fmt::join(kinds, ", "))});
   }
   refuse_file_options(spec, "a packed source", options);

@@ -122,7 +122,7 @@ std::vector<std::byte> with_metadata_of(Bytes original, bool oriented, std::vect
   }
   append(out, Bytes(image).subspan(to.insert_at));
   if (oriented && exif_orientation(out) != 1) {
-    throw Error(ErrorCode::unsupported, "its orientation was applied but cannot be taken out of its metadata");
+    throw Error(ErrorCode::unsupported, "orientation applied, but its tag cannot be removed");
   }
   return out;
 }

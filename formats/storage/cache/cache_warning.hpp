@@ -1,4 +1,4 @@
-// What is wrong with the cache, for the one who runs the process.
+// Cache warnings for the user.
 #pragma once
 
 #include <string>

@@ -205,7 +205,7 @@ class Order {
       converted_ = true;
     } else if constexpr (is_same_v<Node, transforms::Normalize>) {
       if (nested) refuse("this", "must not be inside another transform");
-      if (normalized_) refuse("this", "is the second of its kind");
+      if (normalized_) refuse("this", "may appear only once");
       if (!is_float_) refuse("this", "needs float pixels: put ToDtype(\"float32\", scale=True) before it");
       normalized_ = true;
     } else if constexpr (is_same_v<Node, transforms::RandomErasing>) {
@@ -218,7 +218,7 @@ class Order {
                          is_same_v<Node, transforms::SanitizeBoundingBoxes>) {  // of no pixels: anywhere
     } else {
       if constexpr (is_same_v<Node, transforms::RandomIoUCrop>) {
-        if (crops_by_boxes_) refuse("this", "is the second of its kind: the crop of one is recorded");
+        if (crops_by_boxes_) refuse("this", "may appear only once: the crop of one is recorded");
         crops_by_boxes_ = true;
       }
       if constexpr (is_same_v<Node, transforms::Grayscale>) {

@@ -64,7 +64,7 @@ void check_16(const Node& node, const std::string& place) {
   if constexpr (std::is_same_v<Node, transforms::RandomCrop>) {
     if (node.padding || node.pad_if_needed) refuse_mode(place, "padding is not possible in images of mode I;16");
   } else if constexpr (std::is_same_v<Node, transforms::ToDtype>) {
-    refuse_mode(place, "images of mode I;16 are delivered as uint16: convert them in the training loop");
+    refuse_mode(place, "mode I;16 yields uint16; convert in the training loop");
   } else if constexpr (!is_control<Node> && !is_crop_flip_or_resize<Node>) {
     refuse_mode(place, "images of mode I;16 can be cropped, flipped and resized only");
   }

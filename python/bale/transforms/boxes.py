@@ -43,7 +43,7 @@ class RandomIoUCrop(Operation):
 
     Notes
     -----
-    After 1,000 rounds or 40,000 rectangles in vain the image is left as it is; torchvision's goes on for ever.
+    After 1,000 rounds or 40,000 rectangles the image stays unchanged; torchvision loops forever.
     """
 
     min_scale: float = 0.3

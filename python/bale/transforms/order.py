@@ -26,7 +26,7 @@ def in_native_order(given: Sequence[Operation]) -> list[Operation]:
             if not any(isinstance(e, ToDtype) and e.dtype != "uint8" for e in end):
                 raise ValueError(f"{place} needs float pixels: put ToDtype(\"float32\") before it")
             if any(isinstance(e, Normalize) for e in end):
-                raise ValueError(f"{place} is the second of its kind")
+                raise ValueError(f"{place} may appear only once")
             end.append(one)
         elif isinstance(one, RandomErasing):
             (end if end else pixels).append(one)

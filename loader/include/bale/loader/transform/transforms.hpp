@@ -131,7 +131,7 @@ struct RandomZoomOut {
 /// A crop that keeps boxes (SSD). Each round takes one of `sampler_options`: 1 or more leaves the image as it is; else
 /// the first of `trials` rectangles that holds the center of a box, and overlaps one such box by this intersection over
 /// union. Boxes whose centers are outside become 0, 0, 0, 0: put SanitizeBoundingBoxes behind it. An image is left as
-/// it is after 1,000 rounds or 40,000 rectangles in vain, where torchvision goes on for ever.
+/// it is after 1,000 rounds or 40,000 rectangles; torchvision loops forever.
 struct RandomIoUCrop {
   double min_scale = 0.3;  // of the sides, as shares of the image's
   double max_scale = 1;
