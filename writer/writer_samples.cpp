@@ -100,7 +100,7 @@ void CheckedSample::take_label(const std::vector<std::string>& classes) {
     refuse(fmt::format("label {} of {} classes", label_, classes.size()), "labels are counted from 0");
   }
   if (label_ != k_no_label && !classes.empty() && classes[static_cast<std::size_t>(label_)].empty()) {
-    refuse(fmt::format("label {}, which is no class: it has no name", label_), "name it in `classes`");
+    refuse(fmt::format("label {}, which is not a class: it has no name", label_), "name it in `classes`");
   }
   if (label_ != k_no_label && cls == fields_.end()) {
     digits_ = fmt::to_string(label_);

@@ -42,7 +42,7 @@ Front read_front(const Stream& content, const std::string& path) {
   }
   if (front.num_fields == 0) fail(path, 2, "has no fields");
   if (!std::has_single_bit(front.page_bytes)) {
-    fail(path, 4, fmt::format("pages of {} bytes, which is no power of 2", front.page_bytes));
+    fail(path, 4, fmt::format("pages of {} bytes, which is not a power of 2", front.page_bytes));
   }
   if (front.records() > content.size()) fail(path, 2, "the descriptors of the fields go beyond the end of the file");
   if (front.table == 0) {

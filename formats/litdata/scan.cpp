@@ -97,7 +97,8 @@ class Scan final : public ColumnScan<Column> {
   }
 
   void set_label(const Value& value) {
-    if (value.length != sizeof(std::int64_t)) fail(ErrorCode::damaged, value.offset, "has a label that is no integer");
+    if (value.length != sizeof(std::int64_t))
+      fail(ErrorCode::damaged, value.offset, "has a label that is not an integer");
     const auto label = load_at<std::int64_t>(bytes_at(value.offset, sizeof(std::int64_t)).data());
     if (label == k_no_label) fail(ErrorCode::unsupported, value.offset, "has a label beyond 64-bit integers");
     index_.set_label(sample_, label);

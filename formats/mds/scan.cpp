@@ -101,7 +101,7 @@ class Scan final : public ColumnScan<Column> {
       constexpr std::uint32_t k_max_digits = 64;
       const std::int64_t label =
           value.length > k_max_digits ? k_no_label : parse_label(bytes_at(value.offset, value.length));
-      if (label == k_no_label) fail(ErrorCode::damaged, value.offset, "has a label that is no integer");
+      if (label == k_no_label) fail(ErrorCode::damaged, value.offset, "has a label that is not an integer");
       return index_.set_label(sample_, label);
     }
     const Bytes bytes = bytes_at(value.offset, value.length);

@@ -86,7 +86,7 @@ std::vector<std::byte> encode_header(const IrHeader& header) {
 
 IrHeader read_header(FileWindow& window, const Record& record) {
   if (record.length < k_image_header_bytes) {
-    fail_record(window.file().path(), record, fmt::format("{} bytes are no image record", record.length));
+    fail_record(window.file().path(), record, fmt::format("{} bytes are not an image record", record.length));
   }
   const std::vector<std::byte> fixed = read_bytes(window, record, 0, k_image_header_bytes);
   const std::uint64_t num_labels = load_at<std::uint32_t>(fixed.data());

@@ -68,7 +68,7 @@ class Nested {
     const Slice slice(stream_, extent);
     IndexBuilder inner;
     try {
-      if (!slice.is_tar()) throw Error(ErrorCode::damaged, "is no tar, as the files before it are");
+      if (!slice.is_tar()) throw Error(ErrorCode::damaged, "is not a tar, as the files before it are");
       if (!scan_(slice, inner)) throw Error(ErrorCode::unsupported, "has members that need libarchive");
     } catch (const Error& error) {
       throw Error(error.code(), fmt::format("archive in the archive: {}", error.message()),

@@ -65,7 +65,7 @@ class Scan {
   /// The data is not an Example: either it is damaged, or it is another message.
   [[noreturn]] void refuse_record() {
     check_data(window_.file(), record_, buffer_);
-    throw Error(ErrorCode::unsupported, fmt::format("record {} is no tf.train.Example", record_.number),
+    throw Error(ErrorCode::unsupported, fmt::format("record {} is not a tf.train.Example", record_.number),
                 {.path = window_.file().path(), .offset = record_.offset, .hint = "bale reads examples with images"});
   }
 

@@ -37,7 +37,7 @@ void check_one(const Field& field) {
   const auto refuse = [&](std::string_view what) {
     throw Error(ErrorCode::invalid_argument, fmt::format("fields: \"{}\" {}", printable(field.name), what));
   };
-  if (field.name.empty()) refuse("is no name");
+  if (field.name.empty()) refuse("is not a name");
   if (field.source.empty()) refuse("names no stored field");
   const bool is_mask = field.kind == FieldKind::mask;
   if (!is_one_array(field.kind) && !field.type.empty()) refuse("has a dtype, which only arrays and masks have");

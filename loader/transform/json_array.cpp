@@ -82,7 +82,7 @@ class Store {
  private:
   [[noreturn]] void refuse(const Json& value) const {
     const std::string text = value.dump();
-    throw Error(ErrorCode::unsupported, fmt::format("{} is no value of type {}", text.substr(0, 40), type_));
+    throw Error(ErrorCode::unsupported, fmt::format("{} is not a value of type {}", text.substr(0, 40), type_));
   }
   template <typename Whole>
   Whole whole(const Json& value, Whole most = std::numeric_limits<Whole>::max()) const {

@@ -25,13 +25,13 @@ constexpr double k_max_factor = std::numeric_limits<float>::max();
 
 void check_range(std::string_view option, const Range& range, double least, double most) {
   if (!(least <= range.low && range.low <= range.high && range.high <= most)) {
-    refuse(option, fmt::format("[{}, {}] is no range within [{}, {}]", range.low, range.high, least, most));
+    refuse(option, fmt::format("[{}, {}] is not a range within [{}, {}]", range.low, range.high, least, most));
   }
 }
 
 void check_positive_range(std::string_view option, const Range& range) {
   if (!(0 < range.low && range.low <= range.high && range.high <= k_max_factor)) {
-    refuse(option, fmt::format("[{}, {}] is no range of positive numbers", range.low, range.high));
+    refuse(option, fmt::format("[{}, {}] is not a range of positive numbers", range.low, range.high));
   }
 }
 

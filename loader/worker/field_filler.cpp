@@ -91,7 +91,7 @@ std::optional<std::int64_t> FieldFiller::label(const Shard& shard, std::uint64_t
   if (label != k_no_label) return label;
   constexpr std::size_t k_shown_bytes = 40;
   throw Error(ErrorCode::damaged,
-              fmt::format("field {}: \"{}\" is no whole number, so no label", printable(field),
+              fmt::format("field {}: \"{}\" is not a whole number, so no label", printable(field),
                           printable(as_text(stored).substr(0, k_shown_bytes))),
               {.path = shard.path(), .key = std::string(shard.index().key(sample_in_shard))});
 }

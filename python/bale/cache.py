@@ -32,7 +32,7 @@ def set_cache(directory: Path | Literal[False] | None = None, limit: Size | None
     Raises
     ------
     ValueError
-        If the limit is no size or too small, or if a remote file was opened before.
+        If the limit is not a size or too small, or if a remote file was opened before.
     """
     _bale.require_cache_unused()
     before = {name: os.environ.get(name) for name in (_DIRECTORY, _LIMIT)}

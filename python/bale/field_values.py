@@ -181,5 +181,5 @@ def label_of(label: Any, numbers_of_classes: dict[str, int]) -> int | None:
     if hasattr(label, "item"):  # a scalar of numpy or torch
         label = label.item()
     if isinstance(label, bool) or not isinstance(label, numbers.Integral):
-        raise TypeError(f"label: {label!r} is no class number; put it into a json field")
+        raise TypeError(f"label: {label!r} is not a class number; put it into a json field")
     return int(label)

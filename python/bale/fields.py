@@ -136,7 +136,7 @@ def _view_of(name: str, view: Any) -> int | None:
 
 def _left_out_by(name: str, field: Field) -> list[str]:
     if isinstance(field.without, str) or not all(isinstance(member, str) for member in field.without):
-        raise TypeError(f"fields: {name!r} has the `without` {field.without!r}, which is no list of names")
+        raise TypeError(f"fields: {name!r} has the `without` {field.without!r}, which is not a list of names")
     if field.numbered and field.kind != "boxes":
         raise ValueError(f"fields: {name!r} is numbered, which only boxes are")
     return list(field.without)
@@ -346,7 +346,7 @@ class JsonRows:
     """The rows of a field of JSON.
 
     A row is parsed when it is first asked for; it is None if the sample does not have it. `list(rows)` parses all. NaN
-    and Infinity, which Python's json writes, are read. It is no collections.abc.Sequence: frameworks would take it
+    and Infinity, which Python's json writes, are read. It is not a collections.abc.Sequence: frameworks would take it
     apart to look for tensors, which parses all rows.
 
     Parameters

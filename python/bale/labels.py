@@ -68,7 +68,7 @@ def class_names(names: Iterable[Any], ids: Sequence[str] | None = None) -> list[
     words = [[name] if isinstance(name, str) else list(name) if isinstance(name, (list, tuple)) else [] for name in given]
     for name, synonyms in zip(given, words, strict=True):
         if not synonyms or not all(isinstance(word, str) for word in synonyms):
-            raise TypeError(f"classes: {name!r} is no name")
+            raise TypeError(f"classes: {name!r} is not a name")
     texts = [synonyms[0] for synonyms in words]
     for longer in (lambda i: ", ".join(words[i]), lambda i: f"{', '.join(words[i])} ({ids[i] if ids else i})"):
         counts = Counter(texts)

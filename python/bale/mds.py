@@ -57,7 +57,7 @@ def to_mds(dataset: Dataset | Path | Sequence[Path], destination: Path, *, field
         no missing values) or that is larger than a shard can be; `damaged` for text and JSON that Streaming could not
         read; and those of reading.
     ValueError
-        For fields that are not there, a dataset without samples, and a shard_size that is no size.
+        For fields that are not there, a dataset without samples, and a shard_size that is not a size.
 
     Notes
     -----

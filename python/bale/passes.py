@@ -56,7 +56,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of_state(cls, state: Mapping[str, Any], what: str) -> Place:
-        """Raises ValueError if it is no state."""
+        """Raises ValueError if it is not a state."""
         if state.get("version") != 1:
             raise ValueError(f"not a state of {what}: {state!r}")
         epoch, again, position = state["epoch"], state.get("pass", COUNTED), state["position"]

@@ -319,10 +319,10 @@ def _refuse_containers(source: Any) -> None:
     """Of samples, which would be taken for something else."""
     kind = f"{type(source).__module__}.{type(source).__name__}"
     if type(source).__name__ == "DataFrame":
-        raise make_error("invalid_argument", f"source: a {kind} is no sequence of samples: pack zip(table['path'], "
+        raise make_error("invalid_argument", f"source: a {kind} is not a sequence of samples: pack zip(table['path'], "
                          "table['label']) of its columns, or the file that table.to_csv('table.csv') writes")
     if isinstance(source, Mapping):
-        raise make_error("invalid_argument", f"source: a {kind} is no sequence of samples: pack each of its values")
+        raise make_error("invalid_argument", f"source: a {kind} is not a sequence of samples: pack each of its values")
 
 
 def _is_pair_of_arrays(source: Any) -> bool:

@@ -210,7 +210,7 @@ class Writer:
         ------
         ValueError
             For a key that is there already (a bale.Error with code "invalid_argument", which names both samples), and a
-            label that is no class.
+            label that is not a class.
         TypeError
             For a value that cannot be stored in its field.
         bale.Error
@@ -415,7 +415,7 @@ def size_of(name: str, size: Size | None) -> int | None:
         return None
     number = _bale.size_of_text(size) if isinstance(size, str) else int(size)
     if number is None or number < 1:
-        raise ValueError(f"{name}: {size!r} is no size; use bytes, such as 1 << 28, or text, such as \"256MiB\"")
+        raise ValueError(f"{name}: {size!r} is not a size; use bytes, such as 1 << 28, or text, such as \"256MiB\"")
     return number
 
 

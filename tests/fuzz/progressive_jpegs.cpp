@@ -26,7 +26,7 @@ struct Piece {
 
 struct Pieces {
   std::vector<Piece> pieces{};
-  Buffer rest{};  // what is no piece
+  Buffer rest{};  // what is not a piece
 
   std::vector<std::size_t> with(std::uint8_t marker) const {
     std::vector<std::size_t> found;

@@ -19,7 +19,7 @@ std::vector<Transform> transforms_of_every_kind() {
     }
     transforms.push_back(train_transform(20));
     transforms.back().layout = layout;
-    for (const std::uint32_t width : {100U, 97U}) {  // zeros around the image, which are no zeros of the image
+    for (const std::uint32_t width : {100U, 97U}) {  // zeros around the image, which are not zeros of the image
       transforms.push_back(padded_transform(96, width));
       transforms.back().dtype = DType::float16;
       transforms.back().layout = layout;

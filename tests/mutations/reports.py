@@ -13,7 +13,7 @@ MUTATIONS = [
     Mutation("labels of duplicates are not compared", "writer/duplicates/duplicates.cpp",
              "      return theirs != label && theirs != k_no_class;", "      return theirs == label && theirs != k_no_class;",
              (*REPORT, "conflicts")),
-    Mutation("damage that decoders tolerate is no remark", "formats/image/reduced_image.cpp",
+    Mutation("damage that decoders tolerate is not a remark", "formats/image/reduced_image.cpp",
              "  reduced.has_defects = decoder.has_warnings();\n", "", (*REPORT, "each_remark")),
     Mutation("dedup lists images of the dataset that is kept", "tools/commands/dedup.cpp",
              "  rules.first_kept_part = 1;\n", "", (*DEDUP, "against")),
@@ -58,6 +58,6 @@ MUTATIONS = [
              (*LIMITS, "verify_names_what")),
     Mutation("an image above the limit passes pack", "reader/image_conditions.cpp",
              "is_above_limit(index.width(i), index.height(i), max_pixels)", "false", (*LIMITS, "pack_and_index")),
-    Mutation("an image above the limit is no remark", "writer/survey/examined_image.cpp",
+    Mutation("an image above the limit is not a remark", "writer/survey/examined_image.cpp",
              "is_large ? Remark::above_limit : ", "", (*LIMITS, "report_agrees")),
 ]

@@ -33,7 +33,7 @@ MUTATIONS = [
              "std::size_t dot = name.find('.', 1);", "std::size_t dot = name.rfind('.');", PAIRS),
     Mutation("a mask that is missing elsewhere has no name", "writer/source/file_source.cpp",
              'refuse(fmt::format("at {}", printable(path)));', 'refuse("there");', PAIRS),
-    Mutation("masks in another tree are no part of the fingerprint", "writer/source/file_source.cpp",
+    Mutation("masks in another tree are not part of the fingerprint", "writer/source/file_source.cpp",
              "if (listing_.companion_is_distant[which])", "if (false)", PAIRS),
     Mutation("a suffix stays in the names of masks", "writer/source/pair_path.cpp",
              "return text.ends_with(suffix) ?", "return suffix.empty() ?", PAIRS),

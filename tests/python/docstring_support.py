@@ -152,7 +152,7 @@ def check_native(name, value):
             assert found.__doc__, f"{member}: no docstring"
             continue
         signature, _, text = found.__doc__.partition("\n\n")  # nanobind begins a docstring with the signature
-        signature = re.sub(r"ndarray\[[^\]]*\]", "ndarray", signature)  # ndarray[dtype=int64] is no Python
+        signature = re.sub(r"ndarray\[[^\]]*\]", "ndarray", signature)  # ndarray[dtype=int64] is not a Python
         function = ast.parse(f"def {signature}: ...").body[0]
         names = [one.arg for one in function.args.args if one.arg != "self"]
         defaults = list(map(ast.literal_eval, function.args.defaults))

@@ -96,7 +96,7 @@ def test_damaged_and_lonely_xml(bale, tmp_path):
 
 
 def test_words_for_numbers_in_xml(bale, tmp_path):
-    """What nobody filled in is unknown; what is no number is named with its file."""
+    """What nobody filled in is unknown; what is not a number is named with its file."""
     root, names, _ = voc(tmp_path)
     xml = root / "Annotations" / f"{names[0]}.xml"
     text = xml.read_text().replace("<truncated>1<", "<truncated>Unspecified<").replace("<difficult>0<", "<difficult> unspecified <")

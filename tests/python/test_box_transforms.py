@@ -372,7 +372,7 @@ def test_what_else_is_known_of_a_box(tmp_path, layout):
 
 
 def test_what_without_refuses(packed, tmp_path):
-    for field, error, says in ((bl.Field("boxes.json", kind="boxes", without="iscrowd"), TypeError, "no list of names"),
+    for field, error, says in ((bl.Field("boxes.json", kind="boxes", without="iscrowd"), TypeError, "not a list of names"),
                                (bl.Field("mask.png", kind="mask", without=["x"]), ValueError, "only boxes"),
                                (bl.Field("boxes.json", kind="json", numbered=True), ValueError, "only boxes")):
         with pytest.raises(error, match=says):

@@ -395,12 +395,12 @@ def test_labels_of_several_classes(bale, tmp_path):
 
 
 @pytest.mark.parametrize("stored,dtype,reason", [
-    (b"[1, 2]", "float32", "another shape than the batch's arrays, (20)"), (b"[" + b"[1]," * 19 + b"[1]]", "float32", "no value of type"),
+    (b"[1, 2]", "float32", "another shape than the batch's arrays, (20)"), (b"[" + b"[1]," * 19 + b"[1]]", "float32", "not a value of type"),
     (b"3", "float32", "another shape"), (b"[1, 2", "float32", "neither a NumPy array nor JSON"), (b"{}", "float32", "not a NumPy array"),
-    (json.dumps([1e39] * 20).encode(), "float32", "1e+39 is no value of type <f4"), (json.dumps([70000.0] * 20).encode(), "float16", "<f2"),
-    (json.dumps([0.5] * 20).encode(), "int32", "0.5 is no value of type <i4"), (json.dumps([-1] * 20).encode(), "uint8", "-1 is no"),
-    (json.dumps([256] * 20).encode(), "uint8", "256 is no"), (json.dumps([2] * 20).encode(), bool, "2 is no value of type |b1"),
-    (json.dumps(["1"] * 20).encode(), "float32", "no value of type"), (json.dumps([None] * 20).encode(), "float64", "null is no value")],
+    (json.dumps([1e39] * 20).encode(), "float32", "1e+39 is not a value of type <f4"), (json.dumps([70000.0] * 20).encode(), "float16", "<f2"),
+    (json.dumps([0.5] * 20).encode(), "int32", "0.5 is not a value of type <i4"), (json.dumps([-1] * 20).encode(), "uint8", "-1 is not"),
+    (json.dumps([256] * 20).encode(), "uint8", "256 is not"), (json.dumps([2] * 20).encode(), bool, "2 is not a value of type |b1"),
+    (json.dumps(["1"] * 20).encode(), "float32", "not a value of type"), (json.dumps([None] * 20).encode(), "float64", "null is not a value")],
     ids=lambda value: value.decode()[:12] if isinstance(value, bytes) else "")
 def test_labels_in_json_that_are_bad_samples(bale, tmp_path, stored, dtype, reason):
     fields = {"json": bl.Field("json", kind="array", dtype=dtype, shape=(20,))}
@@ -449,8 +449,8 @@ def test_columns_that_are_no_numbers(table):
         with load(table / "csv", fields={"a": bl.Field("json", **options)}, on_bad_sample="skip") as loader:
             assert not any(batch.mask.any() for batch in loader)
             return loader.bad_samples[0].reason
-    assert '"n' in bad(member="name", dtype="float32") and "no value of type <f4" in bad(member="name", dtype="float32")
-    assert "no value of type |u1" in bad(member=["age", "name"], dtype="uint8", shape=(2,))
+    assert '"n' in bad(member="name", dtype="float32") and "not a value of type <f4" in bad(member="name", dtype="float32")
+    assert "not a value of type |u1" in bad(member=["age", "name"], dtype="uint8", shape=(2,))
     assert "missing" in bad(member="missing", dtype="float32", shape=())
     for options, words in (({"member": "age"}, "does not say the type"), ({"member": "age", "kind": "text"}, "has members, which only arrays have"),
                            ({"member": [3], "dtype": "int8"}, "which are not names")):
@@ -462,7 +462,7 @@ def test_columns_that_are_no_numbers(table):
 
 @pytest.mark.parametrize("fields,words", [
     ({"a": "tiff"}, 'no sample has the field "tiff"; the dataset has '),
-    ({"": "txt"}, 'fields: "" is no name'),
+    ({"": "txt"}, 'fields: "" is not a name'),
     ({"a": ""}, "names no stored field"),
     ({"a": bl.Field("txt", dtype="float32")}, "has a dtype, which only arrays and masks have"),
     ({"a": bl.Field("txt", shape=(2,))}, "has a shape, which only arrays have"),

@@ -161,7 +161,7 @@ def test_every_type_of_field(bale, tmp_path):
 
 
 def test_numbers_alone(bale):
-    """A label that is no integer is a field. The file has no data and an empty allocation table."""
+    """A label that is not an integer is a field. The file has no data and an empty allocation table."""
     for number, found in enumerate(fields_by_key(bale, WRITTEN / "numbers.beton").values()):
         assert array(found.pop("covariate.npy")) == number + 0.25 and array(found.pop("label.npy")) == -number and not found
     assert labels_of(bale, WRITTEN / "numbers.beton") == [None] * 3
@@ -244,7 +244,7 @@ def test_custom_types_are_refused(bale):
     (0, "<H", 1, "version 1 of FFCV's format, this bale reads 2"),
     (2, "<H", 0, "has no fields"),
     (2, "<H", 65535, "the descriptors of the fields go beyond the end of the file"),
-    (4, "<I", 4097, "no power of 2"),
+    (4, "<I", 4097, "not a power of 2"),
     (8, "<Q", 2**63, "samples, whose metadata goes beyond the allocation table"),
     (8, "<Q", (2**64 - 1) // 24, "samples, whose metadata goes beyond the allocation table"),
     (16, "<Q", 0, "its writer did not finish"),

@@ -45,9 +45,9 @@ def test_what_is_no_number_is_told(bale, make, text, tmp_path):
     labels, words = labels_and_words(bale, tmp_path / "x")
     key = "b" if make is tar_of else "01"
     assert labels == [3, None]
-    assert "ignored 1 entry: cls that is no whole number" in words and f'{key}: "{text[:40]}"' in words
+    assert "ignored 1 entry: cls that is not a whole number" in words and f'{key}: "{text[:40]}"' in words
     converted = bale.ok("convert", tmp_path / "x", tmp_path / "out")
-    assert "no whole number" in converted.out + converted.err
+    assert "not a whole number" in converted.out + converted.err
 
 
 @pytest.mark.parametrize("text", ["", " \n"])

@@ -55,7 +55,7 @@ def test_damage_is_named_by_its_offset(bale, tiny, tmp_path):
     broken[inner:inner + 4] = b"\xff" * 4
     path.write_bytes(broken)
     result = bale("ls", path)
-    assert result.code == 1 and "archive in the archive: is no tar" in result.error_line()
+    assert result.code == 1 and "archive in the archive: is not a tar" in result.error_line()
     assert f"offset {inner}" in result.error_line()
 
 

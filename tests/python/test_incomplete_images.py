@@ -146,7 +146,7 @@ def test_pack_marks_and_names_what_no_loader_can_decode(bale, tmp_path):
 
 @pytest.mark.parametrize("policy, format_name", [("skip", "tar"), ("quarantine", "lmdb")])
 def test_what_does_not_decode_is_left_out_on_request(bale, tmp_path, policy, format_name):
-    """A loader reads all that is packed. A further field, and features in place of an image, are no reason."""
+    """A loader reads all that is packed. A further field, and features in place of an image, are not reason."""
     write_images(tmp_path / "in" / "c")
     (tmp_path / "in" / "c" / "heic.jpg").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
     command = ("pack", tmp_path / "in", tmp_path / "out", "--format", format_name, "--on-error", policy, "--check-images",

@@ -177,7 +177,7 @@ def test_gzip_is_refused(bale, photos, tmp_path):
 
 
 def test_sequences_and_other_data(bale, tmp_path):
-    """The context of a SequenceExample is read as an example has it; what is no message is told."""
+    """The context of a SequenceExample is read as an example has it; what is not a message is told."""
     writer = tfrecord.TFRecordWriter(str(tmp_path / "s.tfrecord"))
     writer.write({"name": (b"x", "byte")}, {"steps": ([[1, 2], [3]], "int")})
     writer.close()
@@ -187,7 +187,7 @@ def test_sequences_and_other_data(bale, tmp_path):
     (tmp_path / "t.tfrecord").write_bytes(header + struct.pack("<I", masked_crc(header)) + text +
                                           struct.pack("<I", masked_crc(text)))
     result = bale("inspect", tmp_path / "t.tfrecord")
-    assert result.code == 1 and "record 0 is no tf.train.Example" in result.error_line()
+    assert result.code == 1 and "record 0 is not a tf.train.Example" in result.error_line()
 
 
 def test_damage_in_others_files_is_named(bale, photos, tmp_path):

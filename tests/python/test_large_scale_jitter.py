@@ -89,7 +89,7 @@ def expected_boxes(boxes, labels, size, steps):
 
 
 def drawn(steps, side, size):
-    """What of the reference's parameters the recorded steps say. A resize to the image's own size is no step."""
+    """What of the reference's parameters the recorded steps say. A resize to the image's own size is not a step."""
     found = {"side": side, "flip": False, "resized": tuple(size)}
     for step in steps:
         if step["name"] == "Resize":

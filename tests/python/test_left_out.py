@@ -67,7 +67,7 @@ def test_a_pattern_without_a_match_is_told_by_every_command(bale, own, tmp_path,
 
 
 def test_ls_tells_patterns_without_a_match(bale, own, tmp_path):
-    """Also those whose matches another condition leaves out are no mistakes."""
+    """Also those whose matches another condition leaves out are not mistakes."""
     bale.pack(own, tmp_path / "packed")
     done = bale.ok("ls", tmp_path / "packed", "--key", "c0/*", "--key", "c9/*", "--class", "c0", "--class", "dog",
                    "--where", "index > 0")

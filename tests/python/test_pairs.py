@@ -214,8 +214,8 @@ def test_an_image_is_not_resized_without_its_mask(bale, tmp_path, options):
     (["--pair", "jpg,mask.png", *["--pair-path", "mask.png=m/{stem}.png"] * 2], "is named twice"),
     (["--pair-path", "mask.png=m/{stem}.png"], "--pair"),
     (["--pair", "rgb.png,depth.png"], "the image's extension \"rgb.png\" has a dot"),
-    (["--pair", "jpg,.png."], "is no extension"),
-    (["--pair", "jpg,a..png"], "is no extension"),
+    (["--pair", "jpg,.png."], "is not an extension"),
+    (["--pair", "jpg,a..png"], "is not an extension"),
 ])
 def test_what_makes_no_sense_is_refused(bale, photos, tmp_path, options, message):
     result = bale("pack", photos, tmp_path / "p", *options)

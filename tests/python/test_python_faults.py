@@ -59,7 +59,7 @@ def interrupted(script, *args):
     process = subprocess.Popen(command(script, *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=ENVIRONMENT)
     first = process.stdout.readline()
-    time.sleep(0.2)  # so that it is waiting; too early is no failure either
+    time.sleep(0.2)  # so that it is waiting; too early is not a failure either
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     return process.returncode, first + out, err
@@ -162,7 +162,7 @@ def test_ctrl_c_on_a_terminal(pack, phase):
 
 
 def test_a_small_shared_memory_file_system_is_enough(pack):
-    """Containers have 64 MB there: the ring is no file in it, and of more than that all slots are filled."""
+    """Containers have 64 MB there: the ring is not a file in it, and of more than that all slots are filled."""
     script = """
     import os, sys, bale
     loader = bale.Loader(sys.argv[1], 40, workers=2, prefetch=12, transform=bale.transforms.train(224))

@@ -88,7 +88,7 @@ def test_a_label_that_is_none_is_a_bad_sample(tmp_path):
     with load(tmp_path / "a.tar", field="image.jpg", label_field="label.cls", on_bad_sample="skip") as loader:
         labels = {key: label for batch in loader for key, label, counts in zip(batch.keys, batch.labels.tolist(), batch.mask) if counts}
         assert labels["s007"] == 8 and {bad.key for bad in loader.bad_samples} == {"s005", "s006"}
-        assert all("field label.cls: " in bad.reason and "is no whole number, so no label" in bad.reason for bad in loader.bad_samples)
+        assert all("field label.cls: " in bad.reason and "is not a whole number, so no label" in bad.reason for bad in loader.bad_samples)
 
 
 def test_a_label_field_of_merged_classes_is_refused(bale, photos, tmp_path):

@@ -55,7 +55,7 @@ def test_what_classes_refuse(tmp_path):
     with pytest.raises(bale.Error, match="gone.txt") as caught:
         packed([(PIXELS[0], 0)], tmp_path / "d", class_map=tmp_path / "gone.txt")
     assert caught.value.code == "not_found"
-    with pytest.raises(TypeError, match="3 is no name"):
+    with pytest.raises(TypeError, match="3 is not a name"):
         packed([(PIXELS[0], 0)], tmp_path / "e", classes=["a", 3])
 
 
@@ -181,7 +181,7 @@ def test_parquet_keeps_classes_of_boxes_and_holes(tmp_path):
 
 
 def test_numbers_without_a_class_in_two_datasets(tmp_path):
-    """Read as one, they are no class that both have."""
+    """Read as one, they are not a class that both have."""
     for name, classes in (("a", ["cat", "", "", "dog"]), ("b", ["dog", "", "emu"])):
         packed([(PIXELS[0], 0), (PIXELS[1], len(classes) - 1)], tmp_path / name, classes=classes)
     dataset = bale.Dataset(f"{tmp_path}/a::{tmp_path}/b")

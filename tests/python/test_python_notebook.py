@@ -101,7 +101,7 @@ def deep_png():
 
 @pytest.fixture()
 def hostile(tmp_path):
-    """A tar with names that are HTML or no UTF-8, an image of 16 bits, pixels as an array, and what is no image."""
+    """A tar with names that are HTML or no UTF-8, an image of 16 bits, pixels as an array, and what is not an image."""
     array = io.BytesIO()
     np.save(array, np.full((20, 40, 3), 7, np.uint8))
     samples = [("<script>alert(1)</script>.jpg", jpeg()), ("\"onload='x'&amp;.jpg", jpeg()), ("caf\udce9.jpg", jpeg()), ("x" * 90 + ".jpg", jpeg()),

@@ -103,7 +103,7 @@ def test_a_chosen_column_of_keys(tmp_path):
     assert list(bale.Dataset(tmp_path / "out").keys) == ["7", "8"]
     with pytest.raises(ValueError, match="a"):
         bale.pack(bale.parquet.samples(name, key="twice"), tmp_path / "twice")
-    with pytest.raises(ValueError, match="row 1: None of the column 'none' is no key"):
+    with pytest.raises(ValueError, match="row 1: None of the column 'none' is not a key"):
         bale.pack(bale.parquet.samples(name, key="none"), tmp_path / "none")
 
 

@@ -152,7 +152,7 @@ def test_batches_of_any_form(run):
     raises(ValueError, "nothing at images='x'", lambda: only({"image": image}, images="x"))
     raises(ValueError, "nothing at images=2", lambda: only((image, mask), images=2))
     raises(ValueError, "no images of 3 channels", lambda: only(torch.zeros(2, 4, 4, 4, dtype=torch.uint8)))
-    raises(ValueError, "no floating point", lambda: bt.Prefetcher([], "cpu", dtype=torch.int32))
+    raises(ValueError, "not a floating point", lambda: bt.Prefetcher([], "cpu", dtype=torch.int32))
     raises(ValueError, "three numbers", lambda: bt.Prefetcher([], "cpu", normalize=((1, 2), (3, 4))))
     """)
 

@@ -35,7 +35,7 @@ def test_the_documents_have_the_table():
 
 CASES = {
     "not_found": (["inspect", "nothing-here"], None),
-    "damaged": (["inspect", "x.npy"], b"\x93NUMPY\x01\0 nonsense that is no header"),
+    "damaged": (["inspect", "x.npy"], b"\x93NUMPY\x01\0 nonsense that is not a header"),
     "unsupported": (["inspect", "x.npy"], b"\x93NUMPY\x09\0" + bytes(200)),
     "invalid_argument": (["ls", "x.npy", "--where", "size >"], b"\x93NUMPY\x01\0"),
 }

@@ -128,7 +128,7 @@ def test_files_of_one_name_are_told_apart(bale, remote, heavy, photos, serve, tm
 
 
 def test_another_signature_is_the_same_file(remote, server):
-    """What differs between presigned URLs is no part of the identity."""
+    """What differs between presigned URLs is not a part of the identity."""
     for signature in ("abc", "def"):
         sent = server.sent()
         remote.ok("ls", f"{server.url}/p-000000.tar?X-Amz-Date=1{signature}&X-Amz-Signature={signature}")

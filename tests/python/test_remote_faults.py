@@ -173,7 +173,7 @@ def test_faults_that_pass(remote, server, expected, fault):
 
 @pytest.mark.parametrize("fault", [{"cut": 20_000}, {"cut": 20_000, "reset": True}, {"cut": 20_000, "until_close": True}], ids=str)
 def test_a_body_that_is_always_cut_but_goes_on(remote, server, expected, fault):
-    """Each answer brings something, so this is no reason to give up."""
+    """Each answer brings something, so this is not a reason to give up."""
     server.add("*.tar", times=None, **fault)
     reads_well(remote, server, expected)
 
@@ -284,7 +284,7 @@ def test_every_command_ends_so(remote, server, command):
 
 @pytest.mark.parametrize("command", ["verify", "read", "extract"])
 def test_a_shard_that_cannot_be_had(remote, server, command, tmp_path):
-    """That is no damage and no bad sample: verify does not say 3."""
+    """That is not damage and no bad sample: verify does not say 3."""
     server.add("*-000002.tar", times=None, status=503)
     result = remote(command, server.url, *([tmp_path / "out"] if command == "extract" else []), env={"BALE_NETWORK_TIMEOUT": "1"})
     assert result.code == TRY_AGAIN and "p-000002.tar" in result.error_line()

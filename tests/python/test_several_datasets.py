@@ -79,7 +79,7 @@ def test_the_same_classes_stay_as_they_are(bale, tmp_path):
 
 
 def test_manifests_are_used(bale, zoo):
-    """A file that a manifest does not name is no part of the dataset; one that it names and is not there is missed."""
+    """A file that a manifest does not name is not a part of the dataset; one that it names and is not there is missed."""
     [shard] = shards(zoo[1])
     stray = shard.with_name(shard.name.replace("000000", "000001"))
     stray.write_bytes(shards(zoo[0])[0].read_bytes())

@@ -75,7 +75,7 @@ TEST_CASE("JPEG quality decides the size") {
   CHECK(bale::probe_image(bale::encode_jpeg(image, 75)).channels == 3);
 }
 
-TEST_CASE("Encoding refuses what is no image") {
+TEST_CASE("Encoding refuses what is not an image") {
   CHECK_THROWS_AS(bale::encode_png({}), bale::Error);
   CHECK_THROWS_AS(bale::encode_jpeg({.width = 2, .height = 2, .rgb = {1, 2, 3}}, 90), bale::Error);
   CHECK_THROWS_AS(bale::encode_jpeg(gradient(2, 2), 0), bale::Error);

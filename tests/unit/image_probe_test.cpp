@@ -38,7 +38,7 @@ TEST_CASE("JPEG: every frame header tells the size") {
   }
 }
 
-TEST_CASE("JPEG: tables are no frame headers, fill bytes and stray bytes are ignored") {
+TEST_CASE("JPEG: tables are not frame headers, fill bytes and stray bytes are ignored") {
   for (const char marker : {'\xC4', '\xC8', '\xCC'}) {
     const std::string tables = "\xFF"s + marker + "\x00\x0A\x08\x00\x01\x00\x01\x03\x00\x00"s;
     check(k_soi + tables + frame_header('\xC2'), ImageKind::jpeg, 772, 258, 3);

@@ -94,7 +94,7 @@ TEST_CASE("What is wrong with JSON is said in bale's words, by the name of the m
   CHECK(problem("{\"n\": 1}", [](const Json& value) { value.text_or_empty("n"); }) == "n is not text");
 }
 
-TEST_CASE("What is no JSON is refused by its byte, and any nesting without harm") {
+TEST_CASE("What is not JSON is refused by its byte, and any nesting without harm") {
   const auto nothing = [](const Json&) {};
   CHECK(problem("[1,]", nothing) == "not JSON from byte 4 on");
   for (const char* text : {"", "[", "{\"a\"}", "nan", "1 2", "\"\xff\"", "'a'", "1e999", "\"\\ud800\""}) {

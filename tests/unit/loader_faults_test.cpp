@@ -259,7 +259,7 @@ TEST_CASE(
 }
 
 TEST_CASE("The ledger is exact: what was delivered and what was reported make up the manifest's count") {
-  const Pack pack(60, {3, 17, 44});  // three are no images
+  const Pack pack(60, {3, 17, 44});  // three are not images
   const std::uint64_t num_samples = Dataset::open(pack.path).size();
   REQUIRE(num_samples == 60);
   fs::resize_file(Dataset::open(pack.path).shard_path(1), 100);  // 20 to 39

@@ -73,7 +73,7 @@ TEST_CASE("No row is lost or claimed twice while slots go on to later batches") 
   }
 }
 
-TEST_CASE("A failure of the run is told with its code, path and hint, and is no bad sample") {
+TEST_CASE("A failure of the run is told with its code, path and hint, and is not a bad sample") {
   Ring ring = Ring::create({.num_slots = 1, .batch_size = 2, .pixel_bytes = 64, .config_bytes = 0});
   const Owner owner(ring, 2);
   owner.open(0);

@@ -112,7 +112,8 @@ TEST_CASE_METHOD(InTempDir, "labels that do not fit the images are refused") {
 }
 
 TEST_CASE_METHOD(
-    InTempDir, "an image with two fields, a mask or a class that is no number is a bad sample, and the shard goes on") {
+    InTempDir,
+    "an image with two fields, a mask or a class that is not a number is a bad sample, and the shard goes on") {
   Image image{.width = 2, .height = 2, .rgb = std::vector<std::uint8_t>(12, 9)};
   const std::vector<std::byte> encoded = encode_png(image);
   const std::string png(as_text(encoded));

@@ -219,7 +219,7 @@ TEST_CASE_METHOD(InTempDir, "damaged frames are refused with record and offset")
   CHECK_THAT(message(good + frame("0123", 1)), ContainsSubstring("record 1: the file ends inside a header"));
   CHECK_THAT(message(good + frame("01234", 1) + frame("0", 3)),
              ContainsSubstring("record 1: a part that does not end"));
-  CHECK_THAT(message(good + frame("short")), ContainsSubstring("record 1: 5 bytes are no image record"));
+  CHECK_THAT(message(good + frame("short")), ContainsSubstring("record 1: 5 bytes are not an image record"));
   CHECK_THAT(message(good + frame(image_header(2, 0, 0) + "1234")),
              ContainsSubstring("record 1: its header says 2 labels"));
 }

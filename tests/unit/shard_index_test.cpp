@@ -221,7 +221,7 @@ TEST_CASE("A sample's fields may be set in any order, however many it has") {
   for (std::uint32_t f = 0; f < k_fields; ++f) REQUIRE(index.extent(2, f).present() == (f % 2 == 0));
 }
 
-TEST_CASE("A field without a place is no field") {
+TEST_CASE("A field without a place is not a field") {
   IndexBuilder builder = sparse_builder();
   builder.set_crc32c(1, 0, 1);
   builder.add_field("never");

@@ -370,7 +370,7 @@ TEST_CASE("Listings are read") {
   CHECK(listing_of("<IsTruncated>false</IsTruncated>").objects.empty());
 }
 
-TEST_CASE("What is no complete listing is damaged") {
+TEST_CASE("What is not a complete listing is damaged") {
   const std::string end = "<IsTruncated>false</IsTruncated>";
   const std::string url = "<EncodingType>url</EncodingType>";
   for (const std::string& content : std::vector<std::string>{

@@ -196,9 +196,9 @@ TEST_CASE_METHOD(InTempDir, "examples of other writers, in every wire form") {
   CHECK(found[1].fields.empty());
 }
 
-TEST_CASE_METHOD(InTempDir, "what is no example is refused") {
+TEST_CASE_METHOD(InTempDir, "what is not an example is refused") {
   const std::string good = frame(example(entry("a", bytes_list({"1"}))));
-  const std::string record = "record 1 is no tf.train.Example";
+  const std::string record = "record 1 is not a tf.train.Example";
   for (const std::string& data :
        {std::string("plain text"), field(1, "x"), example(field(1, field(1, "n") + field(2, "\x0A\x7F"))),
         example(entry("n", field(3, field(1, "\xFF")))), example(entry("n", field(2, field(1, "123")))),

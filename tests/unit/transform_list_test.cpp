@@ -119,7 +119,7 @@ TEST_CASE("What cannot be run is refused with its place in the list") {
   CHECK_THAT(refusal(R"([{"name": "RandomPosterize", "bits": -1})" + end), ContainsSubstring("whole number in range"));
   CHECK_THAT(refusal(R"([{"name": "GaussianBlur", "kernel_size": [3, 4]})" + end), ContainsSubstring("kernel_size 4"));
   CHECK_THAT(refusal(R"([{"name": "RandomIoUCrop", "max_scale": 1.5})" + end),
-             ContainsSubstring("[0.3, 1.5] is no range"));
+             ContainsSubstring("[0.3, 1.5] is not a range"));
   CHECK_THAT(refusal(R"([{"name": "RandomIoUCrop", "sampler_options": []})" + end), ContainsSubstring("is empty"));
   CHECK_THAT(
       refusal(R"([{"name": "RandomIoUCrop"}, {"name": "RandomOrder", "transforms": [{"name": "RandomIoUCrop"}]})" +

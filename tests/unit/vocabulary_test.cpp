@@ -151,7 +151,7 @@ TEST_CASE("keyed random numbers have golden values") {
   for (const int count : counts) CHECK(std::abs(count - 10000) < 500);  // over five standard deviations
 }
 
-TEST_CASE("a manifest survives writing and reading, what is no manifest is refused") {
+TEST_CASE("a manifest survives writing and reading, what is not a manifest is refused") {
   const std::string text = manifest_text(small_manifest());
   CHECK(manifest_text(parse_manifest(text, "m")) == text);
   for (std::size_t size = 0; size < text.size(); ++size)

@@ -36,7 +36,7 @@ ObjectRun run_from_text(std::string_view text, const std::string& path) {
             .replaced = json.bytes_list("replaced")};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;
-    throw Error(ErrorCode::damaged, "is no record of an unfinished run",
+    throw Error(ErrorCode::damaged, "is not a record of an unfinished run",
                 {.path = path, .hint = "remove it, or start again with `overwrite`"});
   }
 }

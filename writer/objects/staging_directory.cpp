@@ -62,7 +62,7 @@ bool StagingDirectory::try_make(const std::string& place) {
   path_ = join_path(place, std::string(k_prefix) + "XXXXXX");
   if (::mkdtemp(path_.data()) == nullptr) {
     if (errno != ENOENT && errno != ENOTDIR) throw_errno("make a directory for shards that are uploaded later", place);
-    throw Error(ErrorCode::not_found, "is no directory to build shards in before they are uploaded",
+    throw Error(ErrorCode::not_found, "is not a directory to build shards in before they are uploaded",
                 {.path = place, .hint = "create it, or name another one as `staging_dir`"});
   }
   lock_ = locked(path_);

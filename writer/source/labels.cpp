@@ -94,12 +94,12 @@ std::vector<std::int64_t> Labels::take_words(std::span<const LabelWord> words, c
     refuse_word(odd == words.end() ? *unknown : *odd, where, not_in_map(), k_complete_map);
   }
   if (kind_of_word(other->text) == LabelWordKind::fraction) {
-    refuse_word(*other, where, "is no class: class numbers are whole",
+    refuse_word(*other, where, "is not a class: class numbers are whole",
                 "give `flat` to pack without labels and keep the column in the field json");
   }
   refuse_word(
       *other, where,
-      fmt::format("is no number, and others are (such as {}\"{}\")", place_of(*number), printable(number->text)),
+      fmt::format("is not a number, and others are (such as {}\"{}\")", place_of(*number), printable(number->text)),
       "correct it, or name all classes in a `class_map` to take every label as a name");
 }
 

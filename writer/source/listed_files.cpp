@@ -74,11 +74,11 @@ std::string ListedFiles::field_by_content(const std::string& file, std::string_v
   } catch (const Error& error) {
     if (is_lack_of_resources(error)) throw;
     refuse(error.code() == ErrorCode::unsupported ? ErrorCode::not_found : error.code(),
-           fmt::format("is no image by its name, and cannot be looked into: {}", error.message()));
+           fmt::format("is not an image by its name, and cannot be looked into: {}", error.message()));
   }
   const ImageKind kind = probe_image(bytes).kind;
   std::string field(kind == ImageKind::unknown ? "" : image_field_name(kind));
-  if (!is_image_field(field)) refuse(ErrorCode::damaged, "is no image, by its name and by its content");
+  if (!is_image_field(field)) refuse(ErrorCode::damaged, "is not an image, by its name and by its content");
   return field;
 }
 

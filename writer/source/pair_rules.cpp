@@ -29,7 +29,7 @@ PairRules::PairRules(const SourceOptions& options) {
   for (const std::string& text : options.pair) {
     extensions_.push_back(text.starts_with('.') ? text.substr(1) : text);
     const std::string field = field_name(extensions_.back());
-    if (!is_extension(field)) refuse_pair_rule(fmt::format("`pair`: \"{}\" is no extension", printable(text)), "");
+    if (!is_extension(field)) refuse_pair_rule(fmt::format("`pair`: \"{}\" is not an extension", printable(text)), "");
     if (std::find(fields_.begin(), fields_.end(), field) != fields_.end()) {
       refuse_pair_rule(fmt::format("`pair`: \"{}\" is named twice", printable(text)), "");
     }

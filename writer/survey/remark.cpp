@@ -14,7 +14,7 @@ struct Texts {
 constexpr std::array<Texts, k_num_remarks> k_texts{{
     {"unreadable", "Cannot be read", "The file or the record is damaged or gone."},
     {"no_image", "No image", "The sample has no image, or one of 0 bytes."},
-    {"unknown_kind", "Not an image", "The bytes are no image of a kind that bale decodes."},
+    {"unknown_kind", "Not an image", "The bytes are not an image of a kind that bale decodes."},
     {"truncated", "Truncated", "The image ends before all of its pixels are there."},
     {"undecodable", "Cannot be decoded", "The decoder reports an error."},
     {"above_limit", "Above the limit of pixels", "Loaders stop at an image of more pixels than their limit."},

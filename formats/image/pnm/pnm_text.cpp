@@ -47,7 +47,7 @@ std::uint32_t read_value(Characters& characters, std::uint32_t max_value) {
   if (c < 0) fail_early();
   std::uint64_t value = 0;
   for (std::size_t digits = 0; c >= 0 && !is_pnm_space(static_cast<std::uint32_t>(c)); c = characters.next()) {
-    if (c < '0' || c > '9') fail_image(ErrorCode::damaged, "PNM: a value that is no number");
+    if (c < '0' || c > '9') fail_image(ErrorCode::damaged, "PNM: a value that is not a number");
     if (++digits > k_max_pnm_digits) fail_image(ErrorCode::damaged, "PNM: a value is too long");
     value = value * 10 + static_cast<std::uint64_t>(c - '0');
   }

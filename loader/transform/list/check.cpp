@@ -38,12 +38,12 @@ void check_padding(const std::array<std::uint32_t, 4>& padding) {
 }
 void check_within(std::string_view parameter, const Range& range, double least, double most) {
   if (!(least <= range.low && range.low <= range.high && range.high <= most)) {
-    refuse(parameter, fmt::format("[{}, {}] is no range within [{}, {}]", range.low, range.high, least, most));
+    refuse(parameter, fmt::format("[{}, {}] is not a range within [{}, {}]", range.low, range.high, least, most));
   }
 }
 void check_positive(std::string_view parameter, const Range& range) {
   if (!(range.low > 0))
-    refuse(parameter, fmt::format("[{}, {}] is no range of positive numbers", range.low, range.high));
+    refuse(parameter, fmt::format("[{}, {}] is not a range of positive numbers", range.low, range.high));
   check_within(parameter, range, 0, k_max_factor);
 }
 void check_factor(std::string_view parameter, const Range& range) { check_within(parameter, range, 0, k_max_factor); }
@@ -188,7 +188,7 @@ void check_parameters(const transforms::RandomErasing& node) {
   if (node.scale.high > 1) refuse("scale", "must not exceed 1");
   check_positive("ratio", node.ratio);
   if (node.min_count < 1 || node.min_count > node.max_count || node.max_count > 100) {
-    refuse("max_count", fmt::format("[{}, {}] is no range within [1, 100]", node.min_count, node.max_count));
+    refuse("max_count", fmt::format("[{}, {}] is not a range within [1, 100]", node.min_count, node.max_count));
   }
 }
 

@@ -179,7 +179,7 @@ def classes_in(schema: pa.Schema) -> list[str]:
 
 
 def features_of(schema: pa.Schema) -> dict[str, Any]:
-    """The features that Hugging Face's datasets stores in a schema; empty if it has none. Raises ValueError if they are no JSON."""
+    """The features that Hugging Face's datasets stores in a schema; empty if it has none. Raises ValueError if they are not JSON."""
     import json  # not above: importing bale need not wait for it
 
     text = (schema.metadata or {}).get(b"huggingface")
@@ -247,12 +247,12 @@ def _add(fields: dict[str, Any], column: Column, value: Any, bytes_of: Callable[
 
 
 def field_of_image(content: bytes) -> str:
-    """By its first bytes. What is no image has the name of one, so that the Writer refuses it, or leaves it out."""
+    """By its first bytes. What is not an image has the name of one, so that the Writer refuses it, or leaves it out."""
     return _bale.image_field_of(content) or "jpg"
 
 
 def extension_of(path: str | None) -> str:
-    """Of a file that is no image; empty if its name has none."""
+    """Of a file that is not an image; empty if its name has none."""
     extension = (path or "").rpartition("/")[2].rpartition(".")[2].lower()
     return extension if "." in (path or "") and extension.isascii() and extension.isalnum() else ""
 

@@ -21,7 +21,7 @@ def number_key(i: int) -> str:
 
 
 def key_of_path(path: Any) -> str | None:
-    """The key of a file: its path without the extension; of an absolute path or a URL, its last part. None if it is no key."""
+    """The key of a file: its path without the extension; of an absolute path or a URL, its last part. None if it is not a key."""
     if not isinstance(path, str):
         return None
     if path.startswith("/") or "://" in path or path.startswith(".."):

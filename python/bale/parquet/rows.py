@@ -59,7 +59,7 @@ def _label(label: Any, numbers: Mapping[str, int]) -> int | None:
     if isinstance(label, str):
         return numbers[label]
     if not isinstance(label, int) or isinstance(label, bool):
-        raise ValueError(f"{label!r} is no class number; choose another column with `label`")
+        raise ValueError(f"{label!r} is not a class number; choose another column with `label`")
     return label
 
 

@@ -221,7 +221,7 @@ class TableSamples:
                                  hint="`missing` \"skip\" leaves such rows out")
             text = number_key(first + row) if key_column is None else self._key_of(key)
             if text is None:
-                raise ValueError(f"row {row}: {key!r} of the column {key_column!r} is no key")
+                raise ValueError(f"row {row}: {key!r} of the column {key_column!r} is not a key")
             yield (text, content.fields, content.label), row
 
     def _keeps(self, number: int, row: int) -> bool:

@@ -85,5 +85,5 @@ def options_of_sampler(sampler: Any, reach: Reach) -> dict[str, Any]:
     theirs = torch.utils.data.Sampler
     if isinstance(sampler, theirs) and getattr(kind, "__iter__", None) is not getattr(theirs, "__iter__", None):
         return {"shuffle": False, "drawn": drawn_of(sampler, False, reach)}
-    raise TypeError(f"sampler: {kind.__name__} is no torch.utils.data.Sampler that can be iterated: make it one, or give shuffle, subset, weights with "
+    raise TypeError(f"sampler: {kind.__name__} is not a torch.utils.data.Sampler that can be iterated: make it one, or give shuffle, subset, weights with "
                     f"num_draws, repeats, or rank and world_size")

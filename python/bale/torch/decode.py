@@ -46,10 +46,10 @@ def decoded(stored: bytes, field: str, decode: str, *, mode: str | None) -> Any:
 
 
 def label_of(stored: bytes) -> int:
-    """Raises ValueError for what is no whole number."""
+    """Raises ValueError for what is not a whole number."""
     number = float(stored.decode("utf-8-sig"))
     if not number.is_integer():
-        raise ValueError(f"{number} is no class number")
+        raise ValueError(f"{number} is not a class number")
     return int(number)
 
 

@@ -113,7 +113,7 @@ def within(taken: Given, subset: Any, weights: Any) -> tuple[Any, Any]:
     if subset is not None:
         chosen = np.asarray(subset, np.int64)
         if chosen.size and not (0 <= chosen.min() and chosen.max() < len(places)):
-            raise ValueError(f"subset: {chosen.min() if chosen.min() < 0 else chosen.max()} is no position in a Subset of {len(places)} samples")
+            raise ValueError(f"subset: {chosen.min() if chosen.min() < 0 else chosen.max()} is not a position in a Subset of {len(places)} samples")
         return places[chosen], weights
     if weights is None:
         return places, None

@@ -53,7 +53,7 @@ class Prefetcher:
     Raises
     ------
     ValueError
-        If dtype is no float type; while iterating, if the images to normalize are not uint8 with three channels.
+        If dtype is not a float type; while iterating, if the images to normalize are not uint8 with three channels.
 
     Notes
     -----
@@ -84,7 +84,7 @@ class Prefetcher:
         self.device = torch.device(device)
         wanted = None if dtype is None else getattr(torch, dtype_name(dtype), None)
         if dtype is not None and not (isinstance(wanted, torch.dtype) and wanted.is_floating_point):
-            raise ValueError(f"dtype: {dtype} is no floating point type")
+            raise ValueError(f"dtype: {dtype} is not a floating point type")
         self._pixels = Pixels(transforms.mean_and_std(normalize), wanted)
         self._images = images
         # After the last batch that was given, while the loader itself is ahead.

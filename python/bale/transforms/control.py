@@ -103,7 +103,7 @@ class RandomChoice(Operation):
         if weights is not None:
             weights = tuple(arguments.number("p", weight) for weight in arguments.values("p", weights, len(found)))
             if min(weights) < 0 or not sum(weights) > 0:
-                raise ValueError(f"p: {self.p!r} are no weights: none below 0, and not all 0")
+                raise ValueError(f"p: {self.p!r} are not weights: none below 0, and not all 0")
         self._normalized(transforms=found, p=weights)
 
     def _members(self) -> dict[str, Any]:

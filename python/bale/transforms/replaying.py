@@ -176,7 +176,7 @@ def _mixture(image: Any, share: float, weights: Any, chains: Any, rule: str = "s
     import numpy as np
     from PIL import Image
     if rule not in ("sum", "blend", "blend_each"):
-        raise ValueError(f"step: {rule!r} is no rule of Mixture")
+        raise ValueError(f"step: {rule!r} is not a rule of Mixture")
     result = image
     total: Any = np.float32(share if rule == "sum" else 0) * np.asarray(image, dtype=np.float32)
     for weight, chain in zip(weights, chains):

@@ -130,7 +130,7 @@ class Engine {
   };
   std::map<std::string, Fault> faults;
   std::map<std::string, Result> refused;  // functions that always fail
-  bool takes_pageable = false;            // copies from memory that is not page-locked are no findings
+  bool takes_pageable = false;            // copies from memory that is not page-locked are not findings
   std::optional<Result> broken;
   std::function<void(const char*)> callback;
 

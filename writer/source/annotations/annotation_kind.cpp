@@ -72,7 +72,7 @@ std::unique_ptr<AnnotationSet> open_annotations(const std::string& path, const S
   if (kind == k_open_images) return open_open_images(path, options, log);
   const std::string choices = fmt::format("{}", fmt::join(annotation_formats(), ", "));
   if (!kind.empty()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is no format of annotations", printable(kind)),
+    throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is not a format of annotations", printable(kind)),
                 {.hint = fmt::format("choose one of: {}", choices)});
   }
   throw Error(ErrorCode::invalid_argument, "the format of the annotations is not clear",

@@ -82,7 +82,7 @@ ArrayFiles read_cifar(const std::string& path) {
     part.count = part.bytes.size() / part.stride;
     if (part.bytes.empty() || part.bytes.size() % part.stride != 0) {
       throw Error(ErrorCode::damaged,
-                  fmt::format("{} has {} bytes, which are no whole images", file, part.bytes.size()),
+                  fmt::format("{} has {} bytes, which are not whole images", file, part.bytes.size()),
                   {.path = path, .hint = "download it again"});
     }
     for (std::uint64_t i = 0; i < part.count; ++i) {
