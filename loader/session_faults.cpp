@@ -126,7 +126,7 @@ void Session::settle_undecodable(const Batch& batch, std::uint32_t number, const
     const BadSample bad = describe(delivered, number, BadSample::Action::failed);
     faults_.report_failure(delivered.number, bad);
     throw Error(row.code, bad.reason,
-                {.hint = fmt::format("set on_bad_sample to skip to go on without sample {}", bad.sample)});
+                {.hint = fmt::format("to continue without sample {}, set on_bad_sample to skip", bad.sample)});
   }
   faults_.report(describe(delivered, number, BadSample::Action::skipped));
   empty_row(batch.slot_, number);

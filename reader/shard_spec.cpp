@@ -238,7 +238,7 @@ void keep_shards(const std::string& pattern, std::vector<std::string>& names) {
   std::erase_if(names, is_beside_shards);
   if (!names.empty()) return;
   throw Error(ErrorCode::not_found,
-              has_matches ? "only files beside shards match this pattern" : "no file matches this pattern",
+              has_matches ? "only files next to shards match this pattern" : "no file matches this pattern",
               {.path = pattern, .hint = "check the path"});
 }
 
@@ -305,7 +305,7 @@ std::vector<std::string> expand_shard_spec(std::string_view spec) {
   for (;;) {
     const std::size_t colons = end_of_first_name(spec);
     const std::string_view part = spec.substr(0, colons);
-    if (part.empty()) refuse(spec, "an empty name beside \"::\"");
+    if (part.empty()) refuse(spec, "an empty name next to \"::\"");
     require_local_name(part, NameUse::dataset);
     if (name_is_taken(std::string(part))) {
       paths.emplace_back(part);

@@ -132,7 +132,7 @@ Decision decide(const PackOptions& options, const Plan& plan, const ListSamples&
     case DestinationMode::fresh:
       if (is_unfinished) {
         throw Error(ErrorCode::exists, "holds an unfinished pack",
-                    {.path = options.destination, .hint = "go on with `resume`, or start again with `overwrite`"});
+                    {.path = options.destination, .hint = "continue with `resume`, or start again with `overwrite`"});
       }
       require_empty(plan, held_in(options, plan));
       return decision;
@@ -262,7 +262,7 @@ Error resumable(const Error& error, DestinationMode mode) {
                           : mode == DestinationMode::overwrite ? "with `resume` instead of `overwrite`"
                                                                : "with `resume`";
   ErrorContext context = error.context();
-  context.hint = fmt::format("{}run the same command {} to go on",
+  context.hint = fmt::format("{}run the same command {} to continue",
                              error.code() == ErrorCode::interrupted ? "" : "free some space, then ", how);
   return {error.code(), error.message(), std::move(context)};
 }

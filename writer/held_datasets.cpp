@@ -60,7 +60,7 @@ void require_empty(const Plan& plan, const HeldDatasets& held) {
   }
   throw Error(ErrorCode::exists, fmt::format("is not empty: it holds {}", printable(held.names.front())),
               {.path = held.destination,
-               .hint = fmt::format("choose another {}; `overwrite` would pack beside what is there", noun)});
+               .hint = fmt::format("choose another {}; `overwrite` would pack next to what is there", noun)});
 }
 
 std::vector<OldDataset> datasets_to_replace(const Plan& plan, const HeldDatasets& held) {

@@ -170,7 +170,7 @@ class Writer::Run {
     }
     if (state_ != nullptr) {
       throw Error(ErrorCode::invalid_argument, fmt::format("this Writer {}", state_),
-                  {.path = options_.pack.destination, .hint = "go on with a new one and `resume`"});
+                  {.path = options_.pack.destination, .hint = "continue with a new one and `resume`"});
     }
   }
 

@@ -71,7 +71,7 @@ File local_copy(const std::string& path) {
   if (auto copy = storage->local_copy(path)) return std::move(*copy);
   throw Error(ErrorCode::io, "an HDF5 file is read by its library from a local copy, and the cache has no room",
               {.path = path,
-               .hint = "give BALE_CACHE_LIMIT more, or make an index with `bale index` and put it beside the file",
+               .hint = "give BALE_CACHE_LIMIT more, or make an index with `bale index` and put it next to the file",
                .system_error = ENOSPC});
 }
 

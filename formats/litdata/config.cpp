@@ -95,7 +95,7 @@ ChunkConfig read_chunk_config(const std::string& path) {
   const auto listed = std::find_if(config->chunks.begin(), config->chunks.end(),
                                    [&](const ListedChunk& chunk) { return chunk.name == name; });
   if (listed == config->chunks.end()) {
-    throw Error(ErrorCode::damaged, "the index.json beside it does not list it",
+    throw Error(ErrorCode::damaged, "the index.json next to it does not list it",
                 {.path = path, .hint = "copy the index.json of its dataset to the same directory"});
   }
   return {.columns = std::move(config->columns),

@@ -8,7 +8,7 @@
 
 namespace bale::litdata {
 
-/// Throws what File::open_read() throws, and what reading the index.json beside it throws.
+/// Throws what File::open_read() throws, and what reading the index.json next to it throws.
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index);
 
 }  // namespace bale::litdata

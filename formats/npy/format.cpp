@@ -17,7 +17,7 @@ constexpr Layout k_layouts[] = {{.name = "rgb",
                                  .keeps_bytes = false,
                                  .keeps_keys_in_file = false,
                                  .keeps_all_fields = false,
-                                 .summary = "N x H x W x 3 pixels that numpy maps; labels beside it; option size",
+                                 .summary = "N x H x W x 3 pixels that numpy maps; labels next to it; option size",
                                  .sidecars = k_sidecars}};
 
 int probe(const ProbeInput& input) {

@@ -70,7 +70,7 @@ std::vector<std::int64_t> read_labels(const std::string& shard_path, std::uint64
     }
     if (header.shape[0] != count) {
       throw Error(ErrorCode::damaged,
-                  fmt::format("labels of shape ({}) beside {} images", fmt::join(header.shape, ", "), count),
+                  fmt::format("labels of shape ({}) for {} images", fmt::join(header.shape, ", "), count),
                   {.path = path});
     }
     check_data(file, header, type.bytes);

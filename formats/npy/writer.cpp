@@ -51,7 +51,7 @@ class Writer final : public ShardWriter {
     if (field.name == k_label_field) {
       if (sample.label == k_no_label) refuse("is not a whole number, and labels are kept as numbers");
     } else if (&field != sample.find_image()) {
-      refuse("has no place beside an image and a label");
+      refuse("has no place next to an image and a label");
     }
   }
 

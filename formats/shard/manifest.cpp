@@ -173,7 +173,7 @@ Manifest parse_manifest(const std::string& text, const std::string& path) {
     if (!has_checksum && !root.contains("bale_manifest")) {
       throw Error(
           ErrorCode::unsupported, "a manifest.json of another program",
-          {.path = path, .hint = "name the shards beside it, or pack the folder with `bale pack --source folder`"});
+          {.path = path, .hint = "name the shards next to it, or pack the folder with `bale pack --source folder`"});
     }
     if (has_checksum) check_seal(text, path);
     return manifest_from_json(root, shards, has_checksum, path);

@@ -221,7 +221,8 @@ class HubLocation final : public Location {
     const bool is_url = next.find("://") != std::string::npos;
     const UrlParts parts = is_url ? split_url(next) : UrlParts{};
     if (parts.scheme == hub.scheme && parts.authority == hub.authority) return next;
-    throw Error(ErrorCode::io, fmt::format("the listing goes on at another host: {}", printable(without_secrets(next))),
+    throw Error(ErrorCode::io,
+                fmt::format("the listing continues at another host: {}", printable(without_secrets(next))),
                 {.path = shown(), .hint = "check HF_ENDPOINT"});
   }
 

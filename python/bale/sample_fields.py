@@ -47,5 +47,5 @@ def fields_to_write(sets: Sequence[tuple[bool, Sequence[str]]], wanted: Sequence
         return [name for name in known if not (is_label and name == "cls")]
     for name in wanted:
         if name not in known:
-            raise ValueError(f"fields: no sample has {name!r} beside its image; there are {', '.join(known) or 'no others'}")
+            raise ValueError(f"fields: no sample has {name!r} next to its image; there are {', '.join(known) or 'no others'}")
     return list(wanted)

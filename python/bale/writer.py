@@ -373,7 +373,7 @@ class Writer:
             note = f"{self.destination}: no manifest was written, and not all samples could be kept: {failed}"
         else:
             note = f"{self.destination}: no manifest was written; "
-            note += f"{kept} samples are kept: go on with bale.Writer(..., resume=True)" if kept else "no sample was kept"
+            note += f"{kept} samples are kept: continue with bale.Writer(..., resume=True)" if kept else "no sample was kept"
         if hasattr(error, "add_note"):
             error.add_note(note)
         else:  # Python 3.10

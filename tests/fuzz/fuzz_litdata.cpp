@@ -1,4 +1,4 @@
-// Whatever the bytes of a LitData chunk and of the index.json beside it: its samples are listed or it is refused, and
+// Whatever the bytes of a LitData chunk and of the index.json next to it: its samples are listed or it is refused, and
 // every field that is listed can be read or is refused. The input is the index, a zero, and the chunk, which is listed
 // as "chunk-0-0.bin".
 #include <unistd.h>

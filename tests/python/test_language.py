@@ -11,6 +11,9 @@ BANNED = [
     (r"\bso many\b(?![^.]*\bthat\b)", "this many"), (r"\bas ever\b", "as before"), (r"\bbehind (the|its) end\b", "after the end"),
     (r"\b(has|have) not\b(?! been\b)", "does not have"), (r"\btold\b", "reported"), (r"\bwhere (it|they|there|the \w+) (is|are|has|does|can)\b", "if"),
     (rf"\b(one|two|\d+|samples|images|bytes|transfers|ms|TIME) an? ({RATES})\b", "per"), (r"\bTIME AN\b", "TIME/IMAGE"),
+    (r"(?<!there )(?<!There )\b(is|was|are|were) no (?!longer|more\b|less\b|other\b|such\b|one\b|trouble)\w", "is not a"),
+    (r"(?<!-)\b[Bb]eside\b", "next to"), (r"\b(goes|go|going) on\b(?= (with|without|at|in|there|when|until|if|to)\b|[,.;:]|$)", "continues"),
+    (r"\b[Mm]eanwhile\b", "in the meantime"), (r"\b[Ll]ikewise\b", "also"), (r"\bfor ever\b", "forever"), (r"\bin vain\b", "without success"),
     (r"\b(colour|grey|normalis|optimis|recognis|initialis|quantis|unoptimis)", "American spelling"),
 ]
 STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')
@@ -48,6 +51,20 @@ def test_messages_and_help(room):
             continue
         findings += [(str(path.relative_to(REPO)), *finding) for finding in findings_in(strings)]
     assert findings == []
+
+
+def prose_of(text):
+    """A page without its blocks of code, what it quotes, and its table of what not to write."""
+    text = re.sub(r"```.*?```|^    [^\n]*$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [re.sub(r"`[^`]*`", "", line) for line in text.split("\n")]
+
+
+def test_pages():
+    pages = [page for page in sorted(REPO.rglob("*.md")) if page.name not in ("STYLE.md", "CHANGELOG.md") and not page.relative_to(REPO).parts[0].startswith((".venv", "build"))]
+    assert len(pages) > 40
+    findings = [(str(page.relative_to(REPO)), *finding) for page in pages for finding in findings_in(prose_of(page.read_text()))]
+    in_messages_only = ("if", "ignored", "does not have")  # "where the file is" and "have not changed" are right in prose
+    assert [finding for finding in findings if finding[2] not in in_messages_only] == []
 
 
 def test_the_check_finds_what_it_is_for():

@@ -58,7 +58,7 @@ def test_images_that_are_no_part_are_counted(bale, tmp_path):
     (source / "x" / "notes.txt").touch()
     result = bale.pack(source, tmp_path / "p", "--pair", "jpg,mask.png", "--json")
     assert json.loads(result.out)["notices"]["reasons"] == {
-        "an image with an extension that `pair` does not name": 2, "no extension that `pair` names": 1, "no jpg file beside it": 1}
+        "an image with an extension that `pair` does not name": 2, "no extension that `pair` names": 1, "no jpg file next to it": 1}
     assert bale("pack", source, tmp_path / "q", "--pair", "jpg,mask.png", "--strict").code == 1
 
 
@@ -66,11 +66,11 @@ def test_a_missing_mask_follows_the_policy(bale, tmp_path):
     source = beside(tmp_path / "in")
     (source / "x" / "b.mask.png").unlink()
     result = bale("pack", source, tmp_path / "p", "--pair", "jpg,mask.png")
-    assert result.code == 1 and "x/b.jpg: no mask.png file beside it" in result.error_line()
+    assert result.code == 1 and "x/b.jpg: no mask.png file next to it" in result.error_line()
     result = bale("pack", source, tmp_path / "q", "--pair", "jpg,mask.png", "--on-error", "skip")
     assert result.code == 4 and "1 sample skipped" in result.err
     (line,) = (tmp_path / "q" / "skipped.jsonl").read_text().splitlines()
-    assert "no mask.png file beside it" in line and "b.jpg" in line
+    assert "no mask.png file next to it" in line and "b.jpg" in line
     assert set(fields_by_key(bale, tmp_path / "q")) == {"x/a", "x/c", "x/d%2Ee", "x/f"}
 
 

@@ -430,7 +430,7 @@ def test_interrupted(bale, photos, tmp_path):
     os.write(terminal, b"\x03")
     _, errors = process.communicate(timeout=60)
     os.close(terminal)
-    assert process.returncode == 130 and b"run the same command again to go on" in errors
+    assert process.returncode == 130 and b"run the same command again to continue" in errors
     assert "found finished" in bale.ok("pack", "--plan", plan, "--part", "0/1").out
     bale.ok("merge", plan)
     assert tree_bytes(tmp_path / "out") == tree_bytes(tmp_path / "one")

@@ -103,9 +103,9 @@ def test_images_beside_packs_are_named(bale, tmp_path, command):
     bale.pack(made(tmp_path / "in"), tmp_path / "data", "--split", "train=0.5,val=0.5")
     made(tmp_path / "data" / "raw", classes=1)
     result = bale.ok(*command, tmp_path / "data")
-    assert "not looked at beside them: raw" in result.err
+    assert "not looked at next to them: raw" in result.err
     bale.ok("preview", tmp_path / "data" / "train", tmp_path / "data" / "sheet.png")
-    assert "not looked at beside them: raw, sheet.png" in bale.ok(*command, tmp_path / "data").err
+    assert "not looked at next to them: raw, sheet.png" in bale.ok(*command, tmp_path / "data").err
     (tmp_path / "data" / "sheet.png").unlink()
     shutil.rmtree(tmp_path / "data" / "raw")
     assert bale.ok(*command, tmp_path / "data").err == ""

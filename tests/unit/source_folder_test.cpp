@@ -261,7 +261,7 @@ TEST_CASE_METHOD(InTempDir, "files with the same stem can make one sample") {
   const Error error = error_of([&] { source->read(2, scratch); });
   CHECK(error.code() == ErrorCode::not_found);
   CHECK(error.context().path == dir / "c/2.jpg");
-  CHECK(notice_of(*source, dir / "c/3.json") == "no jpg file beside it");
+  CHECK(notice_of(*source, dir / "c/3.json") == "no jpg file next to it");
   SourceSample described;
   source->describe(1, described);
   CHECK(described.total_bytes() == pixmap().size() + 7 + 1);
@@ -274,7 +274,7 @@ TEST_CASE_METHOD(InTempDir, "files with the same stem can make one sample") {
   CHECK_THROWS_AS(open_folder_source(dir.path(), {.pair = {"jpg", "json"}}), Error);
 }
 
-TEST_CASE_METHOD(InTempDir, "an unlabeled sample takes its label from a cls file beside it") {
+TEST_CASE_METHOD(InTempDir, "an unlabeled sample takes its label from a cls file next to it") {
   add_images(dir, {"1.jpg"});
   write_file(dir / "1.cls", "7");
   const auto source = open_folder_source(dir.path(), {.pair = {"jpg", "cls"}, .flat = true});

@@ -77,7 +77,7 @@ CommandModel bale_grammar() {
              declare_plan),
       command_of("merge", "Make one dataset of what was packed in parts, or of several packed datasets.", run_merge,
                  declare_merge),
-      cached("index", "Write an index beside each shard that another program made, and what other readers want.",
+      cached("index", "Write an index next to each shard that another program made, and what other readers want.",
              run_index, declare_index),
       cached("inspect", "Show what a packed dataset is: counts, fields, classes, shards.", run_inspect,
              declare_inspect),

@@ -118,7 +118,7 @@ void declare_read(ReadCommand& command, CommandModel& app) {
       app, "--no-direct", [&command] { command.direct_io = false; }, "Always read through the page cache")
       .excludes(direct);
   add_flag(app, "--large-transfers", command.large_transfers,
-           "Read long runs in transfers of 2 MiB and more, with what lies around them: for a block shuffle from "
+           "Read long runs in transfers of 2 MiB and more, with what is around them: for a block shuffle from "
            "a disk that is limited in transfers per second")
       .excludes(direct);
   add_flag(

@@ -15,7 +15,7 @@ void add_fields(CommandModel& app, SourceOptions& source) {
       add_parsed(app, "--pair", "EXT,EXT,...", source.pair, parse_list,
                  "Files of the same name with these extensions make one sample, the image first, such as jpg,mask.png");
   add_repeated(app, "--pair-path", "EXT=PATTERN", source.pair_path,
-               "Where the files with this extension of --pair lie, if not beside the image: a path from SRC on with "
+               "Where the files with this extension of --pair are, if not next to the image: a path from SRC on with "
                "{dir}, {stem} or {key} of the image, such as 'mask.png=../masks/{stem}_mask.png'; {stem%SUFFIX} is the "
                "stem without SUFFIX; may be repeated")
       .needs(pair);

@@ -8,7 +8,7 @@
 namespace bale::tools {
 namespace {
 
-constexpr const char* k_again = "run the same command again to go on";
+constexpr const char* k_again = "run the same command again to continue";
 
 }  // namespace
 

@@ -42,7 +42,7 @@ namespace {
   const std::string parts = number_list(report.missing_parts, "-");
   terminal.note(fmt::format("missing of {} parts: {}", report.num_parts, parts));
   terminal.note(
-      fmt::format("run their programs again: Writer(part=..., parts={}, resume=True) goes on", report.num_parts));
+      fmt::format("run their programs again: Writer(part=..., parts={}, resume=True) continues", report.num_parts));
   terminal.flush();
   throw Error(ErrorCode::retryable,
               fmt::format("{} of {} not written: {}", human_count(report.missing_parts.size()),

@@ -19,7 +19,7 @@ NamedDatasets datasets_at(const std::string& spec, Terminal& terminal) {
   std::vector<std::string> below = datasets_below(spec);
   if (below.empty()) return {.specs = {spec}};
   if (const std::string beside = images_beside_datasets(spec); !beside.empty()) {
-    terminal.note(fmt::format("{}: taken as a directory of packed datasets; not looked at beside them: {}",
+    terminal.note(fmt::format("{}: taken as a directory of packed datasets; not looked at next to them: {}",
                               shown_name(spec), beside));
   }
   return {.specs = std::move(below), .is_directory = true};

@@ -12,7 +12,7 @@ constexpr VariableModel k_variables[] = {
      "Memory to keep files in: a dataset that does not fit is read around the page cache (default: what is free)."},
     {"BALE_SPILL_BYTES", "Most bytes that inflated shards may take in TMPDIR (default: half of what is free there)."},
     {"BALE_SIMD", "Excludes instruction sets better than this one: AVX2, SSE4, ..."},
-    {"BALE_WORKER", "Path of bale-worker, if it does not lie beside the program."},
+    {"BALE_WORKER", "Path of bale-worker, if it is not next to the program."},
     {"TMPDIR", "Directory of temporary files (default: /tmp)."},
     {"LOCAL_WORLD_SIZE", "Processes of a training on this machine, which share its cores (default: 1)."},
     {"AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN", "Credentials for s3:// names."},

@@ -65,7 +65,7 @@ ObjectDecision decide(const ObjectDestination& destination, const PackOptions& o
     throw Error(
         ErrorCode::exists, "holds an unfinished pack",
         {.path = options.destination,
-         .hint = "go on with `resume`, or start again with `overwrite`, unless another program is packing there"});
+         .hint = "continue with `resume`, or start again with `overwrite`, unless another program is packing there"});
   }
   if (options.mode == DestinationMode::resume) {
     if (unfinished && (unfinished->is_parts || unfinished->plan != plan.fingerprint)) {

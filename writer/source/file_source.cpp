@@ -97,7 +97,7 @@ SteadyFile FileSource::open_file(std::uint64_t i, std::size_t n, const FileRow* 
     throw Error(ErrorCode::not_found, fmt::format("no {} file {}", printable(listing_.companion_fields[n - 1]), place),
                 {.path = origin(i), .hint = "add the file, or leave the image out with `exclude`"});
   };
-  if (row == nullptr) refuse("beside it");
+  if (row == nullptr) refuse("next to it");
   listing_.rows.path(*row, path);
   try {
     SteadyFile file(path);

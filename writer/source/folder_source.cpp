@@ -226,7 +226,7 @@ class FolderLister {
       const auto image = std::lower_bound(parts.begin(), parts.end(), Part{parts[i].stem, 0, {}});
       if (image->index != 0) {
         listing_.notices.add(below(files.path(), parts[i].name),
-                             fmt::format("no {} file beside it", pair_.fields().front()));
+                             fmt::format("no {} file next to it", pair_.fields().front()));
       }
     }
     for (std::size_t i = 0; i < files.size(); ++i) {

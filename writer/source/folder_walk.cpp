@@ -26,7 +26,7 @@ using Kind = EntryKind;
   const int value = errno;
   throw Error(ErrorCode::io, "cannot read the directory",
               {.path = path,
-               .hint = "leave it out with `exclude`, or go on without it with `on_error` skip",
+               .hint = "leave it out with `exclude`, or continue without it with `on_error` skip",
                .system_error = value});
 }
 
@@ -172,10 +172,10 @@ void DirectoryFiles::sort() {
 bool may_be_directory(std::string_view broken_link) { return split_file_name(broken_link).extension.empty(); }
 
 Error broken_directory_link(const std::string& path) {
-  return Error(ErrorCode::not_found, "a broken link, which may be one to a folder of images",
-               {.path = path,
-                .hint = "fetch what it leads to, leave it out with `exclude`, or go on without it with "
-                        "`on_error` skip"});
+  return Error(
+      ErrorCode::not_found, "a broken link, which may be one to a folder of images",
+      {.path = path,
+       .hint = "fetch what it leads to, leave it out with `exclude`, or continue without it with `on_error` skip"});
 }
 
 TopLevel list_top_level(const std::string& path) {

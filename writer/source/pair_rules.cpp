@@ -48,7 +48,7 @@ PairRules::PairRules(const SourceOptions& options) {
     const auto field = std::find(fields_.begin(), fields_.end(), path.field());
     if (field == fields_.end() || field == fields_.begin()) {
       refuse_pair_rule(
-          fmt::format("`pair_path`: \"{}\" is none of the files that `pair` names beside the image",
+          fmt::format("`pair_path`: \"{}\" is none of the files that `pair` names next to the image",
                       printable(path.field())),
           fmt::format("for example `pair` jpg,{0} `pair_path` {1}", printable(path.field()), printable(text)));
     }

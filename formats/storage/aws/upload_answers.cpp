@@ -39,7 +39,7 @@ UploadListing parse_upload_listing(Bytes xml) {
   if (std::string_view(root.child_value("IsTruncated")) == "true") {
     listing.next_key = answer.name(root.child_value("NextKeyMarker"));
     listing.next_id = root.child_value("NextUploadIdMarker");
-    if (listing.next_key.empty()) answer.fail("is incomplete and does not say how it goes on");
+    if (listing.next_key.empty()) answer.fail("is incomplete and does not say how it continues");
   }
   return listing;
 }

@@ -41,7 +41,7 @@ def main(words: list[str] | None = None) -> int:
         print(f"bale: {error}", file=sys.stderr)
         return exit_code_of(error.code)
     except KeyboardInterrupt:
-        print("bale: interrupted; run the same command again to go on", file=sys.stderr)
+        print("bale: interrupted; run the same command again to continue", file=sys.stderr)
         return exit_code_of("interrupted")
 
 

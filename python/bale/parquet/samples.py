@@ -309,4 +309,4 @@ def _file_beside(table: str, path: str) -> bytes:
             return file.read()
     except Error as error:
         raise make_error(error.code, f"{table}: has no bytes of the image {path!r}, and the file cannot be read: {error}", table,
-                         hint="copy the files beside the table") from error
+                         hint="copy the files next to the table") from error

@@ -28,7 +28,7 @@ void PanopticMasks::find(const std::vector<std::uint32_t>& row_of_image, const s
   struct stat info {};
   if (stat_long_path(directory_, info) != 0 || !S_ISDIR(info.st_mode)) {
     throw Error(ErrorCode::not_found, "no directory with the PNGs of the panoptic annotations",
-                {.path = directory_, .hint = "unpack the zip of this name there, as COCO has it beside the JSON"});
+                {.path = directory_, .hint = "unpack the zip of this name there, as COCO has it next to the JSON"});
   }
   names_.resize(row_of_image.size());
   mask_of_row_.assign(images.size(), AnnotationSet::k_no_row);

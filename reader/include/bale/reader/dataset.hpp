@@ -37,7 +37,7 @@ enum class Counting : std::uint8_t {
   when_opened,   // by Dataset::open(), all
   while_listed,  // for a reader of indexes, from shard to shard
   while_read,    // for a reader of samples in stored order: a remote shard is fetched as a whole if the cache keeps it
-               // until its samples are read
+                 // until its samples are read
 };
 
 struct DatasetOptions {
@@ -151,7 +151,7 @@ class Dataset {
   /// The shard's index, which stays in memory while the result is held. Opens the shard unless its index is in memory.
   /// Its labels are the shard's own: see label(). Do not hold it longer than the Dataset.
   IndexInUse use_index(std::size_t shard) const;
-  /// Whether the shard has an index file beside it. Of a remote one, what was read of it is in the cache then.
+  /// Whether the shard has an index file next to it. Of a remote one, what was read of it is in the cache then.
   bool has_index_file(std::size_t shard) const;
   /// The shard of sample `i`, and the number of the sample in that shard. Throws `invalid_argument` if i >= size().
   std::pair<std::size_t, std::uint64_t> position(std::uint64_t i) const;
