@@ -60,7 +60,8 @@ def prose_of(text):
 
 
 def test_pages():
-    pages = [page for page in sorted(REPO.rglob("*.md")) if page.name not in ("STYLE.md", "CHANGELOG.md") and not page.relative_to(REPO).parts[0].startswith((".venv", "build"))]
+    pages = [page for page in sorted(REPO.rglob("*.md")) if page.name not in ("STYLE.md", "CHANGELOG.md")
+             and not page.relative_to(REPO).parts[0].startswith((".venv", "build"))]
     assert len(pages) > 40
     findings = [(str(page.relative_to(REPO)), *finding) for page in pages for finding in findings_in(prose_of(page.read_text()))]
     in_messages_only = ("if", "ignored", "does not have")  # "where the file is" and "have not changed" are right in prose

@@ -73,7 +73,7 @@ constexpr const char* k_exit_status =
     ".TP\n2\nThe command line makes no sense.\n.TP\n3\n\\fBverify\\fR found damage, or \\fBdiff\\fR differences.\n"
     ".TP\n4\nFinished, but samples were skipped; they are listed on standard error and in the ledger it names.\n"
     ".TP\n5\nMay succeed when tried again.\n"
-    ".TP\n130\nInterrupted; \\fBpack\\fR and \\fBconvert\\fR go on with \\fB\\-\\-resume\\fR.\n";
+    ".TP\n130\nInterrupted; \\fBpack\\fR and \\fBconvert\\fR continue with \\fB\\-\\-resume\\fR.\n";
 
 constexpr const char* k_notes =
     "Bytes of names and keys that are control characters or not UTF\\-8 are printed as \\exNN; in JSON a name that is "
