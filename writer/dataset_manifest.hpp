@@ -13,15 +13,6 @@
 
 namespace bale {
 
-/// What the manifest says that no shard knows.
-struct ManifestFacts {
-  const std::vector<std::string>& classes;
-  std::map<std::string, std::string> earlier_edits{};  // of the images, before this run
-  bool encoded_keys = false;
-  std::vector<SourceLoss> losses{};
-  std::vector<SkippedSample> skipped{};  // by earlier runs
-};
-
 class DatasetManifest {
  public:
   /// `report` gets what is added. All arguments but `facts` must outlive this object.

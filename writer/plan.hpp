@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,15 @@ struct Plan {
   bool open = false;
   /// The parts of Writers that are merged may lie in the destination.
   bool beside_parts = false;
+};
+
+/// What the manifest says that no shard knows.
+struct ManifestFacts {
+  const std::vector<std::string>& classes;
+  std::map<std::string, std::string> earlier_edits{};  // of the images, before this run
+  bool encoded_keys = false;
+  std::vector<SourceLoss> losses{};
+  std::vector<SkippedSample> skipped{};  // by earlier runs
 };
 
 /// Throws `invalid_argument` for contradictory options, an empty source or split, and duplicate keys (the message names

@@ -13,7 +13,6 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/writer/dataset_manifest.hpp"
 #include "bale/writer/plan.hpp"
 
 namespace bale {

@@ -24,7 +24,6 @@
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard.hpp"
 #include "bale/formats/shard/shard_name.hpp"
-#include "bale/writer/destination.hpp"
 #include "bale/writer/image_edits.hpp"
 #include "bale/writer/plan.hpp"
 #include "bale/writer/sidecars.hpp"
