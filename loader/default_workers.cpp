@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "bale/formats/base/cores.hpp"
-#include "bale/formats/base/parallel.hpp"
+#include "bale/formats/base/system/cores.hpp"
+#include "bale/formats/base/system/parallel.hpp"
 
 namespace bale::loader_detail {
 namespace {

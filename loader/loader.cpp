@@ -1,6 +1,6 @@
 #include "bale/loader/loader.hpp"
 
-#include "bale/loader/session.hpp"
+#include "bale/loader/session/session.hpp"
 
 namespace bale {
 

@@ -12,22 +12,20 @@ import sys
 # a room of its own; containers never see each other.
 FORMATS = {"formats/base", "formats/shard", "formats/image", "formats/registry"}
 READER = FORMATS | {"formats/storage", "reader/order", "reader"}
-WRITER = {"writer", "writer/source", "writer/survey", "writer/duplicates"}
+WRITER = {"writer", "writer/source"}
 LOADER = READER | {"loader/transform", "loader/ring", "loader/worker", "loader"}
 ALLOWED = {
     "formats/base": set(),
     "formats/storage": {"formats/base"},
     "formats/shard": {"formats/base"},
     "formats/image": {"formats/base"},
-    "formats/authoring": {"formats/base", "formats/shard", "formats/image"},
+    "formats/container": {"formats/base", "formats/shard", "formats/image"},
     "formats/registry": {"formats/base", "formats/storage", "formats/shard"},
-    "formats/*": {"formats/base", "formats/shard", "formats/image", "formats/authoring"},
+    "formats/*": {"formats/base", "formats/shard", "formats/image", "formats/container"},
     "reader/order": {"formats/base", "formats/shard"},
     "reader": READER,
     # A packed dataset is a source like any other, so the writer reads through the reader.
     "writer/source": READER,
-    "writer/survey": READER | {"writer/source"},
-    "writer/duplicates": READER | {"writer/source", "writer/survey"},
     "writer": READER | {"writer/source"},
     "loader/transform": {"formats/base", "formats/image"},
     "loader/ring": {"formats/base", "loader/transform"},  # a row carries what was drawn for it
@@ -37,13 +35,41 @@ ALLOWED = {
     "tools/terminal": READER,
     "tools/help": {"formats/base"},
     "tools/measure": LOADER | {"loader/cuda", "tools/terminal"},
-    "tools/report": LOADER | WRITER | {"tools/terminal", "tools/measure"},
-    "tools/commands": LOADER | WRITER | {"loader/cuda", "tools/help", "tools/terminal", "tools/measure", "tools/report"},
-    "tools/cli": LOADER | WRITER | {"tools/help", "tools/terminal", "tools/measure", "tools/commands"},
+    "tools/survey": READER | {"writer/source"},
+    "tools/report": LOADER | WRITER | {"tools/terminal", "tools/measure", "tools/survey"},
+    "tools/commands": LOADER | WRITER | {"loader/cuda", "tools/help", "tools/terminal", "tools/measure", "tools/survey", "tools/report"},
+    "tools/cli": LOADER | WRITER | {"tools/help", "tools/terminal", "tools/measure", "tools/survey", "tools/commands"},
     "tools": {"reader", "tools/terminal", "tools/cli"},
     "python/programs": {"loader/worker", "tools/cli"},
     "python": LOADER | {"loader/cuda", "writer", "writer/source"},
 }
+# The folders within a room from the lowest up: each may include those before it. "." is the room's own folder, "include"
+# the installed headers whose functions no one folder defines. A folder that is not named belongs to the one that holds it.
+ORDER = {
+    "formats/base": "text errors include system files codec json math names",
+    "formats/shard": "sample index include .",
+    "formats/image": "include codec png jpeg/header metadata simd point color tiff gif bmp webp pnm avif jxl jpeg/library "
+                     "jpeg/entropy jpeg/pixels jpeg/decode jpeg/transcode jpeg warp blur resample . similarity",
+    "formats/storage": "include http aws/context aws/credentials aws/answers aws location cache/shared cache/entries cache "
+                       "ranges objects .",
+    "formats/container": "streams reading writing",
+    "formats/hdf5": "library file scan writing .",
+    "formats/tar": "header reading writing .",
+    "reader": "spec shards dataset where ahead check",
+    "writer/source": "include files classes rows saved choose folder tables arrays annotations .",
+    "writer": "include diff edits plan index destination journal shard publish run merge stream",
+    "loader/transform": "include random pixels fields geometry steps targets members draw list json .",
+    "loader/worker": "include . process",
+    "loader": "include fields batch nodes session .",
+    "loader/cuda": "include driver kernels buffers decode .",
+    "tools/measure": "step . verdicts trials",
+    "tools/survey": ". duplicates",
+    "tools/report": "pictures text json html",
+    "tools/commands": ". packing reading measuring survey",
+    "tools/cli": "options .",
+    "python": "bindings bindings/dataset bindings/batch bindings/loader .",
+}
+ORDER = {room: folders.split() for room, folders in ORDER.items()}
 # Headers that are installed lie here, by the name that an include has.
 PUBLIC = re.compile(r"(formats|reader|writer|loader)/include/bale/")
 
@@ -64,9 +90,9 @@ PLACES = {
     r"cuda.*|cub/.*": ["loader/cuda"],
     r"CLI/.*": ["tools/cli/parser.cpp"],
     r"nanobind/.*": ["python"],
-    r"nlohmann/.*": ["formats/base/json_text.cpp"],
+    r"nlohmann/.*": ["formats/base/json/json_text.cpp"],
     r"(isa-l|isa-l/.*|crc)\.?h?|xxhash\.h": ["formats/base"],
-    r"zstd.*\.h": ["formats/base", "formats/authoring", "formats/tar"],
+    r"zstd.*\.h": ["formats/base", "formats/container", "formats/tar"],
     r"zlib\.h": ["formats/tar", "formats/zip", "formats/hdf5", "formats/image", "writer/source"],
 }
 
@@ -76,7 +102,7 @@ SOURCE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh", ".in"}
 
 
 def room_of(path):
-    """"reader/dataset.hpp" -> "reader"; "formats/include/bale/formats/base/error.hpp" -> "formats/base"."""
+    """"reader/dataset/dataset.hpp" -> "reader"; "formats/include/bale/formats/base/error.hpp" -> "formats/base"."""
     parts = pathlib.PurePath(PUBLIC.sub("", str(path))).parts
     inner = "/".join(parts[:2])
     return inner if len(parts) > 2 and (inner in ALLOWED or parts[0] == "formats") else parts[0]
@@ -88,13 +114,38 @@ def rule_of(room):
     return ALLOWED["formats/*"] | {room} if room.startswith("formats/") else set()
 
 
+class Folders:
+    """The folder of ORDER that a header or source belongs to. An installed header of the formats or the reader belongs to
+    the source of its name; those of writer and loader, which declare what the highest folders define, to "include"."""
+
+    def __init__(self, root):
+        self.sources = {}
+        for room in ("formats", "reader"):
+            for file in (root / room).rglob("*.cpp"):
+                path = file.relative_to(root)
+                self.sources[room_of(path), path.stem] = path
+        self.installed = {PUBLIC.sub("", str(file)) for file in
+                          (header.relative_to(root) for header in installed_headers(root))}
+
+    def of(self, path):
+        room, name = room_of(path), PUBLIC.sub("", str(path))
+        if name in self.installed:
+            path = self.sources.get((room, pathlib.PurePath(name).stem))
+            if path is None:
+                return "include"
+        inner = pathlib.PurePath(path).parent.relative_to(room)
+        while str(inner) != "." and str(inner) not in ORDER[room]:
+            inner = inner.parent
+        return str(inner)
+
+
 def without_comments(text):
     """Comments blanked, strings and line numbers kept."""
     pattern = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.S)
     return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m[0]) if m[0].startswith("/") else m[0], text)
 
 
-def check_includes(path, text, findings):
+def check_includes(path, text, folders, findings):
     room = room_of(path)
     for match in INCLUDE.finditer(text):
         where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
@@ -103,6 +154,12 @@ def check_includes(path, text, findings):
             target = room_of(pathlib.PurePath(header[len("bale/"):]))
             if target not in rule_of(room):
                 findings.append(f"{where}: {room} must not include {target} ({header})")
+            elif target == room and room in ORDER:
+                above, below = folders.of(path), folders.of(header[len("bale/"):])
+                if above not in ORDER[room] or below not in ORDER[room]:
+                    findings.append(f"{where}: {room} has no order of {above} and {below} ({header})")
+                elif ORDER[room].index(below) > ORDER[room].index(above):
+                    findings.append(f"{where}: {room}/{above} must not include {room}/{below} ({header})")
             continue
         for pattern, places in PLACES.items():
             if re.fullmatch(pattern, header) and not any(f"{path}/".startswith(place + "/") for place in places):
@@ -161,6 +218,7 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[1])
     findings = []
     names = format_names(root)
+    folders = Folders(root)
     num_files = 0
     for room in ROOMS:
         for file in sorted((root / room).rglob("*")):
@@ -168,7 +226,7 @@ def main():
                 continue
             num_files += 1
             path, text = file.relative_to(root), file.read_text()
-            check_includes(path, text, findings)
+            check_includes(path, text, folders, findings)
             check_format_names(path, text, names, findings)
     check_public_headers(root, findings)
     for finding in findings:

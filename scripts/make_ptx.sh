@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles the CUDA kernels to PTX and writes it beside them: loader/cuda/ptx, tools/measure/ptx.
+# Compiles the CUDA kernels to PTX and writes it beside them: ptx/ of their folders.
 #
 #   scripts/make_ptx.sh              after a change of a kernel; needs clang++-14 (apt-get install clang-14)
 #   scripts/make_ptx.sh --check      fails if the files are not what this would write
@@ -10,11 +10,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-kernels=(loader/cuda/convert_kernels.cu loader/cuda/mix_kernels.cu loader/cuda/resize_kernels.cu
-         tools/measure/spin_kernel.cu)
-headers=(formats/image/resample/resample_weights.hpp loader/cuda/convert_args.hpp loader/cuda/convert_kernel.hpp
-         loader/cuda/kernel_entry.hpp loader/cuda/resize_args.hpp loader/cuda/resize_kernel.hpp
-         loader/transform/half.hpp tools/measure/spin_args.hpp scripts/make_ptx.sh)
+kernels=(loader/cuda/kernels/convert_kernels.cu loader/cuda/kernels/mix_kernels.cu loader/cuda/kernels/resize_kernels.cu
+         tools/measure/step/spin_kernel.cu)
+headers=(formats/image/resample/resample_weights.hpp loader/cuda/kernels/convert_args.hpp loader/cuda/kernels/convert_kernel.hpp
+         loader/cuda/kernels/kernel_entry.hpp loader/cuda/kernels/resize_args.hpp loader/cuda/kernels/resize_kernel.hpp
+         loader/transform/pixels/half.hpp tools/measure/step/spin_args.hpp scripts/make_ptx.sh)
 
 sources_sum() { cat "${headers[@]}" "${kernels[@]}" | sha256sum | cut -d' ' -f1; }
 

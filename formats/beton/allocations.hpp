@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/authoring/stream.hpp"
 #include "bale/formats/beton/header.hpp"
+#include "bale/formats/container/streams/stream.hpp"
 
 namespace bale::beton {
 

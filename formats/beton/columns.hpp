@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/authoring/column_roles.hpp"
 #include "bale/formats/base/bytes.hpp"
+#include "bale/formats/container/reading/column_roles.hpp"
 
 namespace bale::beton {
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
-#include "bale/formats/authoring/file_payload.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/beton/header.hpp"
 #include "bale/formats/beton/value.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
 
 namespace bale::beton {
 namespace {

@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/column_scan.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/beton/allocations.hpp"
 #include "bale/formats/beton/header.hpp"
 #include "bale/formats/beton/value.hpp"
+#include "bale/formats/container/reading/column_scan.hpp"
 #include "bale/formats/shard/damaged_scan.hpp"
 
 namespace bale::beton {

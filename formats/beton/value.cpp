@@ -1,6 +1,6 @@
 #include "bale/formats/beton/value.hpp"
 
-#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/field_names.hpp"
 
 namespace bale::beton {

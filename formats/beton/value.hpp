@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "bale/formats/authoring/delivery.hpp"
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/beton/columns.hpp"
+#include "bale/formats/container/reading/delivery.hpp"
 
 namespace bale::beton {
 

@@ -1,15 +1,15 @@
 #include "bale/formats/shard/format.hpp"
-#include "bale/formats/authoring/file_payload.hpp"
-#include "bale/formats/authoring/format_options.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
+#include "bale/formats/container/writing/format_options.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/hdf5/array_payload.hpp"
-#include "bale/formats/hdf5/scan.hpp"
-#include "bale/formats/hdf5/writer.hpp"
+#include "bale/formats/hdf5/scan/array_payload.hpp"
+#include "bale/formats/hdf5/scan/scan.hpp"
+#include "bale/formats/hdf5/writing/writer.hpp"
 
 namespace bale {
 

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/array_image.hpp"
-#include "bale/formats/image/codec.hpp"
-#include "bale/formats/image/jpeg/baseline_decoder.hpp"
-#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+#include "bale/formats/image/codec/codec.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
+#include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
 #include "bale/formats/image/png/png_decoder.hpp"
-#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 

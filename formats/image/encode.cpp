@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/gray_png.hpp"
-#include "bale/formats/image/jpeg/jpeg_compressor.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_compressor.hpp"
 #include "bale/formats/image/png/png_guard.hpp"
 
 namespace bale {

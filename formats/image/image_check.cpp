@@ -4,11 +4,11 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/array_image.hpp"
-#include "bale/formats/image/image_end.hpp"
-#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
-#include "bale/formats/image/jpeg/plain_header.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
+#include "bale/formats/image/jpeg/header/plain_header.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
+#include "bale/formats/image/metadata/image_end.hpp"
 #include "bale/formats/image/signature.hpp"
-#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 namespace {

@@ -8,16 +8,16 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/array_image.hpp"
-#include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/codec/codec.hpp"
+#include "bale/formats/image/codec/reused_memory.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 #include "bale/formats/image/color.hpp"
-#include "bale/formats/image/image_end.hpp"
-#include "bale/formats/image/jpeg/baseline_decoder.hpp"
-#include "bale/formats/image/jpeg/baseline_frame.hpp"
-#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
-#include "bale/formats/image/jpeg/progressive_decoder.hpp"
+#include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
+#include "bale/formats/image/jpeg/decode/progressive_decoder.hpp"
+#include "bale/formats/image/jpeg/entropy/baseline_frame.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
+#include "bale/formats/image/metadata/image_end.hpp"
 #include "bale/formats/image/png/png_decoder.hpp"
-#include "bale/formats/image/reused_memory.hpp"
-#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 namespace {

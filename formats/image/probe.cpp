@@ -1,16 +1,16 @@
 #include <limits>
 #include <utility>
 
-#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/field_names.hpp"
 #include "bale/formats/image/array_image.hpp"
-#include "bale/formats/image/byte_reader.hpp"
+#include "bale/formats/image/codec/byte_reader.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
-#include "bale/formats/image/jpeg/probe_jpeg.hpp"
+#include "bale/formats/image/jpeg/header/probe_jpeg.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
 #include "bale/formats/image/metadata/tiff_directory.hpp"
 #include "bale/formats/image/tiff/tiff_orientation.hpp"
-#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "bale/formats/image/codec.hpp"
-#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
+#include "bale/formats/image/codec/codec.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
 
 namespace bale {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "bale/formats/image/whole_codec.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 namespace bale {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/authoring/stream.hpp"
+#include "bale/formats/container/streams/stream.hpp"
 
 namespace bale::litdata {
 

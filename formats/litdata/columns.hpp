@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/authoring/column_roles.hpp"
-#include "bale/formats/authoring/delivery.hpp"
+#include "bale/formats/container/reading/column_roles.hpp"
+#include "bale/formats/container/reading/delivery.hpp"
 
 namespace bale {
 class Json;

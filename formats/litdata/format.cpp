@@ -1,8 +1,8 @@
 // The format's descriptor and its probe. bale only reads it.
 #include "bale/formats/shard/format.hpp"
-#include "bale/formats/base/compression.hpp"
+#include "bale/formats/base/codec/compression.hpp"
 
-#include "bale/formats/authoring/stream.hpp"
+#include "bale/formats/container/streams/stream.hpp"
 #include "bale/formats/litdata/directory_list.hpp"
 #include "bale/formats/litdata/payload.hpp"
 #include "bale/formats/litdata/scan.hpp"

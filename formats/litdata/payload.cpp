@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "bale/formats/authoring/file_payload.hpp"
-#include "bale/formats/authoring/made_payload.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
+#include "bale/formats/container/reading/made_payload.hpp"
 #include "bale/formats/litdata/chunk.hpp"
 #include "bale/formats/litdata/config.hpp"
 

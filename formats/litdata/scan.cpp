@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/column_scan.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/container/reading/column_scan.hpp"
 #include "bale/formats/litdata/chunk.hpp"
 #include "bale/formats/litdata/config.hpp"
 #include "bale/formats/shard/damaged_scan.hpp"

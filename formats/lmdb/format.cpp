@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "bale/formats/authoring/file_payload.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/key_scheme.hpp"
 #include "bale/formats/lmdb/scan.hpp"

@@ -4,8 +4,8 @@
 #include <array>
 #include <charconv>
 
-#include "bale/formats/base/ascii_case.hpp"
-#include "bale/formats/base/utf8.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/text/utf8.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/lmdb/key_scheme.hpp"
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/authoring/scanned_fields.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
+#include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/key_scheme.hpp"
 #include "bale/formats/lmdb/scan.hpp"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/scanned_fields.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/lmdb/datum.hpp"
 #include "bale/formats/lmdb/key_shape.hpp"
 #include "bale/formats/lmdb/scan.hpp"

@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <vector>
 
-#include "bale/formats/authoring/format_options.hpp"
-#include "bale/formats/authoring/written_fields.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/rounding.hpp"
-#include "bale/formats/base/writeback.hpp"
+#include "bale/formats/base/files/writeback.hpp"
+#include "bale/formats/base/math/rounding.hpp"
+#include "bale/formats/container/writing/format_options.hpp"
+#include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/key_scheme.hpp"
 #include "bale/formats/lmdb/writer.hpp"

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/delivery.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
+#include "bale/formats/container/reading/delivery.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::mds {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/authoring/column_roles.hpp"
+#include "bale/formats/container/reading/column_roles.hpp"
 
 namespace bale {
 class Json;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/compression.hpp"
+#include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 

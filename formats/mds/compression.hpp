@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "bale/formats/authoring/stream.hpp"
+#include "bale/formats/container/streams/stream.hpp"
 
 namespace bale::mds {
 

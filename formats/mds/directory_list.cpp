@@ -5,7 +5,7 @@
 #include "bale/formats/base/contained_name.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/mds/compression.hpp"
 

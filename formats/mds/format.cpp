@@ -1,6 +1,6 @@
 // The format's descriptor and its probe. bale only reads it.
 #include "bale/formats/shard/format.hpp"
-#include "bale/formats/base/compression.hpp"
+#include "bale/formats/base/codec/compression.hpp"
 
 #include "bale/formats/mds/compression.hpp"
 #include "bale/formats/mds/directory_list.hpp"

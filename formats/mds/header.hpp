@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/authoring/stream.hpp"
+#include "bale/formats/container/streams/stream.hpp"
 #include "bale/formats/mds/columns.hpp"
 
 namespace bale::mds {

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
-#include "bale/formats/authoring/file_payload.hpp"
-#include "bale/formats/authoring/made_payload.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
+#include "bale/formats/container/reading/made_payload.hpp"
 #include "bale/formats/mds/compression.hpp"
 #include "bale/formats/mds/header.hpp"
 #include "bale/formats/mds/value.hpp"

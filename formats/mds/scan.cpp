@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/column_scan.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/column_scan.hpp"
 #include "bale/formats/mds/compression.hpp"
 #include "bale/formats/mds/header.hpp"
 #include "bale/formats/mds/value.hpp"

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "bale/formats/authoring/delivery.hpp"
 #include "bale/formats/base/bytes.hpp"
+#include "bale/formats/container/reading/delivery.hpp"
 #include "bale/formats/mds/columns.hpp"
 
 namespace bale::mds {

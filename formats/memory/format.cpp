@@ -5,8 +5,8 @@
 #include <map>
 #include <mutex>
 
-#include "bale/formats/authoring/scanned_fields.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/memory/memory_store.hpp"
 #include "bale/formats/shard/format.hpp"
 

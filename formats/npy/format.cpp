@@ -1,7 +1,7 @@
 // The format's descriptor and its probe.
 #include "bale/formats/shard/format.hpp"
 
-#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/npy/labels.hpp"
 #include "bale/formats/npy/payload.hpp"
 #include "bale/formats/npy/scan.hpp"

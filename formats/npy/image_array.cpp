@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bale/formats/base/compression.hpp"
+#include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
 
 namespace bale::npy {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/file.hpp"
 
 namespace bale::npy {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "bale/formats/authoring/file_payload.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/npy/image_array.hpp"
 
 namespace bale::npy {

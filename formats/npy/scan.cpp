@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/scanned_fields.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/npy/labels.hpp"
 #include "bale/formats/shard/key.hpp"
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/format_options.hpp"
-#include "bale/formats/authoring/uniform_images.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/writeback.hpp"
+#include "bale/formats/base/files/writeback.hpp"
+#include "bale/formats/container/writing/format_options.hpp"
+#include "bale/formats/container/writing/uniform_images.hpp"
 #include "bale/formats/npy/image_array.hpp"
 #include "bale/formats/npy/scan.hpp"
 #include "bale/formats/shard/key.hpp"

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/file_payload.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/recordio/image_record.hpp"
 #include "bale/formats/recordio/place.hpp"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/authoring/file_window.hpp"
+#include "bale/formats/container/streams/file_window.hpp"
 
 namespace bale::recordio {
 

@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/append_file.hpp"
-#include "bale/formats/authoring/format_options.hpp"
-#include "bale/formats/authoring/gather.hpp"
-#include "bale/formats/authoring/written_fields.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/writing/append_file.hpp"
+#include "bale/formats/container/writing/format_options.hpp"
+#include "bale/formats/container/writing/gather.hpp"
+#include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/recordio/image_record.hpp"
 #include "bale/formats/recordio/place.hpp"

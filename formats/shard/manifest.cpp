@@ -8,7 +8,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/storage.hpp"
 
 namespace bale {

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/checked_header.hpp"
 #include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/codec/checked_header.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"

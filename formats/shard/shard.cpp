@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/content_error.hpp"
+#include "bale/formats/base/codec/inflation.hpp"
+#include "bale/formats/base/errors/content_error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/inflation.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/content_error.hpp"
-#include "bale/formats/base/error_reason.hpp"
+#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/shard.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file_stamp.hpp"
-#include "bale/formats/base/fork_mutex.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/shard/shard.hpp"
 
 namespace bale {

@@ -10,17 +10,17 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/files/temporary_file.hpp"
+#include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/names/uri_encoding.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/temporary_file.hpp"
-#include "bale/formats/storage/aws/uri_encoding.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/storage/cache/cache_warning.hpp"
-#include "bale/formats/storage/file_transport.hpp"
-#include "bale/formats/storage/retry.hpp"
-#include "bale/formats/storage/whole_size.hpp"
+#include "bale/formats/storage/http/file_transport.hpp"
+#include "bale/formats/storage/http/retry.hpp"
+#include "bale/formats/storage/ranges/whole_size.hpp"
 
 namespace bale {
 namespace {

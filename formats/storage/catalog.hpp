@@ -32,11 +32,11 @@
 #include <vector>
 
 #include "bale/formats/storage/cache/cache_directory.hpp"
-#include "bale/formats/storage/cache/name_lock.hpp"
-#include "bale/formats/storage/known_versions.hpp"
-#include "bale/formats/storage/location.hpp"
-#include "bale/formats/storage/range_body.hpp"
-#include "bale/formats/storage/unsized_body.hpp"
+#include "bale/formats/storage/cache/shared/name_lock.hpp"
+#include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/ranges/known_versions.hpp"
+#include "bale/formats/storage/ranges/range_body.hpp"
+#include "bale/formats/storage/ranges/unsized_body.hpp"
 
 namespace bale {
 

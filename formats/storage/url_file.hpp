@@ -12,10 +12,10 @@
 
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/storage/cache/cached_file.hpp"
-#include "bale/formats/storage/location.hpp"
-#include "bale/formats/storage/range_body.hpp"
-#include "bale/formats/storage/retry.hpp"
-#include "bale/formats/storage/unsized_body.hpp"
+#include "bale/formats/storage/http/retry.hpp"
+#include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/ranges/range_body.hpp"
+#include "bale/formats/storage/ranges/unsized_body.hpp"
 
 namespace bale {
 

@@ -14,17 +14,17 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/error_reason.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/fork_mutex.hpp"
+#include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
+#include "bale/formats/base/system/per_process.hpp"
 #include "bale/formats/storage/cache/cache_place.hpp"
 #include "bale/formats/storage/cache/cache_warning.hpp"
 #include "bale/formats/storage/catalog.hpp"
-#include "bale/formats/storage/file_transport.hpp"
-#include "bale/formats/storage/location.hpp"
-#include "bale/formats/storage/per_process.hpp"
+#include "bale/formats/storage/http/file_transport.hpp"
+#include "bale/formats/storage/location/location.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/formats/storage/url_file.hpp"
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 
-#include "bale/formats/tar/header.hpp"
-#include "bale/formats/tar/reader.hpp"
-#include "bale/formats/tar/sidecars.hpp"
-#include "bale/formats/tar/stream.hpp"
-#include "bale/formats/tar/writer.hpp"
+#include "bale/formats/tar/header/header.hpp"
+#include "bale/formats/tar/reading/reader.hpp"
+#include "bale/formats/tar/reading/sidecars.hpp"
+#include "bale/formats/tar/reading/stream.hpp"
+#include "bale/formats/tar/writing/writer.hpp"
 
 namespace bale {
 namespace {

@@ -10,7 +10,7 @@
 #include <google/protobuf/wire_format_lite.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/tfrecord/names.hpp"
 
 namespace bale::tfrecord {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/authoring/file_window.hpp"
 #include "bale/formats/base/file_range.hpp"
+#include "bale/formats/container/streams/file_window.hpp"
 #include "bale/formats/tfrecord/record.hpp"
 
 namespace bale::tfrecord {

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
-#include "bale/formats/authoring/file_payload.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/tfrecord/example.hpp"
 #include "bale/formats/tfrecord/record.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/authoring/file_window.hpp"
+#include "bale/formats/container/streams/file_window.hpp"
 
 namespace bale::tfrecord {
 

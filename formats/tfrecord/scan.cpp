@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/scanned_fields.hpp"
-#include "bale/formats/base/compression.hpp"
+#include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/damaged_scan.hpp"
 #include "bale/formats/shard/field_rule.hpp"

@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 
-#include "bale/formats/authoring/append_file.hpp"
-#include "bale/formats/authoring/format_options.hpp"
-#include "bale/formats/authoring/gather.hpp"
-#include "bale/formats/authoring/written_fields.hpp"
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/writing/append_file.hpp"
+#include "bale/formats/container/writing/format_options.hpp"
+#include "bale/formats/container/writing/gather.hpp"
+#include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/tfrecord/names.hpp"
 #include "bale/formats/tfrecord/record.hpp"

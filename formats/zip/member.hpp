@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "bale/formats/authoring/file_window.hpp"
+#include "bale/formats/container/streams/file_window.hpp"
 #include "bale/formats/zip/directory.hpp"
 
 namespace bale::zip {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/file_window.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/streams/file_window.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/zip/member.hpp"
 #include "bale/formats/zip/member_name.hpp"

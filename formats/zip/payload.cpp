@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/file_payload.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/zip/member.hpp"
 #include "bale/formats/zip/nested.hpp"
 

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/scanned_fields.hpp"
+#include "bale/formats/base/codec/inflation.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/inflation.hpp"
+#include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/zip/member.hpp"

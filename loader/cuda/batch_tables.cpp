@@ -1,8 +1,8 @@
 #include "bale/loader/cuda/batch_tables.hpp"
 
-#include "bale/formats/base/rounding.hpp"
-#include "bale/loader/cuda/convert_args.hpp"
-#include "bale/loader/cuda/resize_args.hpp"
+#include "bale/formats/base/math/rounding.hpp"
+#include "bale/loader/cuda/kernels/convert_args.hpp"
+#include "bale/loader/cuda/kernels/resize_args.hpp"
 
 namespace bale::cuda_detail {
 

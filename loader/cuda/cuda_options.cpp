@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/batch_mix.hpp"
-#include "bale/loader/cuda/device_decoding.hpp"
-#include "bale/loader/cuda/kernel_choice.hpp"
+#include "bale/loader/batch/batch_mix.hpp"
+#include "bale/loader/cuda/decode/device_decoding.hpp"
+#include "bale/loader/cuda/kernels/kernel_choice.hpp"
 
 namespace bale::cuda_detail {
 namespace {

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/loader/cuda/buffers/taken_buffer.hpp"
 #include "bale/loader/cuda/cuda_options.hpp"
-#include "bale/loader/cuda/taken_buffer.hpp"
-#include "bale/loader/session.hpp"
+#include "bale/loader/session/session.hpp"
 
 namespace bale::cuda_detail {
 namespace {

@@ -28,13 +28,13 @@
 #include <vector>
 
 #include "bale/loader/cuda/batch_tables.hpp"
-#include "bale/loader/cuda/context.hpp"
-#include "bale/loader/cuda/copy_thread.hpp"
+#include "bale/loader/cuda/buffers/copy_thread.hpp"
+#include "bale/loader/cuda/buffers/device_buffer_pool.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
-#include "bale/loader/cuda/device_buffer_pool.hpp"
-#include "bale/loader/cuda/device_decoder.hpp"
+#include "bale/loader/cuda/decode/device_decoder.hpp"
+#include "bale/loader/cuda/driver/context.hpp"
 #include "bale/loader/cuda/pixel_kernels.hpp"
-#include "bale/loader/field_copies.hpp"
+#include "bale/loader/fields/field_copies.hpp"
 
 namespace bale::cuda_detail {
 

@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/batch_mix.hpp"
-#include "bale/loader/cuda/convert_args.hpp"
+#include "bale/loader/batch/batch_mix.hpp"
+#include "bale/loader/cuda/buffers/taken_buffer.hpp"
 #include "bale/loader/cuda/cuda_session.hpp"
-#include "bale/loader/cuda/taken_buffer.hpp"
-#include "bale/loader/session.hpp"
+#include "bale/loader/cuda/kernels/convert_args.hpp"
+#include "bale/loader/session/session.hpp"
 
 namespace bale::cuda_detail {
 namespace {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "bale/loader/cuda/converter.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
-#include "bale/loader/cuda/host_converter.hpp"
+#include "bale/loader/cuda/kernels/converter.hpp"
+#include "bale/loader/cuda/kernels/host_converter.hpp"
 
 namespace bale::cuda_detail {
 

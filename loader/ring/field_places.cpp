@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bale/formats/base/rounding.hpp"
+#include "bale/formats/base/math/rounding.hpp"
 
 namespace bale::loader_detail {
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/futex.hpp"
-#include "bale/formats/base/rounding.hpp"
+#include "bale/formats/base/math/rounding.hpp"
+#include "bale/formats/base/system/futex.hpp"
 #include "bale_version.hpp"
 
 namespace bale::loader_detail {

@@ -3,8 +3,8 @@
 #include "bale/loader/transform/augment_draw.hpp"
 
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/transform/draw/resized_crop.hpp"
-#include "bale/loader/transform/draw/streams.hpp"
+#include "bale/loader/transform/geometry/resized_crop.hpp"
+#include "bale/loader/transform/random/streams.hpp"
 
 namespace bale {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/transform/draw/shares.hpp"
+#include "bale/loader/transform/random/shares.hpp"
 
 namespace bale {
 namespace {

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <span>
 
-#include "bale/loader/transform/erase.hpp"
+#include "bale/loader/transform/pixels/erase.hpp"
 
 namespace bale::transform_detail {
 namespace {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/utf8.hpp"
-#include "bale/loader/transform/array_field.hpp"
+#include "bale/formats/base/text/utf8.hpp"
+#include "bale/loader/transform/fields/array_field.hpp"
 #include "bale/loader/transform/targets/read_targets.hpp"
 
 namespace bale::loader_detail {

@@ -5,8 +5,8 @@
 #include <new>
 
 #include "bale/formats/base/checksum.hpp"
-#include "bale/formats/base/content_error.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/errors/content_error.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/loader/transform/list/check.hpp"
 #include "bale/loader/worker/clock.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/list/json.hpp"
+#include "bale/loader/transform/json/json.hpp"
 
 namespace bale::loader_detail {
 namespace {

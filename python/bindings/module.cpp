@@ -1,9 +1,9 @@
 #include <exception>
 #include <new>
 
-#include "bale/formats/base/cores.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/simd_target.hpp"
+#include "bale/formats/base/system/cores.hpp"
+#include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/python/bindings/bindings.hpp"
 

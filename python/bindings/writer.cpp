@@ -11,14 +11,14 @@
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/size_text.hpp"
+#include "bale/formats/base/text/size_text.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/choice.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/value.hpp"
-#include "bale/writer/source/class_map.hpp"
+#include "bale/writer/source/classes/class_map.hpp"
 
 namespace bale::python {
 namespace {

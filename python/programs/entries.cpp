@@ -1,5 +1,5 @@
 // What bin/bale and bin/bale-worker of a wheel call in the module (launcher.c).
-#include "bale/loader/worker/worker_process.hpp"
+#include "bale/loader/worker/process/worker_process.hpp"
 #include "bale/tools/cli/program.hpp"
 
 #define BALE_EXPORTED extern "C" __attribute__((visibility("default")))

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/formats/base/rounding.hpp"
 #include "bale/reader/order/permutation.hpp"
 
 namespace bale {

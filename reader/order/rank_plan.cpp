@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/rounding.hpp"
+#include "bale/formats/base/math/rounding.hpp"
 
 namespace bale {
 namespace {

@@ -1,4 +1,4 @@
-# Libraries that are opened at the first call of one of their functions (formats/base/lazy_library.hpp), because most runs call
+# Libraries that are opened at the first call of one of their functions (formats/base/system/lazy_library.hpp), because most runs call
 # none and each takes milliseconds to load. Static ones are linked.
 set_property(GLOBAL PROPERTY BALE_LAZY_PACKAGES "")  # the Debian packages that have them
 find_program(BALE_DPKG_QUERY dpkg-query)

@@ -9,7 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
-#include "bale/writer/source/annotations/class_names.hpp"
+#include "bale/writer/source/classes/class_names.hpp"
 
 namespace {
 

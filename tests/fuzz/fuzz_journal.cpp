@@ -7,7 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 #include "bale/tests/support/temp_dir.hpp"
-#include "bale/writer/journal.hpp"
+#include "bale/writer/journal/journal.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   static const bale::test::TempDir directory;

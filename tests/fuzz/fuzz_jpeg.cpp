@@ -9,7 +9,7 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/image/image_decoder.hpp"
-#include "bale/formats/image/jpeg/baseline_decoder.hpp"
+#include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/tests/fuzz/jpeg_regions.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "bale/formats/image/jpeg/progressive_decoder.hpp"
+#include "bale/formats/image/jpeg/decode/progressive_decoder.hpp"
 #include "bale/tests/fuzz/jpeg_regions.hpp"
 #include "bale/tests/fuzz/progressive_jpegs.hpp"
 

@@ -1,7 +1,7 @@
 // LZF streams: whatever they say, no more than the limit comes out, and nothing outside them is read.
 #include <cstdlib>
 
-#include "bale/formats/hdf5/lzf.hpp"
+#include "bale/formats/hdf5/library/lzf.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/shard/key.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

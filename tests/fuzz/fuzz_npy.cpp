@@ -2,7 +2,7 @@
 // a shard it is listed and read or refused.
 #include <cstdlib>
 
-#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 

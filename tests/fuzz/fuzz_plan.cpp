@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "bale/formats/base/checksum.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
-#include "bale/writer/part.hpp"
-#include "bale/writer/plan_file.hpp"
-#include "bale/writer/source/saved_kinds.hpp"
+#include "bale/writer/plan/plan_file.hpp"
+#include "bale/writer/run/part.hpp"
+#include "bale/writer/source/saved/saved_kinds.hpp"
 #include "bale_version.hpp"
 
 namespace {

@@ -6,8 +6,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
-#include "bale/writer/source/record_reader.hpp"
-#include "bale/writer/source/table_rows.hpp"
+#include "bale/writer/source/tables/record_reader.hpp"
+#include "bale/writer/source/tables/table_rows.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/tar/scanner.hpp"
+#include "bale/formats/tar/reading/scanner.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 
 namespace {

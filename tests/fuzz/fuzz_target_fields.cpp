@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bale/formats/image/mask.hpp"
-#include "bale/loader/transform/array_field.hpp"
-#include "bale/loader/transform/draw/iou_crop.hpp"
+#include "bale/formats/image/png/mask.hpp"
+#include "bale/loader/transform/fields/array_field.hpp"
+#include "bale/loader/transform/geometry/iou_crop.hpp"
 #include "bale/loader/transform/targets/read_targets.hpp"
 #include "bale/loader/transform/targets/target_maker.hpp"
 #include "bale/loader/transform/transforms.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "bale/formats/image/jpeg/jpeg_markers.hpp"
+#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 #include "bale/tests/unit/image_samples.hpp"
 
 namespace bale::test {

@@ -1,7 +1,7 @@
 // Batches on the device are those of the host, bit for bit.
 #include <fmt/format.h>
 
-#include "bale/loader/transform/dtype_name.hpp"
+#include "bale/loader/transform/members/dtype_name.hpp"
 #include "bale/tests/gpu/gpu_support.hpp"
 
 using namespace bale;

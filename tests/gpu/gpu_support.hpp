@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "bale/loader/cuda/context.hpp"
+#include "bale/loader/cuda/driver/context.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/unit/device_support.hpp"
-#include "bale/tools/measure/dummy_step.hpp"
+#include "bale/tools/measure/step/dummy_step.hpp"
 
 namespace bale::test {
 

@@ -9,7 +9,7 @@ def foreign(name):
 MUTATIONS = [
     Mutation("a listed shard that is missing is lost silently", "formats/mds/directory_list.cpp",
              "!= nullptr || is_there(directory, raw)) return raw.name", "!= nullptr || true) return raw.name", foreign("missing_or_cut")),
-    Mutation("merged directories of MDS may have different classes", "reader/shard_directory.cpp",
+    Mutation("merged directories of MDS may have different classes", "reader/spec/shard_directory.cpp",
              "      if (seen.size() > 1 && own != classes) {\n", "      if (false) {\n",
              ("python", "tests/python/test_python_sinks.py", "-k", "names_of_classes")),
     Mutation("MDS lists shards of any directory", "formats/mds/directory_list.cpp",

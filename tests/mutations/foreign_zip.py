@@ -11,7 +11,7 @@ MUTATIONS = [
              "  if (crc32_of(out) != member.crc32) fail(", "  if (false) fail(", foreign("damage_is_found")),
     Mutation("members of a ZIP archive may overlap", "formats/zip/directory.cpp",
              "    refuse_overlaps(members);\n", "", foreign("hostile")),
-    Mutation("class folders are numbered by their first sample", "writer/source/labels.cpp",
+    Mutation("class folders are numbered by their first sample", "writer/source/classes/labels.cpp",
              "  std::sort(classes_.begin(), classes_.end(), python_less);\n", "", foreign("below_others or imagefolder")),
     Mutation("bytes after a ZIP archive are not named", "formats/zip/directory.cpp",
              "    if (rest_ != 0) notices_.add_rest(begin_ + bytes_ - rest_, rest_);\n", "", foreign("bytes_after")),

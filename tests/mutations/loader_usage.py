@@ -5,12 +5,12 @@ KEPT = ("loader", "Any number of batches*")
 KEYS = ("python", "tests/python/test_python_loader_keys.py")
 
 MUTATIONS = [
-    Mutation("a batch is never copied, however many are kept", "loader/session.cpp",
+    Mutation("a batch is never copied, however many are kept", "loader/session/session.cpp",
              "  if (!options_.copy_when_held) return false;\n", "  if (options_.prefetch != 0) return false;\n", KEPT),
-    Mutation("a copied batch loses the end of its pixels", "loader/batch_copy.cpp",
+    Mutation("a copied batch loses the end of its pixels", "loader/batch/batch_copy.cpp",
              "  std::memcpy(pixel_memory.get(), ring.pixels(slot).data(), pixel_bytes);",
              "  std::memcpy(pixel_memory.get(), ring.pixels(slot).data(), pixel_bytes / 2);", KEPT),
-    Mutation("every row has room for the largest image", "loader/row_layout.cpp",
+    Mutation("every row has room for the largest image", "loader/fields/row_layout.cpp",
              "  LargestRows largest(options.batch_size, max_deliveries);", "  LargestRows largest(options.batch_size, options.batch_size + 0 * max_deliveries);",
              ("python", "tests/python/test_python_loader.py", "-k", "one_large")),
     Mutation("every batch has the keys of the first samples", "python/bale/positions.py",

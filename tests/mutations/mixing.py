@@ -4,17 +4,17 @@ from mutations.mutation import Mutation
 MIX = ("python", "tests/python/test_python_mix.py")
 
 MUTATIONS = [
-    Mutation("a row is mixed with one without an image", "loader/batch_mix.cpp",
+    Mutation("a row is mixed with one without an image", "loader/batch/batch_mix.cpp",
              "    if (!batch.image(other).empty()) return other;\n", "    return other;\n", (*MIX, "-k", "without_an_image")),
-    Mutation("the first image is mixed with the mixed last one", "loader/batch_mixer.cpp",
+    Mutation("the first image is mixed with the mixed last one", "loader/batch/batch_mixer.cpp",
              "rows_[row].partner > row ? kept : stripe_of(rows_[row].partner)", "stripe_of(rows_[row].partner)",
              (*MIX, "-k", "formulas")),
-    Mutation("16 bits are mixed as they are", "loader/batch_mixer.cpp",
+    Mutation("16 bits are mixed as they are", "loader/batch/batch_mixer.cpp",
              "values[halves[value]] = floats[value];", "(void)floats;", (*MIX, "-k", "device")),
-    Mutation("copies have no shares", "loader/batch_copy.cpp",
+    Mutation("copies have no shares", "loader/batch/batch_copy.cpp",
              "shares(values_of(leased.shares())),", "shares(),",
              (*MIX, "-k", "every_way")),
-    Mutation("a box starts at the left edge", "loader/batch_mixer.cpp",
+    Mutation("a box starts at the left edge", "loader/batch/batch_mixer.cpp",
              "draw.left * bytes_per_column;", "0 * bytes_per_column;", (*MIX, "-k", "device")),
     Mutation("soft labels of both images are the first one's", "python/bale/torch/soft_labels.py",
              "self._smoothed(partner_labels) * (1 - shares)", "self._smoothed(labels) * (1 - shares)",

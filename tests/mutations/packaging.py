@@ -10,8 +10,8 @@ MUTATIONS = [
              "bale_load_lazily(bale_format_hdf5 PkgConfig::BALE_HDF5 hdf5)\n"
              "target_link_libraries(bale_format_hdf5 PRIVATE -Wl,--no-as-needed PkgConfig::BALE_HDF5)",
              ("python", "tests/python/test_start.py", "-k", "few")),
-    Mutation("a library that cannot be opened is not named", "formats/base/lazy_library.cpp",
+    Mutation("a library that cannot be opened is not named", "formats/base/system/lazy_library.cpp",
              "why != nullptr ? why : name", "\"?\"", ("parallel", "a library that is missing*")),
-    Mutation("a variable of a library is looked up in the library first", "formats/base/lazy_library.cpp",
+    Mutation("a variable of a library is looked up in the library first", "formats/base/system/lazy_library.cpp",
              "::dlsym(RTLD_DEFAULT, name)", "::dlsym(handle, name)", ("hdf5", "truncated files*")),
 ]

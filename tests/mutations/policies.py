@@ -2,7 +2,7 @@
 from mutations.mutation import Mutation
 
 DRAW = "policy_draw"
-DRAWS = "loader/transform/draw/"
+DRAWS = "loader/transform/draw/policy/"
 
 MUTATIONS = [
     Mutation("magnitudes have no sign", DRAWS + "policy_operations.cpp",
@@ -36,7 +36,7 @@ MUTATIONS = [
     Mutation("a part of timm's strings may come twice", DRAWS + "timm_config.cpp",
              "    if (!seen.insert(key).second) part.refuse(\"second part of its kind:\");\n", "    seen.insert(key);\n",
              (DRAW, "Unknown parts*")),
-    Mutation("shares of a Dirichlet draw do not add up", DRAWS + "shares.cpp",
+    Mutation("shares of a Dirichlet draw do not add up", "loader/transform/random/shares.cpp",
              "  for (double& share : shares) share /= sum;\n", "  for (double& share : shares) share /= sum + 1;\n",
              (DRAW, "Beta*")),
 ]

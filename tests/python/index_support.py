@@ -1,4 +1,4 @@
-"""Index files as formats/shard/INDEX.md has them, changed on purpose."""
+"""Index files as formats/shard/index/INDEX.md has them, changed on purpose."""
 import struct
 
 HEADER = struct.Struct("<8sIIQIIQQQ16sII")

@@ -31,26 +31,26 @@ def test_cpp_tests_compile_with_either_catch2():
 
 
 VIOLATIONS = {
-    "reader includes writer": ("reader/dataset.cpp", '#include "bale/writer/packer.hpp"'),
-    "base includes a format": ("formats/base/error.cpp", '#include "bale/formats/tar/reader.hpp"'),
-    "formats include each other": ("formats/tar/reader.cpp", '#include "bale/formats/lmdb/key_scheme.hpp"'),
-    "third-party header elsewhere": ("reader/dataset.cpp", "#include <lmdb.h>"),
+    "reader includes writer": ("reader/dataset/dataset.cpp", '#include "bale/writer/packer.hpp"'),
+    "base includes a format": ("formats/base/errors/error.cpp", '#include "bale/formats/tar/reading/reader.hpp"'),
+    "formats include each other": ("formats/tar/reading/reader.cpp", '#include "bale/formats/lmdb/key_scheme.hpp"'),
+    "third-party header elsewhere": ("reader/dataset/dataset.cpp", "#include <lmdb.h>"),
     "options know their parser": ("tools/cli/grammar.cpp", "#include <CLI/CLI.hpp>"),
-    "the JSON library beside its one file": ("formats/base/error.cpp", "#include <nlohmann/json.hpp>"),
+    "the JSON library beside its one file": ("formats/base/errors/error.cpp", "#include <nlohmann/json.hpp>"),
     "third-party header in a public header": ("reader/include/bale/reader/dataset.hpp", "#include <fmt/format.h>"),
-    "format name as a string": ("writer/packer.cpp", 'const char* name = "x.tar";'),
+    "format name as a string": ("writer/run/packer.cpp", 'const char* name = "x.tar";'),
     "format name as an identifier": ("tools/main.cpp", "int hdf5_level = 3;"),
     "format name in camel case": ("tools/main.cpp", "struct TarThing;"),
-    "Python's headers outside the bindings": ("reader/dataset.cpp", "#include <nanobind/nanobind.h>"),
+    "Python's headers outside the bindings": ("reader/dataset/dataset.cpp", "#include <nanobind/nanobind.h>"),
     "a room includes the bindings": ("tools/main.cpp", '#include "bale/python/bindings/bindings.hpp"'),
-    "the memory format": ("reader/dataset.cpp", 'const char* name = "memory";'),
-    "the registry is below a container": ("formats/tar/reader.cpp", '#include "bale/formats/registry/registry.hpp"'),
+    "the memory format": ("reader/dataset/dataset.cpp", 'const char* name = "memory";'),
+    "the registry is below a container": ("formats/tar/reading/reader.cpp", '#include "bale/formats/registry/registry.hpp"'),
     "images know shards": ("formats/image/decode.cpp", '#include "bale/formats/shard/sample.hpp"'),
-    "workers know the session": ("loader/worker/worker.cpp", '#include "bale/loader/session.hpp"'),
+    "workers know the session": ("loader/worker/worker.cpp", '#include "bale/loader/session/session.hpp"'),
     "the ring knows workers": ("loader/ring/ring.cpp", '#include "bale/loader/worker/worker.hpp"'),
-    "commands parse options": ("tools/commands/pack.cpp", '#include "bale/tools/cli/values.hpp"'),
+    "commands parse options": ("tools/commands/packing/pack.cpp", '#include "bale/tools/cli/options/values.hpp"'),
     "an installed header includes another": ("reader/include/bale/reader/dataset.hpp",
-                                             '#include "bale/reader/shard_directory.hpp"'),
+                                             '#include "bale/reader/spec/shard_directory.hpp"'),
 }
 INNOCENT = ['// a comment may say tar, lmdb and "hdf5"', "int start = 0, target = 1; struct Target;", "#include <memory>",
             "auto order = std::memory_order_relaxed; /* tar */"]
@@ -75,7 +75,7 @@ def test_violations_are_found(tree):
 
 
 def test_innocent_words_are_not(tree):
-    for file in ("reader/dataset.cpp", "writer/packer.cpp", "tools/main.cpp"):
+    for file in ("reader/dataset/dataset.cpp", "writer/run/packer.cpp", "tools/main.cpp"):
         with open(tree / file, "a") as out:
             out.write("\n".join(INNOCENT) + "\n")
     assert check(tree).returncode == 0

@@ -7,7 +7,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "make_ptx.sh"
-KEPT = [*sorted((ROOT / "loader" / "cuda" / "ptx").glob("*.ptx")), *sorted((ROOT / "tools" / "measure" / "ptx").glob("*.ptx"))]
+KEPT = [*sorted((ROOT / "loader" / "cuda" / "kernels" / "ptx").glob("*.ptx")), *sorted((ROOT / "tools" / "measure" / "step" / "ptx").glob("*.ptx"))]
 
 
 def test_the_sources_have_not_changed_since():

@@ -23,7 +23,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/image/color.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/loader/transform/half.hpp"
+#include "bale/loader/transform/pixels/half.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 
 namespace {

@@ -21,9 +21,9 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/image/image_decoder.hpp"
-#include "bale/formats/image/jpeg/baseline_decoder.hpp"
+#include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
-#include "bale/formats/image/simd_target.hpp"
+#include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
 #include "bale/tests/support/decode_measuring.hpp"
 

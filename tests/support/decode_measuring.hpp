@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/image/simd_target.hpp"
+#include "bale/formats/image/simd/simd_target.hpp"
 
 namespace bale::test {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "bale/loader/worker/worker_process.hpp"
+#include "bale/loader/worker/process/worker_process.hpp"
 
 namespace {
 

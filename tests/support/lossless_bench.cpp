@@ -21,9 +21,9 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/image/jpeg/decoder_choice.hpp"
 #include "bale/formats/image/jpeg/jpeg_lossless.hpp"
-#include "bale/formats/image/jpeg/jpeg_transcoder.hpp"
+#include "bale/formats/image/jpeg/library/decoder_choice.hpp"
+#include "bale/formats/image/jpeg/transcode/jpeg_transcoder.hpp"
 
 namespace {
 

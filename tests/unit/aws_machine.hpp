@@ -13,8 +13,8 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/storage/aws/credential_sources.hpp"
-#include "bale/formats/storage/aws/credentials.hpp"
+#include "bale/formats/storage/aws/credentials/credential_sources.hpp"
+#include "bale/formats/storage/aws/credentials/credentials.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"

@@ -5,7 +5,7 @@
 
 #include <jpeglib.h>
 
-#include "bale/formats/image/jpeg/coefficient_rows.hpp"
+#include "bale/formats/image/jpeg/entropy/coefficient_rows.hpp"
 
 namespace bale::test {
 namespace {

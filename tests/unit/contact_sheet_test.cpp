@@ -2,8 +2,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/tests/support/catch.hpp"
-#include "bale/tools/report/bitmap_font.hpp"
-#include "bale/tools/report/contact_sheet.hpp"
+#include "bale/tools/report/pictures/bitmap_font.hpp"
+#include "bale/tools/report/pictures/contact_sheet.hpp"
 
 namespace {
 

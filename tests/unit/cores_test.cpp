@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "bale/formats/base/cores.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/loader/default_workers.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"

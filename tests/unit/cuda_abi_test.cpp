@@ -1,5 +1,5 @@
 // Our declarations of the driver's functions against cuda.h, where that is installed: nothing is called.
-#include "bale/loader/cuda/driver.hpp"
+#include "bale/loader/cuda/driver/driver.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/unit/same_function.hpp"
 

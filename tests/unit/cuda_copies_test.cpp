@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/cuda/converter.hpp"
+#include "bale/loader/cuda/kernels/converter.hpp"
 #include "bale/tests/unit/cuda_support.hpp"
 
 using namespace bale;

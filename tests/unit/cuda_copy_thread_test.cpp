@@ -4,7 +4,7 @@
 #include <csignal>
 #include <thread>
 
-#include "bale/loader/cuda/copy_thread.hpp"
+#include "bale/loader/cuda/buffers/copy_thread.hpp"
 #include "bale/tests/unit/cuda_support.hpp"
 
 using namespace bale;

@@ -1,7 +1,7 @@
 // The driver's functions as we declare them, and what the fake driver finds: the other tests rest on both.
-#include "bale/loader/cuda/device_buffer_pool.hpp"
+#include "bale/loader/cuda/buffers/device_buffer_pool.hpp"
 #include "bale/tests/unit/cuda_support.hpp"
-#include "bale/tools/measure/dummy_step.hpp"
+#include "bale/tools/measure/step/dummy_step.hpp"
 
 using namespace bale;
 using namespace bale::test;

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/cuda/host_kernels.hpp"
-#include "bale/loader/transform/convert.hpp"
-#include "bale/loader/transform/half.hpp"
+#include "bale/loader/cuda/kernels/host_kernels.hpp"
+#include "bale/loader/transform/pixels/convert.hpp"
+#include "bale/loader/transform/pixels/half.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 

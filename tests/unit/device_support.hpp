@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "bale/loader/cuda/context.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
+#include "bale/loader/cuda/driver/context.hpp"
 #include "bale/tests/unit/loader_support.hpp"
 
 namespace bale::test {

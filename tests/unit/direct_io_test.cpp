@@ -13,14 +13,14 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/available_memory.hpp"
-#include "bale/formats/base/cached_part.hpp"
 #include "bale/formats/base/direct_file.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/cached_part.hpp"
+#include "bale/formats/base/system/available_memory.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/reader/dataset.hpp"
-#include "bale/reader/direct_choice.hpp"
 #include "bale/reader/read_in_order.hpp"
+#include "bale/reader/shards/direct_choice.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/fake_source.hpp"

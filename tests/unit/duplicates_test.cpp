@@ -8,15 +8,15 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/image/jpeg/jpeg_coding.hpp"
+#include "bale/formats/image/jpeg/header/jpeg_coding.hpp"
 #include "bale/formats/image/reduced_image.hpp"
 #include "bale/formats/image/similarity/alignment.hpp"
 #include "bale/formats/image/similarity/frequency_hash.hpp"
 #include "bale/tests/support/catch.hpp"
-#include "bale/writer/duplicates/hash_index.hpp"
-#include "bale/writer/duplicates/near_pairs.hpp"
-#include "bale/writer/duplicates/spare_images.hpp"
-#include "bale/writer/survey/survey_summary.hpp"
+#include "bale/tools/survey/duplicates/hash_index.hpp"
+#include "bale/tools/survey/duplicates/near_pairs.hpp"
+#include "bale/tools/survey/duplicates/spare_images.hpp"
+#include "bale/tools/survey/survey_summary.hpp"
 
 namespace {
 

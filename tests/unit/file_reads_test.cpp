@@ -9,9 +9,9 @@
 
 #include "bale/formats/base/direct_file.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/large_reads.hpp"
+#include "bale/formats/base/files/large_reads.hpp"
+#include "bale/formats/base/files/slow_copies.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/formats/base/slow_copies.hpp"
 #include "bale/formats/shard/direct_fetch.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/tests/support/catch.hpp"

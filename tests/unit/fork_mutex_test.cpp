@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "bale/formats/base/fork_mutex.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace bale {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "bale/formats/hdf5/lzf.hpp"
+#include "bale/formats/hdf5/library/lzf.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "bale/formats/image/simd_target.hpp"
+#include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "image_baseline_support.hpp"
 

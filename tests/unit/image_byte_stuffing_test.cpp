@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/image/jpeg/byte_stuffing.hpp"
-#include "bale/formats/image/simd_target.hpp"
+#include "bale/formats/image/jpeg/entropy/byte_stuffing.hpp"
+#include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tests/support/catch.hpp"
 
 using namespace bale;

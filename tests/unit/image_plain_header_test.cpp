@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
-#include "bale/formats/image/jpeg/plain_header.hpp"
+#include "bale/formats/image/jpeg/header/plain_header.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/tier.hpp"
 #include "bale/tests/unit/image_samples.hpp"

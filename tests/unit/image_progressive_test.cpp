@@ -3,8 +3,8 @@
 #include <array>
 #include <string>
 
-#include "bale/formats/image/jpeg/progressive_decoder.hpp"
-#include "bale/formats/image/simd_target.hpp"
+#include "bale/formats/image/jpeg/decode/progressive_decoder.hpp"
+#include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "image_baseline_support.hpp"
 

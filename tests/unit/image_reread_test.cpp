@@ -1,10 +1,10 @@
 // A JPEG that was written again is read again: no difference from the coefficients escapes.
 #include <algorithm>
 
-#include "bale/formats/image/jpeg/baseline_encoder.hpp"
-#include "bale/formats/image/jpeg/coefficient_reader.hpp"
-#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
-#include "bale/formats/image/jpeg/jpeg_segments.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
+#include "bale/formats/image/jpeg/transcode/baseline_encoder.hpp"
+#include "bale/formats/image/jpeg/transcode/coefficient_reader.hpp"
+#include "bale/formats/image/jpeg/transcode/jpeg_segments.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "image_baseline_support.hpp"
 

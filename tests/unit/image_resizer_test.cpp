@@ -7,7 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/resample/resample_kernels.hpp"
-#include "bale/formats/image/simd_target.hpp"
+#include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace {

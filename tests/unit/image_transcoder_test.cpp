@@ -4,10 +4,10 @@
 #include <array>
 #include <string>
 
-#include "bale/formats/image/jpeg/decoder_choice.hpp"
 #include "bale/formats/image/jpeg/jpeg_lossless.hpp"
-#include "bale/formats/image/jpeg/jpeg_transcoder.hpp"
-#include "bale/formats/image/simd_target.hpp"
+#include "bale/formats/image/jpeg/library/decoder_choice.hpp"
+#include "bale/formats/image/jpeg/transcode/jpeg_transcoder.hpp"
+#include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "coefficient_jpegs.hpp"
 #include "image_baseline_support.hpp"

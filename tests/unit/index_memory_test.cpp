@@ -1,6 +1,6 @@
 // Indexes that processes share: the same content at every place and in every mapping, and nothing lost if there is no
 // room.
-#include "bale/formats/shard/index_memory.hpp"
+#include "bale/formats/shard/index/index_memory.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

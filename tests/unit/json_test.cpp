@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/tests/support/catch.hpp"
 
 using namespace bale;

@@ -1,5 +1,5 @@
 // KeyTable: what was inserted is found, in memory and in a file.
-#include "bale/writer/key_table.hpp"
+#include "bale/writer/stream/key_table.hpp"
 #include "bale/formats/base/checksum.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"

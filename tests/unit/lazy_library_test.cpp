@@ -1,4 +1,4 @@
-#include "bale/formats/base/lazy_library.hpp"
+#include "bale/formats/base/system/lazy_library.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -3,13 +3,13 @@
 #include <filesystem>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/jpeg/baseline_decoder.hpp"
+#include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/loader/worker/seek_point_cache.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/unit/loader_support.hpp"
-#include "bale/writer/add_seek_points.hpp"
+#include "bale/writer/index/add_seek_points.hpp"
 
 using namespace bale;
 using namespace bale::test;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/loader/worker/worker.hpp"
 #include "bale/reader/dataset.hpp"

@@ -1,5 +1,5 @@
 // Decoded images as one NumPy array: what NumPy writes, what we refuse, what comes out.
-#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/tests/support/error_of.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "bale/loader/cuda/nvjpeg.hpp"
+#include "bale/loader/cuda/decode/nvjpeg.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/unit/same_function.hpp"
 

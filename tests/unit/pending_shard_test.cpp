@@ -6,7 +6,7 @@
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tests/support/text_file.hpp"
-#include "bale/writer/pending_shard.hpp"
+#include "bale/writer/stream/pending_shard.hpp"
 
 using namespace bale;
 using bale::test::error_of;

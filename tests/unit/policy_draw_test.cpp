@@ -10,9 +10,9 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/transform/draw/normal.hpp"
-#include "bale/loader/transform/draw/policy.hpp"
-#include "bale/loader/transform/draw/shares.hpp"
+#include "bale/loader/transform/draw/policy/policy.hpp"
+#include "bale/loader/transform/random/normal.hpp"
+#include "bale/loader/transform/random/shares.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace {

@@ -8,9 +8,9 @@
 
 #include "bale/formats/base/file_range.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/reader/dataset/read_requests.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/reader/read_ahead.hpp"
-#include "bale/reader/read_requests.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/fake_source.hpp"
 #include "bale/tests/support/pack_images.hpp"

@@ -6,7 +6,7 @@
 
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/image/resample/resizer.hpp"
-#include "bale/loader/cuda/device_decoder.hpp"
+#include "bale/loader/cuda/decode/device_decoder.hpp"
 
 namespace bale::test {
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "bale/loader/cuda/host_kernels.hpp"
+#include "bale/loader/cuda/kernels/host_kernels.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/unit/resize_cases.hpp"
 

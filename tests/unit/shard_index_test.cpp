@@ -45,7 +45,7 @@ std::vector<std::byte> dense_index() {
   return builder.build(300, std::nullopt, false, "x.tar");
 }
 
-/// As version 0.1.0 wrote it: formats/shard/INDEX.md, version 1.
+/// As version 0.1.0 wrote it: formats/shard/index/INDEX.md, version 1.
 std::vector<std::byte> golden_index() { return read_file(BALE_TEST_GOLDEN "/0.1.0/tar.fields/golden-000000.tar.bidx"); }
 
 /// Keys with the same XXH3-64. Of inputs of 32 bytes, XXH3 multiplies the second 8 bytes by the first 8, which here

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/authoring/append_file.hpp"
-#include "bale/formats/authoring/gather.hpp"
-#include "bale/formats/authoring/written_fields.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/writing/append_file.hpp"
+#include "bale/formats/container/writing/gather.hpp"
+#include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/tests/support/catch.hpp"

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "bale/tests/unit/source_support.hpp"
-#include "bale/writer/source/class_map.hpp"
-#include "bale/writer/source/python_order.hpp"
-#include "bale/writer/source/record_reader.hpp"
+#include "bale/writer/source/classes/class_map.hpp"
+#include "bale/writer/source/files/python_order.hpp"
+#include "bale/writer/source/tables/record_reader.hpp"
 
 using namespace bale;
 using namespace bale::test;

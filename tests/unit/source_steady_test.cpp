@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "bale/tests/unit/source_support.hpp"
-#include "bale/writer/source/steady_file.hpp"
+#include "bale/writer/source/files/steady_file.hpp"
 
 using namespace bale;
 using namespace bale::test;

@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "bale/formats/storage/aws/object_listing.hpp"
+#include "bale/formats/base/names/uri_encoding.hpp"
+#include "bale/formats/storage/aws/answers/object_listing.hpp"
+#include "bale/formats/storage/aws/answers/upload_answers.hpp"
+#include "bale/formats/storage/aws/context/utc_time.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 #include "bale/formats/storage/aws/sigv4.hpp"
-#include "bale/formats/storage/aws/upload_answers.hpp"
-#include "bale/formats/storage/aws/uri_encoding.hpp"
-#include "bale/formats/storage/aws/utc_time.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/storage/cache/cache_directory.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"

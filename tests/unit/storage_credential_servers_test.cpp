@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "bale/formats/storage/aws/credentials.hpp"
+#include "bale/formats/storage/aws/credentials/credentials.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/unit/aws_machine.hpp"
 

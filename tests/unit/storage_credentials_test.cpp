@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/storage/aws/credential_process.hpp"
-#include "bale/formats/storage/aws/credentials.hpp"
-#include "bale/formats/storage/aws/profile.hpp"
+#include "bale/formats/storage/aws/credentials/credential_process.hpp"
+#include "bale/formats/storage/aws/credentials/credentials.hpp"
+#include "bale/formats/storage/aws/credentials/profile.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/unit/aws_machine.hpp"

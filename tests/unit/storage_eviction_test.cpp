@@ -11,7 +11,7 @@
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/storage/cache/cache_directory.hpp"
 #include "bale/formats/storage/cache/cached_file.hpp"
-#include "bale/formats/storage/cache/eviction.hpp"
+#include "bale/formats/storage/cache/entries/eviction.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 

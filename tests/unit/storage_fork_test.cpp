@@ -6,12 +6,12 @@
 #include <thread>
 #include <vector>
 
-#include "bale/formats/base/read_limit.hpp"
-#include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/base/files/read_limit.hpp"
+#include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/storage/cache/cache_warning.hpp"
-#include "bale/formats/storage/cache/lock_file.hpp"
-#include "bale/formats/storage/hedge.hpp"
-#include "bale/formats/storage/http_client.hpp"
+#include "bale/formats/storage/cache/shared/lock_file.hpp"
+#include "bale/formats/storage/http/http_client.hpp"
+#include "bale/formats/storage/ranges/hedge.hpp"
 #include "bale/tests/support/catch.hpp"
 
 // AddressSanitizer before GCC 15 does not release the locks of its own allocator in a child

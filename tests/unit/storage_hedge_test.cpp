@@ -1,7 +1,7 @@
 // When a request is sent a second time.
 #include <chrono>
 
-#include "bale/formats/storage/hedge.hpp"
+#include "bale/formats/storage/ranges/hedge.hpp"
 #include "bale/tests/support/catch.hpp"
 
 using namespace bale;

@@ -1,7 +1,7 @@
 // How many transfers are under way at a time.
 #include <chrono>
 
-#include "bale/formats/storage/transfer_limit.hpp"
+#include "bale/formats/storage/http/transfer_limit.hpp"
 #include "bale/tests/support/catch.hpp"
 
 using namespace bale;

@@ -1,7 +1,7 @@
 // The versions of remote files that a process knows.
 #include <string>
 
-#include "bale/formats/storage/known_versions.hpp"
+#include "bale/formats/storage/ranges/known_versions.hpp"
 #include "bale/tests/support/catch.hpp"
 
 using namespace bale;

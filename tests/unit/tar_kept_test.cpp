@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "bale/formats/authoring/kept.hpp"
 #include "bale/formats/base/random.hpp"
+#include "bale/formats/container/streams/kept.hpp"
 #include "bale/tests/unit/tar_support.hpp"
 
 using namespace bale;

@@ -1,10 +1,10 @@
-#include "bale/loader/transform/convert.hpp"
+#include "bale/loader/transform/pixels/convert.hpp"
 
 #include <cstring>
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
-#include "bale/loader/transform/half.hpp"
+#include "bale/loader/transform/pixels/half.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
-#include "bale/loader/transform/portable_math.hpp"
+#include "bale/loader/transform/random/portable_math.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace {

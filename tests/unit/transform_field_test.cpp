@@ -2,10 +2,10 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/array_field.hpp"
 #include "bale/loader/transform/field.hpp"
+#include "bale/loader/transform/fields/array_field.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/draw/iou_crop.hpp"
-#include "bale/loader/transform/draw/step_drawer.hpp"
+#include "bale/loader/transform/geometry/iou_crop.hpp"
+#include "bale/loader/transform/json/json.hpp"
 #include "bale/loader/transform/list/check.hpp"
-#include "bale/loader/transform/list/json.hpp"
 #include "bale/loader/transform/presets.hpp"
+#include "bale/loader/transform/step_drawer.hpp"
 #include "bale/loader/transform/transforms.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/simd_target.hpp"
-#include "bale/loader/transform/draw/affine_matrix.hpp"
+#include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/loader/transform/draw/drawing.hpp"
-#include "bale/loader/transform/portable_math.hpp"
-#include "bale/loader/transform/steps/step_json.hpp"
+#include "bale/loader/transform/geometry/affine_matrix.hpp"
+#include "bale/loader/transform/json/step_json.hpp"
+#include "bale/loader/transform/random/portable_math.hpp"
 #include "bale/loader/transform/steps/step_runner.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/tier.hpp"

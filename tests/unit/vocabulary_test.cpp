@@ -2,12 +2,12 @@
 #include <array>
 
 #include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/codec/inflation.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/inflation.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/random.hpp"
+#include "bale/formats/base/text/excerpt.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/simd_target.hpp"
+#include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
+#include "bale/tools/cli/error_json.hpp"
 #include "bale/tools/cli/grammar.hpp"
 #include "bale/tools/cli/parser.hpp"
-#include "bale/tools/terminal/error_json.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale_version.hpp"
 

@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "bale/tools/cli/grammar_cache.hpp"
-#include "bale/tools/cli/grammar_measuring.hpp"
-#include "bale/tools/cli/grammar_options.hpp"
-#include "bale/tools/cli/grammar_packing.hpp"
-#include "bale/tools/cli/grammar_reading.hpp"
-#include "bale/tools/cli/grammar_survey.hpp"
+#include "bale/tools/cli/options/grammar_cache.hpp"
+#include "bale/tools/cli/options/grammar_measuring.hpp"
+#include "bale/tools/cli/options/grammar_options.hpp"
+#include "bale/tools/cli/options/grammar_packing.hpp"
+#include "bale/tools/cli/options/grammar_reading.hpp"
+#include "bale/tools/cli/options/grammar_survey.hpp"
 #include "bale/tools/commands/commands.hpp"
 
 namespace bale::tools {

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/size_text.hpp"
+#include "bale/formats/base/text/size_text.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/fetch_dataset.hpp"
-#include "bale/tools/report/cache_json.hpp"
+#include "bale/tools/report/json/cache_json.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/tools/commands/commands.hpp"
-#include "bale/tools/report/json_document.hpp"
+#include "bale/tools/report/json/json_document.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale::tools {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/reader/directory_content.hpp"
+#include "bale/reader/spec/directory_content.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/scan_notice.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/local_name.hpp"
-#include "bale/formats/base/temporary_file.hpp"
+#include "bale/formats/base/files/temporary_file.hpp"
+#include "bale/formats/base/names/local_name.hpp"
 
 namespace bale::tools {
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "bale/loader/cuda/cuda_loader.hpp"
-#include "bale/loader/cuda/kernel_choice.hpp"
-#include "bale/tools/measure/dummy_step.hpp"
+#include "bale/loader/cuda/kernels/kernel_choice.hpp"
+#include "bale/tools/measure/step/dummy_step.hpp"
 
 namespace bale::tools {
 namespace {

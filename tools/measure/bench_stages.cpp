@@ -9,7 +9,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/key_text.hpp"
-#include "bale/formats/base/parallel.hpp"
+#include "bale/formats/base/system/parallel.hpp"
 #include "bale/reader/read_in_order.hpp"
 #include "bale/tools/measure/process_usage.hpp"
 #include "bale/tools/terminal/signals.hpp"

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/excerpt.hpp"
 #include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/text/excerpt.hpp"
 #include "bale/tools/terminal/human.hpp"
 
 namespace bale::tools {

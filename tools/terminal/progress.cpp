@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/tools/terminal/human.hpp"
 
 namespace bale::tools {

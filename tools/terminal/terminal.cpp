@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/excerpt.hpp"
+#include "bale/formats/base/text/excerpt.hpp"
 #include "bale/tools/terminal/advice.hpp"
 
 namespace bale::tools {

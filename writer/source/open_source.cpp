@@ -6,25 +6,25 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/local_name.hpp"
+#include "bale/formats/base/names/local_name.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/url_storage.hpp"
-#include "bale/reader/directory_content.hpp"
-#include "bale/reader/shard_directory.hpp"
+#include "bale/reader/spec/directory_content.hpp"
+#include "bale/reader/spec/shard_directory.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
-#include "bale/writer/source/file_rows.hpp"
-#include "bale/writer/source/folder_walk.hpp"
-#include "bale/writer/source/listed_files.hpp"
-#include "bale/writer/source/long_path.hpp"
+#include "bale/writer/source/files/long_path.hpp"
+#include "bale/writer/source/folder/folder_walk.hpp"
+#include "bale/writer/source/rows/file_rows.hpp"
 #include "bale/writer/source/source.hpp"
-#include "bale/writer/source/table_rows.hpp"
+#include "bale/writer/source/tables/listed_files.hpp"
+#include "bale/writer/source/tables/table_rows.hpp"
 
 namespace bale {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "bale_lazy_avif.hpp"
 
-#include "bale/formats/base/lazy_library.hpp"
+#include "bale/formats/base/system/lazy_library.hpp"
 
 #ifdef BALE_LAZY_AVIF
 namespace bale::image_detail {

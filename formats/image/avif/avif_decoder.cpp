@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/avif/avif_api.hpp"
-#include "bale/formats/image/box_end.hpp"
+#include "bale/formats/image/codec/box_end.hpp"
 
 namespace bale::image_detail {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bale/formats/image/raster.hpp"
+#include "bale/formats/image/codec/raster.hpp"
 
 namespace bale::image_detail {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/image/byte_reader.hpp"
+#include "bale/formats/image/codec/byte_reader.hpp"
 
 namespace bale::image_detail {
 namespace {

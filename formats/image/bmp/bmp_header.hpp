@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "bale/formats/image/whole_codec.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 namespace bale::image_detail {
 

@@ -11,14 +11,14 @@
 #include "bale/formats/image/color/multipliers.hpp"
 #include "bale/formats/image/color/plain_color.hpp"
 
-#include "bale/formats/image/kernel_targets.hpp"
+#include "bale/formats/image/simd/kernel_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bale/formats/image/color/change_colors.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "bale/formats/image/avx3_dl-inl.hpp"
+#include "bale/formats/image/simd/avx3_dl-inl.hpp"
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 

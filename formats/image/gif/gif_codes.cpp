@@ -1,6 +1,6 @@
 #include "bale/formats/image/gif/gif_codes.hpp"
 
-#include "bale/formats/image/whole_codec.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 namespace bale::image_detail {
 namespace {

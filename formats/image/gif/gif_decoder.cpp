@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "bale/formats/image/byte_reader.hpp"
+#include "bale/formats/image/codec/byte_reader.hpp"
 #include "bale/formats/image/gif/gif_codes.hpp"
 #include "bale/formats/image/gif/gif_header.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bale/formats/image/byte_reader.hpp"
+#include "bale/formats/image/codec/byte_reader.hpp"
 
 namespace bale::image_detail {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bale/formats/image/codec/whole_codec.hpp"
 #include "bale/formats/image/region.hpp"
-#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale::image_detail {
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "bale/formats/image/byte_reader.hpp"
-#include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/codec/byte_reader.hpp"
+#include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/image/jpeg/jpeg_compressor.hpp"
-#include "bale/formats/image/jpeg/jpeg_decoder.hpp"
-#include "bale/formats/image/jpeg/jpeg_markers.hpp"
-#include "bale/formats/image/jpeg/jpeg_transcoder.hpp"
+#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_compressor.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
+#include "bale/formats/image/jpeg/transcode/jpeg_transcoder.hpp"
 
 namespace bale {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "bale_lazy_jxl.hpp"
 
-#include "bale/formats/base/lazy_library.hpp"
+#include "bale/formats/base/system/lazy_library.hpp"
 
 #ifdef BALE_LAZY_JXL
 namespace bale::image_detail {

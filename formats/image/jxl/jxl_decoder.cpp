@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "bale/formats/image/box_end.hpp"
+#include "bale/formats/image/codec/box_end.hpp"
 #include "bale/formats/image/jxl/jxl_api.hpp"
 
 namespace bale::image_detail {

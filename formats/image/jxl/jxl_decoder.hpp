@@ -1,7 +1,7 @@
 // JPEG XL's first frame with libjxl; internal.
 #pragma once
 
-#include "bale/formats/image/whole_codec.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 namespace bale::image_detail {
 

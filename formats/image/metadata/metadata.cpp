@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/image_pieces.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
+#include "bale/formats/image/metadata/image_pieces.hpp"
 #include "bale/formats/image/metadata/orientation.hpp"
-#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "bale/formats/image/image_pieces.hpp"
-#include "bale/formats/image/raster.hpp"
+#include "bale/formats/image/codec/raster.hpp"
+#include "bale/formats/image/metadata/image_pieces.hpp"
 
 namespace bale::image_detail {
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bale/formats/image/byte_reader.hpp"
+#include "bale/formats/image/codec/byte_reader.hpp"
 
 namespace bale::image_detail {
 

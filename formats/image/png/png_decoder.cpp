@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/library_error.hpp"
+#include "bale/formats/image/codec/library_error.hpp"
 
 namespace bale::image_detail {
 namespace {

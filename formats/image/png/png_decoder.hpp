@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/pixel_mode.hpp"
 #include "bale/formats/image/png/png_guard.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "bale/formats/base/bytes.hpp"
-#include "bale/formats/image/mask.hpp"
+#include "bale/formats/image/png/mask.hpp"
 
 namespace bale::image_detail {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bale/formats/image/whole_codec.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 namespace bale::image_detail {
 

@@ -1,6 +1,6 @@
 #include "bale/formats/image/pnm/pnm_text.hpp"
 
-#include "bale/formats/image/byte_reader.hpp"
+#include "bale/formats/image/codec/byte_reader.hpp"
 
 namespace bale::image_detail {
 namespace {

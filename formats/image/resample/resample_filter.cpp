@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bale/formats/base/rounding.hpp"
+#include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/image/resample/nearest.hpp"
 
 namespace bale::image_detail {

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bale/formats/image/kernel_targets.hpp"
+#include "bale/formats/image/simd/kernel_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bale/formats/image/resample/resample_kernels.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "bale/formats/image/avx3_dl-inl.hpp"
+#include "bale/formats/image/simd/avx3_dl-inl.hpp"
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 

@@ -15,7 +15,7 @@
 #define BALE_RESAMPLE_SUMS_INL
 #endif
 
-#include "bale/formats/image/pack_blocks-inl.hpp"
+#include "bale/formats/image/simd/pack_blocks-inl.hpp"
 
 BALE_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {

@@ -1,5 +1,5 @@
 // Resizes whole images that own their pixels, with Resizer.
-#include "bale/formats/image/codec.hpp"
+#include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/resample/resizer.hpp"
 
 namespace bale {

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/image/codec/reused_memory.hpp"
 #include "bale/formats/image/resample/nearest.hpp"
 #include "bale/formats/image/resample/resample_kernels.hpp"
-#include "bale/formats/image/reused_memory.hpp"
 
 namespace bale {
 namespace {

@@ -1,7 +1,7 @@
 // TIFF's first image with libtiff; internal.
 #pragma once
 
-#include "bale/formats/image/whole_codec.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 namespace bale::image_detail {
 

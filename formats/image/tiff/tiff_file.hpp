@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "bale/formats/image/codec/whole_codec.hpp"
 #include "bale/formats/image/tiff/tiff_api.hpp"
-#include "bale/formats/image/whole_codec.hpp"
 
 namespace bale::image_detail {
 

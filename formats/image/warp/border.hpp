@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "bale/formats/image/raster.hpp"
+#include "bale/formats/image/codec/raster.hpp"
 #include "bale/formats/image/sampling.hpp"
 
 namespace bale::image_detail {

@@ -3,7 +3,7 @@
 // Threads: pure functions. `out` does not overlap the source.
 #pragma once
 
-#include "bale/formats/image/raster.hpp"
+#include "bale/formats/image/codec/raster.hpp"
 
 namespace bale::image_detail {
 

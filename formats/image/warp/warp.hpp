@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bale/formats/image/raster.hpp"
+#include "bale/formats/image/codec/raster.hpp"
 #include "bale/formats/image/sampling.hpp"
 
 namespace bale::image_detail {

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "bale/formats/image/raster.hpp"
+#include "bale/formats/image/codec/raster.hpp"
 
 namespace bale::image_detail {
 

@@ -1,7 +1,7 @@
 // WebP's first frame with libwebp; internal.
 #pragma once
 
-#include "bale/formats/image/whole_codec.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 namespace bale::image_detail {
 

@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/excerpt.hpp"
-#include "bale/formats/storage/aws/profile.hpp"
+#include "bale/formats/base/names/uri_encoding.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/storage/aws/credentials/profile.hpp"
 #include "bale/formats/storage/aws/sigv4.hpp"
-#include "bale/formats/storage/aws/uri_encoding.hpp"
 
 namespace bale {
 namespace {

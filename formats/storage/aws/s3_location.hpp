@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "bale/formats/base/file_range.hpp"
-#include "bale/formats/storage/aws/aws_context.hpp"
-#include "bale/formats/storage/aws/credentials.hpp"
-#include "bale/formats/storage/http_client.hpp"
+#include "bale/formats/storage/aws/context/aws_context.hpp"
+#include "bale/formats/storage/aws/credentials/credentials.hpp"
+#include "bale/formats/storage/http/http_client.hpp"
 
 namespace bale {
 

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/ascii_case.hpp"
-#include "bale/formats/storage/aws/aws_context.hpp"
-#include "bale/formats/storage/aws/crypto_api.hpp"
-#include "bale/formats/storage/aws/uri_encoding.hpp"
+#include "bale/formats/base/names/uri_encoding.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/storage/aws/context/aws_context.hpp"
+#include "bale/formats/storage/aws/context/crypto_api.hpp"
 
 namespace bale {
 namespace {

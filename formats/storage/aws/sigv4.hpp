@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "bale/formats/storage/aws/credentials.hpp"
-#include "bale/formats/storage/aws/utc_time.hpp"
-#include "bale/formats/storage/http_client.hpp"
+#include "bale/formats/storage/aws/context/utc_time.hpp"
+#include "bale/formats/storage/aws/credentials/credentials.hpp"
+#include "bale/formats/storage/http/http_client.hpp"
 
 namespace bale {
 

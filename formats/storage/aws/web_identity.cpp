@@ -6,10 +6,10 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/excerpt.hpp"
-#include "bale/formats/storage/aws/credential_sources.hpp"
+#include "bale/formats/base/names/uri_encoding.hpp"
+#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/storage/aws/credentials/credential_sources.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
-#include "bale/formats/storage/aws/uri_encoding.hpp"
 
 namespace bale {
 namespace {

@@ -27,11 +27,11 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/storage/cache/cache_settings.hpp"
-#include "bale/formats/storage/cache/eviction.hpp"
-#include "bale/formats/storage/cache/order_table.hpp"
-#include "bale/formats/storage/cache/process_slots.hpp"
-#include "bale/formats/storage/cache/unit_map.hpp"
-#include "bale/formats/storage/cache/usage.hpp"
+#include "bale/formats/storage/cache/entries/eviction.hpp"
+#include "bale/formats/storage/cache/entries/order_table.hpp"
+#include "bale/formats/storage/cache/entries/unit_map.hpp"
+#include "bale/formats/storage/cache/entries/usage.hpp"
+#include "bale/formats/storage/cache/shared/process_slots.hpp"
 
 namespace bale {
 

@@ -13,8 +13,8 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/storage/cache/eviction.hpp"
-#include "bale/formats/storage/cache/shared_file.hpp"
+#include "bale/formats/storage/cache/entries/eviction.hpp"
+#include "bale/formats/storage/cache/shared/shared_file.hpp"
 
 namespace bale {
 namespace {

@@ -12,7 +12,7 @@
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/cache/cache_directory.hpp"
-#include "bale/formats/storage/cache/unit_map.hpp"
+#include "bale/formats/storage/cache/entries/unit_map.hpp"
 
 namespace bale {
 

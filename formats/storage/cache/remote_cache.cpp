@@ -11,9 +11,9 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/storage/cache/cache_directory.hpp"
-#include "bale/formats/storage/cache/eviction.hpp"
+#include "bale/formats/storage/cache/entries/eviction.hpp"
 
 namespace bale {
 namespace {

@@ -1,5 +1,5 @@
 #include "bale/loader/transform/draw/draw_node.hpp"
-#include "bale/loader/transform/draw/iou_crop.hpp"
+#include "bale/loader/transform/geometry/iou_crop.hpp"
 
 namespace bale::transform_detail {
 

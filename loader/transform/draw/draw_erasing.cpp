@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "bale/loader/transform/draw/draw_node.hpp"
-#include "bale/loader/transform/draw/resized_crop.hpp"
-#include "bale/loader/transform/portable_math.hpp"
+#include "bale/loader/transform/geometry/resized_crop.hpp"
+#include "bale/loader/transform/random/portable_math.hpp"
 
 namespace bale::transform_detail {
 namespace {

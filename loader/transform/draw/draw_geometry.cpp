@@ -6,7 +6,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/draw/draw_node.hpp"
-#include "bale/loader/transform/draw/resized_crop.hpp"
+#include "bale/loader/transform/geometry/resized_crop.hpp"
 
 namespace bale::transform_detail {
 namespace {

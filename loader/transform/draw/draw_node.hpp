@@ -4,7 +4,7 @@
 #pragma once
 
 #include "bale/loader/transform/draw/drawing.hpp"
-#include "bale/loader/transform/draw/node_random.hpp"
+#include "bale/loader/transform/random/node_random.hpp"
 #include "bale/loader/transform/transforms.hpp"
 
 namespace bale::transform_detail {

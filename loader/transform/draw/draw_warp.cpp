@@ -1,11 +1,11 @@
 // Compiled without floating-point contraction.
 #include <cmath>
 
-#include "bale/loader/transform/draw/affine_matrix.hpp"
 #include "bale/loader/transform/draw/draw_node.hpp"
-#include "bale/loader/transform/draw/perspective_coefficients.hpp"
-#include "bale/loader/transform/draw/resized_crop.hpp"
-#include "bale/loader/transform/portable_math.hpp"
+#include "bale/loader/transform/geometry/affine_matrix.hpp"
+#include "bale/loader/transform/geometry/perspective_coefficients.hpp"
+#include "bale/loader/transform/geometry/resized_crop.hpp"
+#include "bale/loader/transform/random/portable_math.hpp"
 
 namespace bale::transform_detail {
 namespace {

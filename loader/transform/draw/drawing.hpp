@@ -8,8 +8,8 @@
 
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/transform/augment_draw.hpp"
-#include "bale/loader/transform/draw/iou_crop.hpp"
-#include "bale/loader/transform/draw/size_after.hpp"
+#include "bale/loader/transform/geometry/iou_crop.hpp"
+#include "bale/loader/transform/geometry/size_after.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/targets/move_targets.hpp"
 #include "bale/loader/transform/targets/target.hpp"

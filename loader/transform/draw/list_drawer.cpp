@@ -8,9 +8,9 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/draw/draw_node.hpp"
-#include "bale/loader/transform/draw/policy.hpp"
-#include "bale/loader/transform/list/children.hpp"
-#include "bale/loader/transform/list/members.hpp"
+#include "bale/loader/transform/draw/policy/policy.hpp"
+#include "bale/loader/transform/members/children.hpp"
+#include "bale/loader/transform/members/members.hpp"
 
 namespace bale::transform_detail {
 namespace {

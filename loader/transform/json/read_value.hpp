@@ -19,10 +19,10 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json.hpp"
-#include "bale/loader/transform/list/enum_names.hpp"
-#include "bale/loader/transform/list/members.hpp"
-#include "bale/loader/transform/steps/step_members.hpp"
+#include "bale/formats/base/json/json.hpp"
+#include "bale/loader/transform/members/enum_names.hpp"
+#include "bale/loader/transform/members/members.hpp"
+#include "bale/loader/transform/members/step_members.hpp"
 
 namespace bale::transform_detail {
 

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/draw/policy.hpp"
-#include "bale/loader/transform/list/children.hpp"
-#include "bale/loader/transform/list/members.hpp"
+#include "bale/loader/transform/draw/policy/policy.hpp"
+#include "bale/loader/transform/members/children.hpp"
+#include "bale/loader/transform/members/members.hpp"
 
 namespace bale::transform_detail {
 namespace {

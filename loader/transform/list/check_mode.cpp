@@ -7,8 +7,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/list/check.hpp"
-#include "bale/loader/transform/list/children.hpp"
-#include "bale/loader/transform/list/members.hpp"
+#include "bale/loader/transform/members/children.hpp"
+#include "bale/loader/transform/members/members.hpp"
 
 namespace bale::transform_detail {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "bale/loader/transform/list/check.hpp"
-#include "bale/loader/transform/list/children.hpp"
-#include "bale/loader/transform/list/members.hpp"
+#include "bale/loader/transform/members/children.hpp"
+#include "bale/loader/transform/members/members.hpp"
 
 namespace bale::transform_detail {
 namespace {

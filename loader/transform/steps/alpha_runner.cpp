@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bale/loader/transform/draw/rotation.hpp"
-#include "bale/loader/transform/draw/step_limits.hpp"
+#include "bale/loader/transform/geometry/rotation.hpp"
+#include "bale/loader/transform/geometry/step_limits.hpp"
 
 namespace bale::transform_detail {
 namespace {

@@ -1,6 +1,6 @@
 #include "bale/loader/transform/steps/color_run.hpp"
 
-#include "bale/loader/transform/draw/step_limits.hpp"
+#include "bale/loader/transform/geometry/step_limits.hpp"
 
 namespace bale::transform_detail {
 

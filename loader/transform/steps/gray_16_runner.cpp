@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bale/loader/transform/draw/step_limits.hpp"
+#include "bale/loader/transform/geometry/step_limits.hpp"
 
 namespace bale::transform_detail {
 namespace {

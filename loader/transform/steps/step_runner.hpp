@@ -11,7 +11,7 @@
 #include <memory>
 #include <span>
 
-#include "bale/loader/transform/picture.hpp"
+#include "bale/loader/transform/pixels/picture.hpp"
 #include "bale/loader/transform/step.hpp"
 
 namespace bale::transform_detail {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/draw/size_after.hpp"
+#include "bale/loader/transform/geometry/size_after.hpp"
 
 namespace bale::transform_detail {
 namespace {

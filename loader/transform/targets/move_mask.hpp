@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "bale/formats/image/mask.hpp"
+#include "bale/formats/image/png/mask.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/steps/step_runner.hpp"
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/draw/rotation.hpp"
-#include "bale/loader/transform/draw/size_after.hpp"
-#include "bale/loader/transform/targets/box_overlap.hpp"
+#include "bale/loader/transform/geometry/box_overlap.hpp"
+#include "bale/loader/transform/geometry/rotation.hpp"
+#include "bale/loader/transform/geometry/size_after.hpp"
 
 namespace bale::transform_detail {
 namespace {

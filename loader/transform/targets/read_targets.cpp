@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/array_header.hpp"
+#include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json.hpp"
-#include "bale/loader/transform/half.hpp"
+#include "bale/formats/base/json/json.hpp"
+#include "bale/loader/transform/pixels/half.hpp"
 #include "bale/loader/transform/targets/box_format.hpp"
 
 namespace bale::transform_detail {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/mask.hpp"
+#include "bale/formats/image/png/mask.hpp"
 #include "bale/loader/transform/targets/box_format.hpp"
 #include "bale/loader/transform/targets/read_targets.hpp"
 

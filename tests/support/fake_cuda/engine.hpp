@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/cuda/convert_args.hpp"
-#include "bale/loader/cuda/driver.hpp"
-#include "bale/loader/cuda/host_kernels.hpp"
+#include "bale/loader/cuda/driver/driver.hpp"
+#include "bale/loader/cuda/kernels/convert_args.hpp"
+#include "bale/loader/cuda/kernels/host_kernels.hpp"
 #include "bale/tests/support/fake_cuda/fake_cuda.hpp"
 #include "bale/tests/support/fake_cuda/timeline.hpp"
-#include "bale/tools/measure/spin_args.hpp"
+#include "bale/tools/measure/step/spin_args.hpp"
 
 namespace bale::test::fake_cuda {
 

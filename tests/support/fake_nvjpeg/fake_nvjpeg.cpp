@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "bale/loader/cuda/nvjpeg.hpp"
+#include "bale/loader/cuda/decode/nvjpeg.hpp"
 #include "bale/tests/support/fake_cuda/engine.hpp"
 
 using namespace bale::cuda_detail;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/writer/survey/survey_summary.hpp"
+#include "bale/tools/survey/survey_summary.hpp"
 
 namespace bale::tools {
 

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/parallel.hpp"
+#include "bale/formats/base/system/parallel.hpp"
 #include "bale/tools/report/html/page_style.hpp"
 #include "bale/tools/terminal/human.hpp"
 

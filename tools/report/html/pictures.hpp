@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "bale/writer/survey/survey.hpp"
+#include "bale/tools/survey/survey.hpp"
 
 namespace bale::tools {
 

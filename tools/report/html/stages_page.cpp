@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/tools/measure/bench_verdict.hpp"
+#include "bale/tools/measure/verdicts/bench_verdict.hpp"
 #include "bale/tools/report/html/charts.hpp"
 #include "bale/tools/report/html/page.hpp"
 #include "bale/tools/terminal/human.hpp"

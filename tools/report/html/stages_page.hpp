@@ -5,10 +5,10 @@
 #include <span>
 #include <string>
 
-#include "bale/tools/measure/examination.hpp"
 #include "bale/tools/measure/pipeline.hpp"
-#include "bale/tools/report/bench_report.hpp"
-#include "bale/tools/report/peer_figures.hpp"
+#include "bale/tools/measure/trials/examination.hpp"
+#include "bale/tools/report/text/bench_report.hpp"
+#include "bale/tools/report/text/peer_figures.hpp"
 
 namespace bale::tools {
 

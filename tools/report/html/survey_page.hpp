@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "bale/tools/report/survey_report.hpp"
+#include "bale/tools/report/text/survey_report.hpp"
 
 namespace bale::tools {
 

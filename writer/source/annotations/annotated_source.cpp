@@ -7,17 +7,17 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
-#include "bale/writer/source/folder_walk.hpp"
-#include "bale/writer/source/listed_files.hpp"
-#include "bale/writer/source/long_path.hpp"
-#include "bale/writer/source/option_use.hpp"
-#include "bale/writer/source/record_reader.hpp"
-#include "bale/writer/source/source_root.hpp"
+#include "bale/writer/source/choose/option_use.hpp"
+#include "bale/writer/source/files/long_path.hpp"
+#include "bale/writer/source/folder/folder_walk.hpp"
+#include "bale/writer/source/rows/source_root.hpp"
+#include "bale/writer/source/tables/listed_files.hpp"
+#include "bale/writer/source/tables/record_reader.hpp"
 
 namespace bale {
 

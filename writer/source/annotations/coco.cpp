@@ -14,12 +14,12 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/coco_elements.hpp"
 #include "bale/writer/source/annotations/json_elements.hpp"
 #include "bale/writer/source/annotations/panoptic_masks.hpp"
-#include "bale/writer/source/listed_text.hpp"
+#include "bale/writer/source/tables/listed_text.hpp"
 
 namespace bale {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/json.hpp"
-#include "bale/writer/source/source_root.hpp"
+#include "bale/formats/base/json/json.hpp"
+#include "bale/writer/source/rows/source_root.hpp"
 
 namespace bale {
 namespace {

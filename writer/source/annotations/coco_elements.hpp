@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/base/json.hpp"
-#include "bale/writer/source/labels.hpp"
+#include "bale/formats/base/json/json.hpp"
+#include "bale/writer/source/classes/labels.hpp"
 
 namespace bale {
 

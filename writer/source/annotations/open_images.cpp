@@ -10,16 +10,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bale/formats/base/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/relative_box.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
-#include "bale/writer/source/file_rows.hpp"
-#include "bale/writer/source/labels.hpp"
-#include "bale/writer/source/listed_text.hpp"
-#include "bale/writer/source/record_reader.hpp"
-#include "bale/writer/source/source_root.hpp"
+#include "bale/writer/source/classes/labels.hpp"
+#include "bale/writer/source/rows/file_rows.hpp"
+#include "bale/writer/source/rows/source_root.hpp"
+#include "bale/writer/source/tables/listed_text.hpp"
+#include "bale/writer/source/tables/record_reader.hpp"
 
 namespace bale {
 namespace {

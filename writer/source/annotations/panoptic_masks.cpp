@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/writer/source/long_path.hpp"
+#include "bale/writer/source/files/long_path.hpp"
 
 namespace bale {
 

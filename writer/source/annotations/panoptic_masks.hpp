@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bale/writer/source/annotations/annotation_set.hpp"
-#include "bale/writer/source/annotations/text_files.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 
 namespace bale {
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/excerpt.hpp"
-#include "bale/formats/base/json.hpp"
+#include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/text/excerpt.hpp"
 
 namespace bale {
 namespace {

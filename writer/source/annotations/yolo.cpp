@@ -12,14 +12,14 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
-#include "bale/writer/source/annotations/class_names.hpp"
 #include "bale/writer/source/annotations/relative_box.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
-#include "bale/writer/source/annotations/text_files.hpp"
-#include "bale/writer/source/file_rows.hpp"
-#include "bale/writer/source/folder_walk.hpp"
-#include "bale/writer/source/labels.hpp"
-#include "bale/writer/source/long_path.hpp"
+#include "bale/writer/source/classes/class_names.hpp"
+#include "bale/writer/source/classes/labels.hpp"
+#include "bale/writer/source/files/long_path.hpp"
+#include "bale/writer/source/files/text_files.hpp"
+#include "bale/writer/source/folder/folder_walk.hpp"
+#include "bale/writer/source/rows/file_rows.hpp"
 
 namespace bale {
 namespace {

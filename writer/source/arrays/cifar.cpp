@@ -9,8 +9,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/reader/dataset.hpp"
-#include "bale/writer/source/annotations/text_files.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 
 namespace bale {
 namespace {

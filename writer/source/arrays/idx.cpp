@@ -11,7 +11,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
 #include "bale/writer/source/arrays/inflate.hpp"
-#include "bale/writer/source/folder_walk.hpp"
+#include "bale/writer/source/folder/folder_walk.hpp"
 
 namespace bale {
 namespace {

@@ -1,5 +1,5 @@
 // SeekPointFile: the seek points of one shard's images, in `X.bseek` beside shard X. Here they are opaque records, one
-// per sample. Format of the file: formats/shard/INDEX.md. Format of a record: formats/image/jpeg/SEEK_POINTS.md.
+// per sample. Format of the file: formats/shard/index/INDEX.md. Format of a record: formats/image/jpeg/SEEK_POINTS.md.
 //
 // The file is optional: a shard is complete without it. A record is used only after it has been checked against the
 // image's own bytes.

@@ -2,7 +2,7 @@
 // sizes.
 //
 // The same format is used for the `.bidx` file beside a shard, which is read as a whole, for the index that
-// packing builds, and for the one that a scan makes. Format: formats/shard/INDEX.md.
+// packing builds, and for the one that a scan makes. Format: formats/shard/index/INDEX.md.
 //
 // Ownership: keys, names and rows borrow from the index and live as long as it does.
 // Threads: immutable except for set_notices(); any number of threads may read it.

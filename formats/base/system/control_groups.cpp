@@ -1,0 +1,62 @@
+#include "bale/formats/base/system/control_groups.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <vector>
+
+namespace bale {
+namespace {
+
+constexpr std::string_view k_groups = "/sys/fs/cgroup/";
+
+/// A control group: the directory of its hierarchy, and its path there.
+struct Group {
+  std::vector<std::string> directories;  // the hierarchy is in one of these
+  std::string path;
+  bool is_version_2 = false;
+};
+
+bool has_item(std::string_view list, std::string_view wanted) {
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (list.substr(begin, end - begin) == wanted) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+/// Lines "NUMBER:CONTROLLERS:PATH"; version 2 has no controllers.
+std::vector<Group> groups_of_this_process(const std::string& root, std::string_view controller) {
+  std::vector<Group> groups;
+  std::ifstream file(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    const std::string base = root + std::string(k_groups);
+    if (controllers.empty()) {
+      groups.push_back({.directories = {base, base + "unified/"}, .path = path, .is_version_2 = true});
+    } else if (has_item(controllers, controller)) {
+      groups.push_back({.directories = {base + controllers + "/", base + std::string(controller) + "/"}, .path = path});
+    }
+  }
+  return groups;
+}
+
+}  // namespace
+
+void visit_control_groups(const std::string& root, std::string_view controller,
+                          const std::function<void(const std::string& directory, bool is_version_2)>& visit) {
+  for (const Group& group : groups_of_this_process(root, controller)) {
+    for (const std::string& directory : group.directories) {
+      for (std::string path = group.path;; path.resize(path.rfind('/'))) {
+        visit(directory + path, group.is_version_2);
+        if (path.empty() || path.rfind('/') == std::string::npos) break;
+      }
+    }
+  }
+}
+
+}  // namespace bale

@@ -1,0 +1,47 @@
+#include "bale/formats/base/system/parallel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "bale/formats/base/system/cores.hpp"
+
+namespace bale {
+
+unsigned usable_cores() {
+  return limited_by(cpu_quota(), affinity_cores().value_or(std::thread::hardware_concurrency()));
+}
+
+void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work,
+                  const std::function<void()>& stop_others) {
+  const unsigned wanted = jobs != 0 ? jobs : usable_cores();
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex mutex;
+  const auto loop = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        next = count;
+        if (failure) return;
+        failure = std::current_exception();
+        if (stop_others) stop_others();
+        return;
+      }
+    }
+  };
+  const UnboundThread unbound;
+  std::vector<std::jthread> threads;
+  const std::size_t extra = std::min<std::size_t>(wanted, count);
+  for (std::size_t t = 1; t < extra; ++t) threads.emplace_back(loop);
+  loop();
+  threads.clear();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace bale

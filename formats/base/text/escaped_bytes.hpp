@@ -1,0 +1,36 @@
+// Bytes as one line of valid UTF-8: for keys (key_text.hpp) and for names and messages (printable()).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/text/utf8.hpp"
+
+namespace bale {
+
+enum class EscapeBackslash : std::uint8_t { no, yes };
+
+/// `raw` with control bytes and invalid UTF-8 as \xNN and, if requested, a backslash as two.
+inline std::string escape_bytes(std::string_view raw, EscapeBackslash backslash) {
+  std::string out;
+  out.reserve(raw.size());
+  for (std::size_t at = 0; at < raw.size();) {
+    const std::size_t length = utf8_sequence_length(raw.substr(at));
+    const auto first = static_cast<unsigned char>(raw[at]);
+    const bool c1_control = length == 2 && first == 0xC2 && static_cast<unsigned char>(raw[at + 1]) < 0xA0;
+    if (length == 0 || first < 0x20 || first == 0x7F || c1_control) {
+      out += fmt::format("\\x{:02x}", first);
+      at += 1;
+    } else {
+      if (backslash == EscapeBackslash::yes && first == '\\') out += '\\';
+      out.append(raw.substr(at, length));
+      at += length;
+    }
+  }
+  return out;
+}
+
+}  // namespace bale

@@ -1,0 +1,54 @@
+// KeptStream: the stream of one shard, opened when it is first needed and again after it was evicted.
+//
+// Thread-safe. A stream in a temporary file is one of kept_spills(): it is evicted once when everything has been read,
+// and whenever others need the room.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/container/streams/shared_cache.hpp"
+#include "bale/formats/container/streams/stream.hpp"
+#include "bale/formats/shard/shard_index.hpp"
+
+namespace bale {
+
+using StreamOpener = std::function<std::unique_ptr<Stream>()>;
+
+class KeptStream {
+ public:
+  /// `payload_bytes`: the sum of the fields that will be read, see payload_bytes_of().
+  KeptStream(StreamOpener opener, std::uint64_t payload_bytes)
+      : opener_(std::move(opener)), payload_bytes_(payload_bytes) {}
+  ~KeptStream();
+  KeptStream(const KeptStream&) = delete;
+  KeptStream& operator=(const KeptStream&) = delete;
+
+  /// Opens the stream if it is not open. Throws what the opener throws; damage is thrown again without another try.
+  std::shared_ptr<const Stream> get() const;
+
+  /// To be called after `bytes` bytes of a field were read from the stream `from`. Evicts the stream when everything
+  /// has been read once: most callers do not read it again. A caller that does reads in epochs, so from then on the
+  /// stream is kept.
+  void note_read(const Stream& from, std::uint64_t bytes) const;
+
+ private:
+  const StreamOpener opener_;
+  const std::uint64_t payload_bytes_;
+  const std::uint64_t owner_ = SharedCache<Stream>::new_owner();
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Stream> in_memory_;
+  mutable std::optional<Error> damage_;  // kept: finding it again would cost a pass over the file per sample
+  mutable std::atomic<std::uint64_t> read_bytes_{0};
+  mutable std::atomic<bool> was_done_{false};
+};
+
+/// The bytes of all fields of a shard.
+std::uint64_t payload_bytes_of(const ShardIndex& index);
+
+}  // namespace bale

@@ -1,0 +1,52 @@
+// Finds the samples of a container: one of ours by its `layout` attribute, any other by common names of datasets.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/hdf5/file/heap.hpp"
+#include "bale/formats/shard/index_builder.hpp"
+#include "bale/formats/shard/key.hpp"
+
+namespace bale::h5 {
+
+/// Takes the library's lock itself.
+void scan_container(const std::string& path, IndexBuilder& index);
+
+/// Sets the extents of a vlen column: one range per sample, absent if `present` is not empty and has 0 for the sample.
+void set_vlen_extents(const InputFile& file, const std::string& dataset, const std::vector<std::uint8_t>& present,
+                      std::string_view stored_name, IndexBuilder& index);
+
+/// A dataset of decoded images (or other arrays): sample i is its i-th row.
+struct ArrayShape {
+  InputDataset dataset;
+  std::string header;  // NumPy's header, which every row is delivered with
+  std::uint64_t row_bytes = 0;
+  std::uint32_t width = 0;  // 0 if the axes are not known to be those of an image
+  std::uint32_t height = 0;
+  std::optional<std::uint64_t> pixels_at{};  // offset in the file of uint8 images of (H, W, 3) that lie end to end
+
+  std::uint64_t delivered_bytes() const { return header.size() + row_bytes; }
+};
+
+/// The dataset's rows as arrays; nullopt if NumPy does not have its element type. Needs an H5Lock.
+std::optional<ArrayShape> array_of(const InputFile& file, InputDataset dataset);
+
+/// The header that an image of the given size is delivered with.
+std::string image_header(std::uint32_t height, std::uint32_t width);
+
+/// The container's decoded images; nullopt if it has none. Needs an H5Lock.
+std::optional<ArrayShape> find_array(const InputFile& file);
+
+/// Fills `index` from a file without our attributes. Needs an H5Lock.
+void scan_foreign(const InputFile& file, IndexBuilder& index);
+
+/// In the offset of an extent of decoded images: the rest is where the pixels of a uint8 image of (H, W, 3) begin in
+/// the file. They are read without the library. Otherwise the offset is a row.
+inline constexpr std::uint64_t k_pixels_in_file = std::uint64_t{1} << 63;
+
+/// Declares the column k_array_field and sets every sample's extent: offset as above, length = delivered bytes.
+void set_array_extents(const InputFile& file, const ArrayShape& array, IndexBuilder& index);
+
+}  // namespace bale::h5

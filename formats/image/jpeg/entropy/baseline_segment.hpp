@@ -1,0 +1,46 @@
+// The entropy-coded bytes between two markers, without byte stuffing (T.81, B.1.1.5); internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/image/codec/reused_memory.hpp"
+
+namespace bale::image_detail {
+
+/// Copies one segment at a time into its own memory, with zeros after it. A bit reader may read up to k_padding_bytes
+/// past the end before it checks its position.
+class SegmentReader {
+ public:
+  static constexpr std::size_t k_padding_bytes = 256;
+  /// Instead of a marker: the bytes end, or do not look like a scan.
+  static constexpr std::uint32_t k_no_marker = 0;
+
+  /// Starts at the first byte of a scan, which must outlive the reading.
+  void open(Bytes scan);
+  /// Reads the next segment, up to its marker. It replaces the previous one.
+  void next();
+
+  const std::uint8_t* data() const { return buffer_.data(); }
+  std::size_t size() const { return size_; }
+  /// The marker that ended the segment: the byte after 0xFF.
+  std::uint32_t marker() const { return marker_; }
+  /// The bytes after that marker.
+  Bytes rest() const { return {reinterpret_cast<const std::byte*>(rest_), static_cast<std::size_t>(end_ - rest_)}; }
+  /// The offset in the scan of the segment's byte `index`. Indexes must ascend, up to size().
+  std::size_t raw_offset(std::size_t index);
+
+ private:
+  ReusedMemory buffer_{std::size_t{1} << 20};  // more than most JPEGs have
+  const std::uint8_t* begin_ = nullptr;
+  const std::uint8_t* rest_ = nullptr;
+  const std::uint8_t* end_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint32_t marker_ = k_no_marker;
+  // How far raw_offset() has walked, and where that is in the scan.
+  std::size_t walked_ = 0;
+  const std::uint8_t* walked_to_ = nullptr;
+};
+
+}  // namespace bale::image_detail

@@ -1,0 +1,54 @@
+// The Huffman coding of a baseline scan (T.81, F.1.2) with codes that are the shortest for it; internal.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bale/formats/image/codec/aligned_memory.hpp"
+#include "bale/formats/image/jpeg/entropy/baseline_seek_points.hpp"
+#include "bale/formats/image/jpeg/transcode/optimal_codes.hpp"
+#include "bale/formats/image/jpeg/transcode/scan_symbols.hpp"
+
+namespace bale::image_detail {
+
+class BaselineEncoder {
+ public:
+  /// Makes the codes. False if libjpeg refuses to. `symbols` must outlive write(). `num_tables`: 2 of gray images, 4
+  /// of others. `plain` is for tests: no instructions that only some CPUs have.
+  bool open(const ScanSymbols& symbols, std::size_t num_tables, bool plain);
+  const OptimalCodes& codes(ScanTable table) const { return codes_[static_cast<std::size_t>(table)]; }
+  /// The number of bits of the scan, without byte stuffing.
+  std::uint64_t num_bits() const { return num_bits_; }
+
+  /// Appends the data of the scan, without a marker. `points` gets one per row of MCUs, and the end.
+  void write(std::uint32_t mcu_rows, std::vector<std::byte>& out, std::vector<SeekPoint>& points);
+
+ private:
+  /// The bits that are written but fill no byte.
+  struct BitWriter {
+    std::uint8_t* to = nullptr;
+    std::uint64_t bits = 0;  // the low `count` ones
+    std::uint32_t count = 0;
+  };
+  struct Variants;
+
+  template <bool k_bmi2>
+  [[gnu::always_inline]] void put(std::span<const ScanSymbol> symbols, BitWriter& to) const;
+  std::size_t raw_size() const { return (num_bits_ + 7) / 8; }
+  void write_raw(std::uint32_t mcu_rows);
+
+  const ScanSymbols* symbols_ = nullptr;
+  std::array<OptimalCodes, k_scan_tables> codes_;
+  /// By table and symbol: the code, moved up by the number of bits after it; and in the lowest five bits, how many all
+  /// of these are.
+  std::array<std::uint32_t, k_scan_tables * k_symbols> words_{};
+  std::uint64_t num_bits_ = 0;
+  AlignedMemory memory_;
+  std::uint8_t* raw_ = nullptr;            // the scan without byte stuffing
+  std::vector<std::uint64_t> row_starts_;  // in bits
+  bool has_bmi2_ = false;
+};
+
+}  // namespace bale::image_detail

@@ -1,0 +1,58 @@
+// The symbols of a baseline scan, before they have codes; internal.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "bale/formats/image/codec/aligned_memory.hpp"
+#include "bale/formats/image/jpeg/entropy/baseline_huffman.hpp"
+#include "bale/formats/image/jpeg/transcode/coefficient_planes.hpp"
+#include "bale/formats/image/jpeg/transcode/optimal_codes.hpp"
+#include "bale/formats/image/jpeg/transcode/symbol_kernels.hpp"
+
+namespace bale::image_detail {
+
+/// The tables of an interleaved scan as libjpeg assigns them: luma has tables 0, chroma tables 1.
+enum class ScanTable : std::uint32_t { luma_dc, luma_ac, chroma_dc, chroma_ac };
+
+class ScanSymbols {
+ public:
+  /// Begins a scan.
+  void open();
+  /// Adds the next row of MCUs. False if a coefficient is too large for a baseline JPEG of 8 bits. `counts`: their
+  /// symbols are counted here, not by set_counts().
+  bool add_row(const CoefficientPlanes& planes, std::uint32_t mcu_row, bool counts);
+  void set_counts(ScanTable table, const SymbolCounts& counts);
+
+  /// Those of each row of MCUs, in the order of the scan.
+  std::span<const ScanSymbol> row(std::uint32_t mcu_row) const {
+    return {symbols_.get() + row_ends_[mcu_row], row_ends_[mcu_row + 1] - row_ends_[mcu_row]};
+  }
+  /// The DC values of the components before each row.
+  const std::array<std::int32_t, 3>& predictions(std::uint32_t mcu_row) const { return predictions_[mcu_row]; }
+  SymbolCounts counts(ScanTable table) const;
+
+ private:
+  using Counts = std::array<std::uint32_t, k_scan_tables * k_symbols>;
+
+  CodedValues make_room(std::size_t num_blocks);
+  void count(std::span<const ScanSymbol> symbols);
+
+  std::unique_ptr<ScanSymbol[]> symbols_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+  std::vector<std::size_t> row_ends_;
+  std::vector<std::array<std::int32_t, 3>> predictions_;
+  AlignedMemory values_;
+  // In turns, because counting the same symbol twice waits for the first time.
+  std::array<Counts, 2> counts_{};
+};
+
+/// The number of symbols for runs of sixteen zeros in a row of MCUs.
+std::uint64_t count_long_runs(const CoefficientPlanes& planes, std::uint32_t mcu_row);
+
+}  // namespace bale::image_detail

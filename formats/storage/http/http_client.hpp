@@ -1,0 +1,88 @@
+// HttpClient: HTTP requests of this process, all carried out by one thread with libcurl's multi interface.
+//
+// It knows nothing of retries, signatures and caches: see retry.hpp. Redirects of GET requests are followed;
+// an Authorization header is not sent to another host.
+//
+// Threads: any number may call. Processes: the thread is started by the first request, so fork before that; a child of
+// fork() that uses the client gets a new one.
+// Errors: a response of any status is a result. `retryable` if no complete response came: the connection failed, was
+// cut or stalled. `io` if trying again cannot help: a certificate that is not trusted, a malformed URL.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/storage/http/certificates.hpp"
+
+namespace bale {
+
+struct HttpResponse {
+  long status = 0;
+  std::map<std::string, std::string> headers{};  // of the last response, names in lower case
+  std::vector<std::byte> body{};
+
+  /// Value of a header; empty if there is none. `name` is in lower case.
+  std::string header(const std::string& name) const;
+};
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string url{};  // percent-encoded
+  std::vector<std::pair<std::string, std::string>> headers{};
+  std::string body{};  // of PUT and POST
+  /// Called on the client's thread with each part of the body, as it comes, and with status and headers. The body is
+  /// then not kept. Returns false to end the transfer, which is then an `interrupted` error. Must not block for long or
+  /// throw.
+  std::function<bool(const HttpResponse& head, Bytes part)> on_body{};
+  std::uint64_t max_body_bytes = std::uint64_t{64} << 20;   // without on_body: a longer response is an `io` error
+  std::shared_ptr<const std::atomic<bool>> is_cancelled{};  // if it becomes true, the transfer ends as `interrupted`
+  bool urgent = false;               // at once; others wait while many are under way (transfer_limit.hpp)
+  std::uint64_t expected_bytes = 0;  // of the answer, if it is known
+  bool fresh_connection = false;     // do not reuse a connection, and resolve the host again
+  bool follow_redirects = true;
+  Certificates certificates{};  // those that are trusted; none: those of this process
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::chrono::milliseconds stall_timeout{30'000};  // longest time with less than least_bytes_per_s; in whole seconds
+  std::uint64_t least_bytes_per_s = 1;
+  std::chrono::milliseconds total_timeout{0};  // 0: none
+};
+
+using HttpResult = std::variant<HttpResponse, Error>;
+
+class HttpClient {
+ public:
+  /// The client of this process.
+  static HttpClient& instance();
+
+  /// Starts a request. `done` is called once, on the client's thread: it must not block or throw.
+  void submit(HttpRequest request, std::function<void(HttpResult)> done);
+  /// Carries out a request and waits for it. Throws what poll_remote_wait() throws; the request has ended then, too.
+  /// If `is_late` returns true, which is asked several times per second, the request ends as `retryable`.
+  /// Must not be called from a `done`.
+  HttpResult carry_out(HttpRequest request, const std::function<bool()>& is_late = {});
+  /// To be called after `is_cancelled` of a request became true: it ends soon after.
+  void look_for_cancelled();
+  /// Carries out a request and waits for it. Throws the errors above. Must not be called from a `done`.
+  HttpResponse perform(HttpRequest request);
+
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+  ~HttpClient();
+
+ private:
+  HttpClient();
+  class Engine;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace bale

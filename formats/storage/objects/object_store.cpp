@@ -1,0 +1,250 @@
+#include "bale/formats/storage/objects/object_store.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <semaphore>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/storage/aws/answers/object_listing.hpp"
+#include "bale/formats/storage/aws/answers/upload_answers.hpp"
+#include "bale/formats/storage/aws/s3_location.hpp"
+#include "bale/formats/storage/location/s3.hpp"
+#include "bale/formats/storage/objects/object_requests.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::uint64_t k_part_bytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t k_part_unit = std::uint64_t{1} << 20;
+constexpr std::uint64_t k_most_parts = 10'000;  // of an upload, in S3
+constexpr unsigned k_parts_at_a_time = 4;       // of one file
+constexpr unsigned k_most_uploads = 3;          // of one file, if others abort it meanwhile
+constexpr long k_not_found = 404;
+constexpr long k_precondition_failed = 412;
+constexpr long k_not_implemented = 501;
+constexpr long k_method_not_allowed = 405;
+
+/// Bounds the memory of this process: each part is held while it is sent.
+class PartSlot {
+ public:
+  explicit PartSlot(const std::function<void()>& poll) {
+    while (!slots().try_acquire_for(k_remote_poll_interval)) {
+      if (poll) poll();
+    }
+  }
+  ~PartSlot() { slots().release(); }
+  PartSlot(const PartSlot&) = delete;
+  PartSlot& operator=(const PartSlot&) = delete;
+
+ private:
+  static std::counting_semaphore<>& slots() {
+    constexpr std::ptrdiff_t k_at_a_time = 16;
+    static std::counting_semaphore<> all(k_at_a_time);
+    return all;
+  }
+};
+
+/// The upload was aborted meanwhile: by another attempt at the same file, or by the bucket's rules.
+struct UploadIsGone {};
+
+/// Large enough for the number of parts that S3 takes.
+std::uint64_t part_bytes_of(std::uint64_t size) {
+  const std::uint64_t least = (size + k_most_parts - 1) / k_most_parts;
+  return std::max(k_part_bytes, (least + k_part_unit - 1) / k_part_unit * k_part_unit);
+}
+
+std::string read_part(const File& file, std::uint64_t offset, std::uint64_t size) {
+  std::string part(size, '\0');
+  file.read_exact(offset, {reinterpret_cast<std::byte*>(part.data()), part.size()});
+  return part;
+}
+
+std::string without_quotes(std::string etag) {
+  std::erase(etag, '"');
+  return etag;
+}
+
+std::string id_query(const std::string& id) { return "uploadId=" + encoded_query_value(id); }
+
+}  // namespace
+
+bool is_object_store(std::string_view name) { return name.starts_with(k_s3_scheme); }
+
+/// The requests of one store, and what uploads consist of.
+class ObjectStore::Requests {
+ public:
+  Requests(const std::string& name, std::function<void()> poll) : sender_(name, std::move(poll)) {}
+
+  const ObjectSender& sender() const { return sender_; }
+
+  bool put(const std::string& key, const ObjectRequest::Body& body, bool only_new) const {
+    ObjectRequest request{.method = "PUT", .key = key, .body = body};
+    if (only_new) request.headers.emplace_back("If-None-Match", "*");
+    const HttpResponse response =
+        only_new ? sender_.send(request, {k_precondition_failed, k_not_implemented}) : sender_.send(request);
+    if (response.status == k_precondition_failed) return false;
+    if (response.status != k_not_implemented) return true;
+    request.headers.clear();  // a server without conditions; the caller has looked
+    sender_.send(request);
+    return true;
+  }
+
+  /// Throws UploadIsGone.
+  void upload_in_parts(const std::string& key, const File& file, std::uint64_t size) const {
+    const HttpResponse begun = sender_.send({.method = "POST", .key = key, .query = "uploads"});
+    const std::string id = parse_upload_id(begun.body);
+    try {
+      complete(key, id, send_parts(key, id, file, size));
+    } catch (const UploadIsGone&) {
+      throw;
+    } catch (...) {
+      sender_.send_briefly({.method = "DELETE", .key = key, .query = id_query(id)});
+      throw;
+    }
+  }
+
+ private:
+  std::vector<std::string> send_parts(const std::string& key, const std::string& id, const File& file,
+                                      std::uint64_t size) const {
+    const std::uint64_t part_bytes = part_bytes_of(size);
+    std::vector<std::string> etags((size + part_bytes - 1) / part_bytes);
+    run_parallel(etags.size(), k_parts_at_a_time, [&](std::size_t number) {
+      const PartSlot slot([this] { sender_.poll(); });
+      const std::uint64_t offset = number * part_bytes;
+      const auto body = [&] { return read_part(file, offset, std::min(part_bytes, size - offset)); };
+      const HttpResponse response = sender_.send({.method = "PUT",
+                                                  .key = key,
+                                                  .query = fmt::format("partNumber={}&{}", number + 1, id_query(id)),
+                                                  .body = body},
+                                                 {k_not_found});
+      if (response.status == k_not_found) refuse_gone(key, response);
+      etags[number] = response.header("etag");
+      if (etags[number].empty()) {
+        throw Error(ErrorCode::io, "the server gives no ETag for a part of an upload", {.path = sender_.name_of(key)});
+      }
+    });
+    return etags;
+  }
+
+  void complete(const std::string& key, const std::string& id, const std::vector<std::string>& etags) const {
+    const HttpResponse response = sender_.send(
+        {.method = "POST", .key = key, .query = id_query(id), .body = [&] { return completion_text(etags); }},
+        {k_not_found});
+    if (response.status == k_not_found) refuse_gone(key, response);
+  }
+
+  /// An upload that is gone may also have been completed by a try whose answer was lost. It is made again then, too.
+  [[noreturn]] void refuse_gone(const std::string& key, const HttpResponse& response) const {
+    if (parse_s3_error(response.body).code == "NoSuchUpload") throw UploadIsGone();
+    throw sender_.error_of(key, response);
+  }
+
+  ObjectSender sender_;
+};
+
+ObjectStore::ObjectStore(const std::string& name, std::function<void()> poll)
+    : requests_(std::make_unique<Requests>(name, std::move(poll))) {}
+ObjectStore::~ObjectStore() = default;
+
+std::string ObjectStore::name_of(std::string_view key) const { return requests_->sender().name_of(key); }
+
+std::vector<StoredObject> ObjectStore::list() const {
+  std::vector<StoredObject> objects;
+  requests_->sender().list({}, 0, [&](const S3Object& object, std::string key) {
+    objects.push_back({std::move(key), object.size, without_quotes(object.etag)});
+  });
+  return objects;
+}
+
+std::optional<StoredObject> ObjectStore::find(const std::string& key) const {
+  std::optional<StoredObject> found;
+  // The name itself is the first of those that begin with it.
+  requests_->sender().list(key, 1, [&](const S3Object& object, std::string stored) {
+    if (stored == key) found = StoredObject{key, object.size, without_quotes(object.etag)};
+  });
+  return found;
+}
+
+std::optional<std::vector<std::byte>> ObjectStore::read(const std::string& key) const {
+  HttpResponse response = requests_->sender().send({.method = "GET", .key = key}, {k_not_found});
+  if (response.status != k_not_found) return std::move(response.body);
+  if (parse_s3_error(response.body).code == "NoSuchBucket") throw requests_->sender().error_of(key, response);
+  return std::nullopt;
+}
+
+StoredObject ObjectStore::upload(const std::string& key, const std::string& path) const {
+  const File file = File::open_read(path);
+  const std::uint64_t size = file.size();
+  for (unsigned tries = 1;; ++tries) {
+    try {
+      if (size <= k_part_bytes) {
+        const PartSlot slot([this] { requests_->sender().poll(); });
+        requests_->put(
+            key, [&] { return read_part(file, 0, size); }, false);
+      } else {
+        requests_->upload_in_parts(key, file, size);
+      }
+      break;
+    } catch (const UploadIsGone&) {
+      if (tries < k_most_uploads) continue;
+      throw Error(ErrorCode::retryable, "the upload was aborted by another program", {.path = name_of(key)});
+    }
+  }
+  std::optional<StoredObject> stored = find(key);
+  if (stored && stored->size == size) return *std::move(stored);
+  throw Error(ErrorCode::retryable, "the object was replaced by another upload",
+              {.path = name_of(key), .hint = "let one program at a time write there, and run it again with `resume`"});
+}
+
+void ObjectStore::put(const std::string& key, Bytes content) const {
+  requests_->put(
+      key, [&] { return std::string(as_text(content)); }, false);
+}
+
+bool ObjectStore::put_if_absent(const std::string& key, Bytes content) const {
+  if (find(key)) return false;
+  return requests_->put(
+      key, [&] { return std::string(as_text(content)); }, true);
+}
+
+void ObjectStore::remove(const std::string& key) const {
+  requests_->sender().send({.method = "DELETE", .key = key}, {k_not_found});
+}
+
+std::vector<UnfinishedUpload> ObjectStore::unfinished_uploads() const {
+  const ObjectSender& sender = requests_->sender();
+  std::vector<UnfinishedUpload> found;
+  UploadListing part;
+  do {
+    std::string query = "encoding-type=url";
+    if (!part.next_key.empty()) query += "&key-marker=" + encoded_query_value(part.next_key);
+    query += "&prefix=" + encoded_query_value(sender.prefix());
+    if (!part.next_id.empty()) query += "&upload-id-marker=" + encoded_query_value(part.next_id);
+    const HttpResponse response = sender.send({.method = "GET", .query = query + "&uploads", .of_bucket = true},
+                                              {k_not_implemented, k_method_not_allowed, k_not_found});
+    // rclone says so if there are none.
+    const bool is_none = response.status == k_not_found && parse_s3_error(response.body).code == "NoSuchUpload";
+    if (is_none || response.status == k_not_implemented || response.status == k_method_not_allowed) break;
+    if (response.status == k_not_found) throw sender.error_of({}, response);
+    const std::string before = part.next_key + '\n' + part.next_id;
+    part = parse_upload_listing(response.body);
+    for (UploadListing::Upload& upload : part.uploads) {
+      if (!upload.key.starts_with(sender.prefix())) continue;
+      found.push_back({upload.key.substr(sender.prefix().size()), std::move(upload.id)});
+    }
+    if (part.next_key + '\n' + part.next_id == before) break;  // a server that repeats itself
+  } while (!part.next_key.empty());
+  return found;
+}
+
+void ObjectStore::abort(const UnfinishedUpload& upload) const {
+  requests_->sender().send({.method = "DELETE", .key = upload.key, .query = id_query(upload.id)}, {k_not_found});
+}
+
+}  // namespace bale

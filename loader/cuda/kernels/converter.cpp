@@ -1,0 +1,62 @@
+#include "bale/loader/cuda/kernels/converter.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "bale/loader/cuda/kernels/convert_args.hpp"
+
+namespace bale::cuda_detail {
+
+extern const char* const k_convert_kernels_ptx;
+extern const char* const k_mix_kernels_ptx;
+
+std::unique_ptr<const Converter> Converter::load(std::shared_ptr<const Context> context, const Transform& delivered,
+                                                 bool mixes, std::string& refusal) {
+  KernelChoice choice(delivered, mixes);
+  auto module = Module::load(context, mixes ? k_mix_kernels_ptx : k_convert_kernels_ptx, {choice.name}, refusal);
+  if (!module) return nullptr;
+  return std::unique_ptr<const Converter>(
+      new Converter(std::move(context), delivered, std::move(choice), std::move(module)));
+}
+
+Converter::Converter(std::shared_ptr<const Context> context, const Transform& delivered, KernelChoice choice,
+                     std::unique_ptr<const Module> module)
+    : context_(std::move(context)),
+      choice_(std::move(choice)),
+      width_(delivered.width),
+      height_(delivered.height),
+      module_(std::move(module)),
+      kernel_(module_->function(choice_.name)),
+      table_(context_, choice_.table.size()) {
+  load_table();
+}
+
+void Converter::load_table() {
+  const Stream stream(context_);
+  const Current current(*context_);
+  const Driver& driver = context_->driver();
+  const HostMemory staging(context_, choice_.table.size());
+  std::memcpy(staging.data(), choice_.table.data(), choice_.table.size());
+  driver.check(driver.cuMemcpyHtoDAsync_v2(table_.address(), staging.data(), choice_.table.size(), stream.handle()),
+               "copy to the device");
+  stream.synchronize();
+}
+
+void Converter::run(StreamHandle stream, DevicePointer in, DevicePointer rows, DevicePointer out,
+                    std::uint32_t num_images) const {
+  ConvertArgs args{.in = reinterpret_cast<const std::uint8_t*>(in),
+                   .rows = reinterpret_cast<const ConvertRow*>(rows),
+                   .table = reinterpret_cast<const void*>(table_.address()),
+                   .out = reinterpret_cast<void*>(out),
+                   .width = width_,
+                   .height = height_,
+                   .num_images = num_images};
+  const auto [grid_x, grid_y] = choice_.grid(args);
+  void* parameters[] = {&args};
+  const Current current(*context_);
+  const Driver& driver = context_->driver();
+  driver.check(driver.cuLaunchKernel(kernel_, grid_x, grid_y, 1, k_block_threads, 1, 1, 0, stream, parameters, nullptr),
+               "start a kernel");
+}
+
+}  // namespace bale::cuda_detail

@@ -1,0 +1,158 @@
+// Session: what a Loader and its batches share: the ring, the workers, and the list of free slots.
+//
+// mutex_ guards the owner's side of the ring. It is taken by the thread that calls the Loader, by any thread that
+// destroys a Batch, and by the process pool's thread after a worker died; never while waiting and never by workers.
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bale/loader/batch.hpp"
+#include "bale/loader/batch/batch_mixer.hpp"
+#include "bale/loader/fields/field_columns.hpp"
+#include "bale/loader/fields/row_layout.hpp"
+#include "bale/loader/loader.hpp"
+#include "bale/loader/ring/ring.hpp"
+#include "bale/loader/session/batch_stream.hpp"
+#include "bale/loader/session/fault_record.hpp"
+#include "bale/loader/worker/process/process_pool.hpp"
+#include "bale/loader/worker/thread_pool.hpp"
+#include "bale/reader/read_ahead.hpp"
+
+namespace bale::loader_detail {
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(const std::string& spec, LoaderOptions options, std::optional<Selection> selection);
+  ~Session();
+
+  void start();
+  std::optional<Batch> next(const std::function<void()>& on_wait);
+  bool ready() const;
+  void go_to(std::uint64_t epoch, std::uint64_t position);
+  /// Ends the Loader's use: stops the workers. The memory stays for batches that are still held.
+  void end();
+
+  std::uint64_t epoch() const { return epoch_; }
+  /// Counts all samples, if that was not done.
+  std::uint64_t num_batches();
+  /// False while shards are counted as they are read: see session_counting.cpp.
+  bool is_counted() const;
+  LoaderState state() const;
+  void load_state(const LoaderState& state);
+
+  const Dataset& dataset() const { return dataset_; }
+  const LoaderOptions& options() const { return options_; }
+  const ViewPlaces& view_places() const { return layout_.views(); }
+  std::vector<BadSample> bad_samples() const;
+  LoaderCounters counters() const;
+  std::vector<int> worker_pids() const;
+
+  // For a thread that waits for workers while another uses the Loader. Any thread may call these.
+  std::uint32_t completions() const { return ring_.completions(); }
+  /// Sleeps while completions() is `seen` and wake_waiters() is not called, for at most `timeout_ms`.
+  void wait_for_completion(std::uint32_t seen, int timeout_ms) const { ring_.wait_for_completion(seen, timeout_ms); }
+  void wake_waiters() { ring_.announce_completion(); }
+
+  // For batches.
+  const Ring& ring() const { return ring_; }
+  Ring& ring() { return ring_; }
+  const BatchMixer& mixer() const { return mixer_; }
+  const FieldColumns& fields() const { return fields_; }
+  void release(std::uint32_t slot) noexcept;
+
+  // For a loader that makes images itself of what the workers left in the rows of a batch.
+  static std::uint32_t slot_of(const Batch& batch) { return batch.slot_; }
+  /// Applies on_bad_sample to a row of a delivered batch, whose image cannot be decoded. Throws under `fail`, and under
+  /// `substitute`, as the batch has left the workers.
+  void settle_undecodable(const Batch& batch, std::uint32_t row, const Error& why);
+
+ private:
+  /// A batch that workers are filling.
+  struct OpenBatch {
+    std::uint64_t number = 0;  // in the ring
+    std::uint32_t slot = 0;
+    BatchPlace place{};
+  };
+  Ring make_ring();
+  bool is_other_fingerprint(std::uint64_t fingerprint) const;
+  bool has_workers() const { return own_worker_ || threads_ || processes_; }
+  void start_read_ahead();
+  std::function<bool(std::uint64_t, std::uint64_t)> needed_on_node() const;
+  std::uint64_t rows_consumed() const;
+  void tell_read_ahead();
+  void stop_workers();
+  void open_batches();
+  void open_batch(std::uint32_t slot, const BatchPlace& place);
+  std::optional<std::uint64_t> samples_for(const BatchPlace& place) const;
+  bool may_open(const BatchPlace& place) const;
+  void count_until_next(std::unique_lock<std::mutex>& lock);
+  void use_counts();
+  void use_clock();
+  void ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, const Pick& pick, std::uint64_t& used_bytes);
+  void place_fields(std::uint32_t slot, std::uint32_t row, const Pick& pick);
+  void close_open_batches(std::unique_lock<std::mutex>& lock);
+  void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch,
+                           const std::function<void()>& on_wait);
+  void tell_standstill(const OpenBatch& batch) const;
+  bool copies_next() const;
+  Batch copy_of(Batch leased, std::uint32_t slot);
+  bool has_failed_rows(const OpenBatch& batch) const;
+  void throw_failure(const OpenBatch& batch);
+  bool settle_failed_rows(const OpenBatch& batch);
+  void read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBatch& batch);
+  void empty_row(std::uint32_t slot, std::uint32_t row);
+  std::string key_of(const Row& row) const;
+  BadSample describe(const OpenBatch& batch, std::uint32_t row, BadSample::Action action) const;
+  void on_worker_end(const WorkerEnd& end);
+  void recover_row(const OpenBatch& batch, std::uint32_t row, const WorkerEnd& end);
+
+  LoaderOptions options_;
+  std::shared_ptr<IndexMemory> index_memory_;  // for worker processes; null if there are none
+  Dataset dataset_;
+  bool is_counted_;               // else stream_ is that of a dataset without an end
+  bool has_clock_ = is_counted_;  // whether reading ahead says when content is used next
+  RowLayout layout_;
+  FieldColumns fields_;
+  BatchStream stream_;
+  std::uint64_t fingerprint_;
+  WorkerConfig config_;
+  ShardOf shard_of_;
+  Ring ring_;
+  BatchMixer mixer_;
+
+  mutable std::mutex mutex_;
+  std::vector<std::uint32_t> free_slots_;
+  std::deque<OpenBatch> open_;        // oldest first
+  std::uint64_t batches_opened_ = 0;  // in total; also the ring's number of the next batch
+  std::uint64_t next_to_open_ = 0;    // batch number in the stream
+  std::uint64_t epoch_ = 0;           // being delivered
+  std::uint64_t delivered_ = 0;       // batches of epoch_
+  bool closing_ = false;              // rows that become free are dropped, not offered again
+  bool ended_ = false;
+  struct Move {
+    std::uint64_t epoch = 0;
+    std::uint64_t position = 0;
+  };
+  /// A move that was begun: rows of open batches may be dropped, so next() completes it before it delivers.
+  std::optional<Move> unfinished_move_{};
+  std::exception_ptr failure_;  // from opening a batch in release()
+  FaultRecord faults_;
+  LoaderCounters counters_{};
+  std::uint64_t replaced_by_earlier_pools_ = 0;
+
+  std::uint64_t rows_passed_ = 0;  // rows of the stream whose batches left open_
+  std::unique_ptr<ReadAhead> read_ahead_;
+  std::unique_ptr<WorkerProgram> program_;  // set by the first start()
+  std::unique_ptr<Worker> own_worker_;
+  std::unique_ptr<ThreadPool> threads_;
+  std::unique_ptr<ProcessPool> processes_;
+};
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,220 @@
+// Session: how it handles bad samples and workers that died.
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/random.hpp"
+#include "bale/loader/session/session.hpp"
+#include "bale/loader/transform/step_drawer.hpp"
+
+namespace bale::loader_detail {
+namespace {
+
+// One crash may be the machine's fault; a second one on the same sample is the sample's. Kills from outside count too,
+// because the kernel kills a worker whose sample takes all memory.
+constexpr std::uint32_t k_max_kills = 2;
+constexpr std::uint32_t k_max_interruptions = 8;
+constexpr std::uint32_t k_max_substitutes = 64;
+constexpr std::uint64_t k_substitute_tag = 0x5355'4253;  // separates these draws from all others
+
+bool is_failed(const Row& row) {
+  return Ring::phase_of(row.state.load()) == static_cast<std::uint32_t>(RowPhase::failed);
+}
+
+}  // namespace
+
+/// Empty if the shard, and so the key, cannot be read.
+std::string Session::key_of(const Row& row) const {
+  try {
+    return dataset_.key(row.sample);
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+BadSample Session::describe(const OpenBatch& batch, std::uint32_t row, BadSample::Action action) const {
+  const Row& bad = ring_.row(batch.slot, row);
+  return {.sample = bad.sample,
+          .key = key_of(bad),
+          .shard = dataset_.shard_path(bad.shard),
+          .reason = bad.error,
+          .epoch = batch.place.epoch,
+          .action = action,
+          .quarantined = faults_.is_quarantined(bad.sample)};
+}
+
+bool Session::has_failed_rows(const OpenBatch& batch) const {
+  for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
+    if (is_failed(ring_.row(batch.slot, i))) return true;
+  }
+  return false;
+}
+
+/// If rows failed by no fault of their samples, offers them to workers again, for the next call, and throws the error
+/// of the first one. Requires mutex_.
+void Session::throw_failure(const OpenBatch& batch) {
+  std::optional<Error> first;
+  std::uint32_t asked_again = 0;
+  for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
+    Row& row = ring_.row(batch.slot, i);
+    const auto failure = is_failed(row) ? failure_of(row) : std::nullopt;
+    if (!failure) continue;
+    if (!first) first = failure;
+    set_error(row, "");
+    row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::free)));
+    ++asked_again;
+  }
+  if (!first) return;
+  ring_.slot(batch.slot).left.store(asked_again);
+  ring_.reoffer(batch.slot, batch.number);
+  throw Error(*first);
+}
+
+/// Applies on_bad_sample to the failed rows of a complete batch. Returns false if workers must fill some rows again.
+/// Requires mutex_.
+bool Session::settle_failed_rows(const OpenBatch& batch) {
+  throw_failure(batch);
+  std::uint32_t asked_again = 0;
+  for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
+    Row& row = ring_.row(batch.slot, i);
+    if (!is_failed(row)) continue;
+    if (options_.on_bad_sample == OnBadSample::fail) {
+      const BadSample bad = describe(batch, i, BadSample::Action::failed);
+      faults_.report_failure(batch.number, bad);
+      throw Error(
+          row.code, bad.reason,
+          {.hint = fmt::format("to continue without sample {}, set on_bad_sample to skip or substitute", bad.sample)});
+    }
+    if (options_.on_bad_sample == OnBadSample::skip) {
+      faults_.report(describe(batch, i, BadSample::Action::skipped));
+      empty_row(batch.slot, i);
+      row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::done)));
+      continue;
+    }
+    const std::uint32_t attempts = faults_.next_attempt(batch.number, i);
+    if (attempts == 1) faults_.report(describe(batch, i, BadSample::Action::substituted));
+    if (attempts > k_max_substitutes) {
+      throw Error(row.code, fmt::format("{} samples in a row are bad; the last one: {}", attempts, row.error));
+    }
+    KeyedRandom random{options_.seed, batch.place.epoch, row.sample, row.copy, k_substitute_tag};
+    Pick pick = stream_.order().at(batch.place.epoch, random.below(stream_.order().size()));
+    pick.copy = k_substitute_tag + attempts;  // so that it differs from the sample's own delivery
+    std::uint64_t used_bytes = row.offset;
+    const std::uint64_t room = row.capacity;
+    ask_row(batch.slot, i, batch.number, pick, used_bytes);
+    if (row.capacity > room) row.capacity = room;  // without a fixed shape, a larger sample does not fit
+    ++asked_again;
+  }
+  if (asked_again == 0) {
+    faults_.forget_attempts(batch.number);
+    return true;
+  }
+  ring_.slot(batch.slot).left.store(asked_again);
+  ring_.reoffer(batch.slot, batch.number);
+  return false;
+}
+
+void Session::settle_undecodable(const Batch& batch, std::uint32_t number, const Error& why) {
+  const std::lock_guard lock(mutex_);
+  Row& row = ring_.row(batch.slot_, number);
+  set_error(row, Error(why.code(), why.message(), {.path = dataset_.shard_path(row.shard), .key = key_of(row)}).what(),
+            why.code());
+  const OpenBatch delivered{.number = Ring::batch_of(row.state.load()),
+                            .slot = batch.slot_,
+                            .place = {.epoch = batch.epoch(), .index = batch.index()}};
+  if (options_.on_bad_sample != OnBadSample::skip) {
+    const BadSample bad = describe(delivered, number, BadSample::Action::failed);
+    faults_.report_failure(delivered.number, bad);
+    throw Error(row.code, bad.reason,
+                {.hint = fmt::format("to continue without sample {}, set on_bad_sample to skip", bad.sample)});
+  }
+  faults_.report(describe(delivered, number, BadSample::Action::skipped));
+  empty_row(batch.slot_, number);
+}
+
+/// Reads the fields that do not fit in the slot, without the lock: reading may wait for the storage. A row whose field
+/// cannot be read fails.
+void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBatch& batch) {
+  if (fields_.empty()) return;
+  lock.unlock();
+  Steps steps;
+  const auto image = [&](const Row& row, std::uint32_t view) -> transform_detail::ImageSteps {
+    const DrawKey key{.seed = config_.seed,
+                      .epoch = ring_.slot(batch.slot).epoch,
+                      .sample = row.sample,
+                      .copy = row.copy,
+                      .view = view};
+    steps = transform_detail::image_steps(options_.view(view), key, row.source_width, row.source_height,
+                                          {.drawn = &row.draw.iou_crop});
+    return {.size = {row.source_width, row.source_height}, .steps = steps};
+  };
+  for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
+    Row& row = ring_.row(batch.slot, i);
+    if (Ring::phase_of(row.state.load()) != static_cast<std::uint32_t>(RowPhase::done)) continue;
+    try {
+      fields_.read_large_fields(ring_, batch.slot, i, image);
+    } catch (const Error& error) {
+      if (!is_about_content(error)) throw;
+      set_error(row, error.what(), error.code());
+      row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::failed)));
+    }
+  }
+  lock.lock();
+}
+
+/// Throws if the batch is incomplete because the storage does not answer or no worker has started. Workers continue,
+/// and the next call of next() waits again.
+void Session::tell_standstill(const OpenBatch& batch) const {
+  constexpr const char* k_hint = "check the storage; call next() again to keep waiting";
+  const std::string wait = fmt::format("{:g} s", options_.storage_timeout_s);
+  for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
+    const Row& row = ring_.row(batch.slot, i);
+    const std::uint64_t state = row.state.load();
+    constexpr auto k_claimed = static_cast<std::uint32_t>(RowPhase::claimed);
+    if (Ring::batch_of(state) != batch.number || Ring::phase_of(state) < k_claimed) continue;
+    if (ring_.worker(Ring::phase_of(state) - k_claimed).reading.load() == 0) continue;
+    throw Error(ErrorCode::retryable, fmt::format("no data for this sample after {}", wait),
+                {.path = dataset_.shard_path(row.shard), .key = key_of(row), .hint = k_hint});
+  }
+  if (!processes_) return;
+  for (std::uint32_t number = 0; number < options_.workers; ++number) {
+    if (ring_.worker(number).seen_ns.load() != 0) return;
+  }
+  throw Error(ErrorCode::retryable, fmt::format("no worker has started in {}", wait),
+              {.path = program_->path(), .hint = k_hint});
+}
+
+void Session::on_worker_end(const WorkerEnd& end) {
+  const std::lock_guard lock(mutex_);
+  for (const OpenBatch& batch : open_) {
+    for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) recover_row(batch, i, end);
+    // Also for a row whose ticket the worker had drawn but not used: it is free, but the slot's counter is past it.
+    ring_.reoffer(batch.slot, batch.number);
+  }
+  ring_.announce_completion();
+}
+
+/// Takes a row away from a worker that ended.
+void Session::recover_row(const OpenBatch& batch, std::uint32_t i, const WorkerEnd& end) {
+  Row& row = ring_.row(batch.slot, i);
+  const std::uint32_t claimed = static_cast<std::uint32_t>(RowPhase::claimed) + end.worker;
+  if (row.state.load() != Ring::row_state(batch.number, claimed)) return;
+  const auto set_phase = [&](RowPhase phase) {
+    row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(phase)));
+  };
+  if (closing_) {
+    return set_phase(RowPhase::dropped);
+  }
+  if (end.fault == WorkerEnd::Fault::own) ++row.kills;
+  if (end.fault == WorkerEnd::Fault::outside) ++row.interruptions;
+  if (row.kills < k_max_kills && row.interruptions < k_max_interruptions) {
+    return set_phase(RowPhase::free);
+  }
+  faults_.quarantine(row.sample);
+  const std::string text = fmt::format("{}: a worker {} on this sample again (key {})", dataset_.shard_path(row.shard),
+                                       end.cause, printable(key_of(row)));
+  set_error(row, text);
+  set_phase(RowPhase::failed);
+}
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,43 @@
+#include "bale/loader/transform/geometry/size_after.hpp"
+
+#include "bale/loader/transform/geometry/rotation.hpp"
+#include "bale/loader/transform/geometry/step_limits.hpp"
+
+namespace bale::transform_detail {
+namespace {
+
+struct SizeAfter {
+  using Size = std::pair<std::uint32_t, std::uint32_t>;
+  std::uint32_t width;
+  std::uint32_t height;
+
+  Size operator()(const step::Crop& crop) const {
+    check_size("Crop", crop.width, crop.height);
+    return {crop.width, crop.height};
+  }
+  Size operator()(const step::Pad& pad) const {
+    check_size("Pad", static_cast<double>(width) + pad.left + pad.right,
+               static_cast<double>(height) + pad.top + pad.bottom);
+    return {width + pad.left + pad.right, height + pad.top + pad.bottom};
+  }
+  Size operator()(const step::Resize& resize) const {
+    check_size("Resize", resize.width, resize.height);
+    return {resize.width, resize.height};
+  }
+  Size operator()(const step::Rotate& rotate) const {
+    const Rotation rotation = rotation_of(rotate, width, height);
+    return {rotation.width, rotation.height};
+  }
+  template <typename Other>
+  Size operator()(const Other&) const {
+    return {width, height};
+  }
+};
+
+}  // namespace
+
+std::pair<std::uint32_t, std::uint32_t> size_after(const Step& step, std::uint32_t width, std::uint32_t height) {
+  return std::visit(SizeAfter{width, height}, step);
+}
+
+}  // namespace bale::transform_detail

@@ -1,0 +1,83 @@
+#include "bale/loader/transform/pixels/convert.hpp"
+
+#include <cstring>
+
+#include "bale/loader/transform/pixels/half.hpp"
+#include "bale/loader/transform/pixels/places.hpp"
+
+namespace bale::transform_detail {
+namespace {
+
+template <std::size_t channels, typename Value, typename Tables>
+void convert_rows(const PixelView& pixels, const Tables& tables, const Places& places, std::byte* out) {
+  for (std::uint32_t y = 0; y < pixels.height; ++y) {
+    const std::uint8_t* row = pixels.rgb + y * pixels.stride;
+    std::byte* const first = out + y * places.row * sizeof(Value);
+    for (std::size_t x = 0; x < pixels.width; ++x, row += pixels.pixel_bytes) {
+      for (std::size_t channel = 0; channel < channels; ++channel) {
+        store(first + channel * places.channel * sizeof(Value), x * places.column, tables[channel][row[channel]]);
+      }
+    }
+  }
+}
+
+template <typename Value>
+void convert(const PixelView& pixels, const std::array<std::array<Value, 256>, 4>& tables, std::uint32_t channels,
+             const Places& places, std::byte* out) {
+  if (channels == 3) return convert_rows<3, Value>(pixels, tables, places, out);
+  channels == 1 ? convert_rows<1, Value>(pixels, tables, places, out)
+                : convert_rows<4, Value>(pixels, tables, places, out);
+}
+
+/// The rows of `pixels`, as they are.
+void copy_rows(const PixelView& pixels, std::size_t row_bytes, std::byte* out) {
+  for (std::uint32_t y = 0; y < pixels.height; ++y) {
+    std::memcpy(out + y * row_bytes, pixels.rgb + y * pixels.stride, std::size_t{pixels.width} * pixels.pixel_bytes);
+  }
+}
+
+}  // namespace
+
+PixelConverter::PixelConverter(const Transform& transform)
+    : dtype_(transform.dtype), layout_(transform.layout), channels_(transform.channels()) {
+  for (std::size_t channel = 0; channel < channels_; ++channel) {
+    for (std::size_t value = 0; value < 256; ++value) {
+      float converted = static_cast<float>(value) / 255.0F;
+      if (transform.normalize) converted = (converted - transform.mean[channel]) / transform.stddev[channel];
+      bytes_[channel][value] = static_cast<std::uint8_t>(value);
+      halves_[channel][value] = dtype_ == DType::bfloat16 ? to_bfloat16(converted) : to_float16(converted);
+      floats_[channel][value] = converted;
+    }
+  }
+}
+
+void PixelConverter::run(const PixelView& pixels, std::uint32_t width, std::uint32_t height, std::byte* out) const {
+  const Places places = places_of(layout_, width, height, channels_);
+  switch (dtype_) {
+    case DType::uint8:
+      if (pixels.pixel_bytes == channels_ && (layout_ == PixelLayout::nhwc || channels_ == 1)) {
+        return copy_rows(pixels, places.row, out);
+      }
+      return convert(pixels, bytes_, channels_, places, out);
+    case DType::float16:
+    case DType::bfloat16:
+      return convert(pixels, halves_, channels_, places, out);
+    case DType::float32:
+      return convert(pixels, floats_, channels_, places, out);
+    case DType::uint16:
+      return copy_rows(pixels, places.row * 2, out);
+  }
+}
+
+std::vector<std::byte> conversion_table(Transform transform) {
+  const std::uint32_t channels = transform.channels();
+  std::vector<std::uint8_t> all;
+  for (int value = 0; value < 256; ++value) all.insert(all.end(), channels, static_cast<std::uint8_t>(value));
+  transform.layout = PixelLayout::nchw;
+  std::vector<std::byte> table(std::size_t{channels} * 256 * dtype_bytes(transform.dtype));
+  const PixelView pixels{.rgb = all.data(), .stride = all.size(), .width = 256, .height = 1, .pixel_bytes = channels};
+  PixelConverter(transform).run(pixels, 256, 1, table.data());
+  return table;
+}
+
+}  // namespace bale::transform_detail

@@ -1,0 +1,157 @@
+#include "bale/loader/worker/process/child_process.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+
+namespace bale::loader_detail {
+namespace {
+
+bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
+
+/// posix_spawn's settings: the descriptors of child_process.hpp, and no signal blocked or ignored. The worker closes
+/// all other descriptors when it starts: posix_spawn can do that from glibc 2.34 on only.
+class SpawnSettings {
+ public:
+  SpawnSettings(int program_fd, const ChildDescriptors& given) {
+    ::posix_spawn_file_actions_init(&actions_);
+    // The given descriptors have higher numbers than these, so no step closes one that a later step needs.
+    if (is_open(STDERR_FILENO)) {
+      ::posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, k_error_fd);
+    } else {
+      ::posix_spawn_file_actions_addopen(&actions_, k_error_fd, "/dev/null", O_WRONLY, 0);
+    }
+    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    const int messages = given.messages >= 0 ? given.messages : k_error_fd;
+    ::posix_spawn_file_actions_adddup2(&actions_, messages, STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions_, messages, STDERR_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions_, given.ring, k_ring_fd);
+    if (given.indexes >= 0) {
+      ::posix_spawn_file_actions_adddup2(&actions_, given.indexes, k_index_fd);
+    } else {
+      ::posix_spawn_file_actions_addopen(&actions_, k_index_fd, "/dev/null", O_RDONLY, 0);
+    }
+    if (program_fd >= 0) ::posix_spawn_file_actions_adddup2(&actions_, program_fd, k_program_fd);
+    ::posix_spawnattr_init(&attributes_);
+    sigset_t none;
+    sigset_t all;
+    ::sigemptyset(&none);
+    ::sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setsigdefault(&attributes_, &all);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  int spawn(const std::string& path, std::vector<std::string> arguments, pid_t& pid) const {
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    return ::posix_spawn(&pid, path.c_str(), &actions_, &attributes_, argv.data(), environ);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
+}  // namespace
+
+ChildProcess::ChildProcess(const WorkerProgram& program, std::uint32_t number, const ChildDescriptors& given) {
+  const std::vector<std::string> arguments{program.path(), std::to_string(k_ring_fd), std::to_string(number),
+                                           std::to_string(::getpid()), std::to_string(::syscall(SYS_gettid))};
+  const SpawnSettings settings(program.fd(), given);
+  // Starts the open file, not its path: the package may be replaced or removed while the loader is in use.
+  int failed = ENOENT;
+  if (program.fd() >= 0) failed = settings.spawn(fmt::format("/proc/self/fd/{}", k_program_fd), arguments, pid_);
+  if (failed == ENOENT) failed = settings.spawn(program.path(), arguments, pid_);  // there is no /proc
+  if (failed != 0) {
+    pid_ = -1;
+    throw Error(ErrorCode::io, fmt::format("could not be started: {}", std::strerror(failed)));
+  }
+  pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+}
+
+ChildProcess::~ChildProcess() {
+  if (!exists()) return;
+  kill();
+  wait();
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::exchange(other.pidfd_, -1)) {}
+
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(pidfd_, other.pidfd_);
+  return *this;
+}
+
+bool ChildProcess::has_ended() const {
+  siginfo_t info{};
+  const int failed = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  return failed != 0 ? errno == ECHILD : info.si_pid == pid_;
+}
+
+void ChildProcess::kill() const {
+  // The pid may belong to another process by now, if other code waited for the child. The pidfd cannot.
+  if (pidfd_ >= 0 && ::syscall(SYS_pidfd_send_signal, pidfd_, SIGKILL, nullptr, 0) == 0) return;
+  if (!has_ended()) ::kill(pid_, SIGKILL);
+}
+
+ChildEnd ChildProcess::wait() {
+  siginfo_t info{};
+  int failed = 0;
+  do {
+    failed = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED);
+  } while (failed != 0 && errno == EINTR);
+  abandon();
+  if (failed != 0) return {};
+  return {.kind = info.si_code == CLD_EXITED ? ChildEnd::Kind::exit : ChildEnd::Kind::signal, .status = info.si_status};
+}
+
+void ChildProcess::abandon() {
+  if (pidfd_ >= 0) ::close(pidfd_);
+  pid_ = -1;
+  pidfd_ = -1;
+}
+
+char state_of_process(pid_t pid) {
+  const std::string path = fmt::format("/proc/{}/stat", pid);
+  std::FILE* const file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return '?';
+  char text[512] = {};
+  [[maybe_unused]] const std::size_t size = std::fread(text, 1, sizeof text - 1, file);
+  std::fclose(file);
+  // "PID (NAME) STATE ...": the name may contain any characters.
+  const char* const end = std::strrchr(text, ')');
+  return end != nullptr && end[1] == ' ' && end[2] != '\0' ? end[2] : '?';
+}
+
+std::uint64_t cpu_time_ns(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(used.tv_nsec);
+}
+
+}  // namespace bale::loader_detail

@@ -1,0 +1,304 @@
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/loader/transform/json/step_json.hpp"
+#include "bale/python/bindings/batch/batch_fields.hpp"
+#include "bale/python/bindings/batch/dlpack.hpp"
+#include "bale/python/bindings/batch/process_batch.hpp"
+#include "bale/python/bindings/batch/row_copies.hpp"
+#include "bale/python/bindings/bindings.hpp"
+#include "bale/reader/order/epoch_order.hpp"
+
+namespace bale::python {
+namespace {
+
+const Batch& batch_of(nb::handle self) { return nb::cast<const ProcessBatch&>(self).get(); }
+const Transform& transform_of_batch(nb::handle self, std::size_t view = 0) {
+  const auto& batch = nb::cast<const ProcessBatch&>(self);
+  if (view >= batch.num_views()) throw nb::index_error("no such view in this batch");
+  return batch.transform(view);
+}
+std::size_t num_views_of(nb::handle self) { return nb::cast<const ProcessBatch&>(self).num_views(); }
+
+/// NumPy has no bfloat16. Its bits are returned as uint16.
+nb::dlpack::dtype numpy_dtype(DType dtype) {
+  return dtype == DType::bfloat16 ? nb::dtype<std::uint16_t>() : dlpack_dtype(dtype);
+}
+
+/// A view of `bytes` that keeps `owner` alive. Writable: the slot belongs to the caller until it is returned.
+template <typename Array>
+Array view_of(Bytes bytes, const std::vector<std::size_t>& shape, nb::dlpack::dtype dtype, nb::handle owner) {
+  return Array(const_cast<std::byte*>(bytes.data()), shape.size(), shape.data(), owner, nullptr, dtype);
+}
+
+nb::ndarray<nb::numpy> image(nb::handle self, std::size_t i) {
+  const Batch& batch = batch_of(self);
+  if (i >= batch.size()) throw nb::index_error("no such row in this batch");
+  const Transform& transform = transform_of_batch(self);
+  const Bytes bytes = batch.image(i);
+  std::vector<std::size_t> shape;
+  if (transform.kind == Transform::Kind::raw) {
+    return view_of<nb::ndarray<nb::numpy>>(bytes, {bytes.size()}, nb::dtype<std::uint8_t>(), self);
+  }
+  if (transform.has_fixed_shape()) {
+    shape = shape_of(transform, 1);
+    shape.erase(shape.begin());
+    // An empty row has zeros as its pixels.
+    return view_of<nb::ndarray<nb::numpy>>(batch.pixels().subspan(i * transform.image_bytes(), transform.image_bytes()),
+                                           shape, numpy_dtype(transform.dtype), self);
+  }
+  const std::size_t channels = transform.channels();
+  shape = {batch.height(i), batch.width(i), channels};
+  if (transform.layout == PixelLayout::nchw) shape = {channels, batch.height(i), batch.width(i)};
+  return view_of<nb::ndarray<nb::numpy>>(bytes, shape, numpy_dtype(transform.dtype), self);
+}
+
+nb::object images_of_view(nb::handle self, std::size_t view) {
+  const Batch& batch = batch_of(self);
+  const Transform& transform = transform_of_batch(self, view);
+  return nb::cast(view_of<nb::ndarray<nb::numpy>>(batch.pixels(view), shape_of(transform, batch.size()),
+                                                  numpy_dtype(transform.dtype), self));
+}
+
+nb::object images(nb::handle self) {
+  const Batch& batch = batch_of(self);
+  const bool has_one_view = num_views_of(self) == 1;
+  if (has_one_view && transform_of_batch(self).has_fixed_shape()) return images_of_view(self, 0);
+  nb::list list;
+  for (std::size_t view = 0; view < num_views_of(self) && !has_one_view; ++view) {
+    list.append(images_of_view(self, view));
+  }
+  if (!has_one_view) return list;
+  for (std::size_t i = 0; i < batch.size(); ++i) list.append(image(self, i));
+  return list;
+}
+
+nb::ndarray<nb::numpy, std::int64_t> labels(nb::handle self) {
+  return copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(batch_of(self).labels());
+}
+
+/// None without mixing.
+nb::object partner_labels(nb::handle self) {
+  const auto values = batch_of(self).partner_labels();
+  if (values.empty()) return nb::none();
+  return nb::cast(copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(values), nb::rv_policy::move);
+}
+
+/// None without mixing.
+nb::object shares(nb::handle self) {
+  const auto values = batch_of(self).shares();
+  if (values.empty()) return nb::none();
+  return nb::cast(copy_of<float, nb::ndarray<nb::numpy, float>>(values), nb::rv_policy::move);
+}
+
+nb::ndarray<nb::numpy, std::uint64_t> samples(nb::handle self) {
+  return copy_of<std::uint64_t, nb::ndarray<nb::numpy, std::uint64_t>>(batch_of(self).samples());
+}
+
+nb::ndarray<nb::numpy, std::int64_t> indices(nb::handle self) { return indices_of(batch_of(self).samples()); }
+
+nb::object keys(nb::handle self) {
+  return nb::cast<const ProcessBatch&>(self).positions().attr("keys_of")(indices(self).cast());
+}
+
+nb::object sizes_of_rows(nb::handle self) {
+  return nb::cast<const ProcessBatch&>(self).positions().attr("sizes_of")(indices(self).cast());
+}
+
+nb::ndarray<nb::numpy, bool> mask(nb::handle self) {
+  const auto values = batch_of(self).mask();
+  return copy_of<bool, nb::ndarray<nb::numpy, bool>>({reinterpret_cast<const bool*>(values.data()), values.size()});
+}
+
+nb::object dlpack(nb::handle self, const nb::kwargs& kwargs) {
+  const Batch& batch = batch_of(self);
+  const Transform& transform = transform_of_batch(self);
+  const nb::object array = nb::cast(view_of<nb::ndarray<nb::array_api>>(
+      batch.pixels(), shape_of(transform, batch.size()), dlpack_dtype(transform.dtype), self));
+  return array.attr("__dlpack__")(**kwargs);
+}
+
+/// The enabled steps of the color jitter, in their order.
+nb::list jitter_of(const AugmentDraw& draw, const ColorJitter& jitter) {
+  struct Named {
+    const char* name;
+    double factor;
+    bool applied;
+  };
+  const Range none{1, 1};
+  const std::array<Named, 4> steps{{{"brightness", draw.brightness, jitter.brightness != none},
+                                    {"contrast", draw.contrast, jitter.contrast != none},
+                                    {"saturation", draw.saturation, jitter.saturation != none},
+                                    {"hue", draw.hue, jitter.hue != Range{0, 0}}}};
+  nb::list list;
+  for (const AugmentDraw::Step step : draw.order) {
+    const Named& named = steps.at(static_cast<std::size_t>(step));
+    if (draw.jitter && named.applied) list.append(nb::make_tuple(named.name, named.factor));
+  }
+  return list;
+}
+
+nb::object draw_of_row(nb::handle self, std::size_t i, std::size_t view) {
+  const Batch& batch = batch_of(self);
+  if (i >= batch.size()) throw nb::index_error("no such row in this batch");
+  const Transform& transform = transform_of_batch(self, view);
+  if (batch.image(i).empty()) return nb::none();
+  nb::dict dict;
+  dict["source"] = nb::make_tuple(batch.source_width(i), batch.source_height(i));
+  dict["steps"] = nb::module_::import_("json").attr("loads")(transform_detail::steps_json(batch.steps(i, view)));
+  if (transform.kind != Transform::Kind::train || view > 0) return dict;
+  const AugmentDraw& draw = batch.draw(i);
+  dict["crop"] = nb::make_tuple(draw.crop.x, draw.crop.y, draw.crop.width, draw.crop.height);
+  dict["flip"] = draw.flip;
+  dict["jitter"] = jitter_of(draw, transform.jitter);
+  dict["gray"] = draw.gray;
+  return dict;
+}
+
+/// One call per batch, and no Python code that permutes dimensions: a training loop pays this cost for every batch.
+std::pair<nb::object, nb::object> capsules(nb::handle self, std::size_t view) {
+  const Batch& batch = batch_of(self);
+  const Transform& transform = transform_of_batch(self, view);
+  if (!transform.has_fixed_shape()) throw nb::type_error("images of this batch differ in size");
+  const std::int64_t height = transform.height;
+  const std::int64_t width = transform.width;
+  const std::int64_t plane = height * width;
+  const bool planar = transform.layout == PixelLayout::nchw;
+  const std::int64_t channels = transform.channels();
+  const std::array<std::size_t, 4> shape{batch.size(), transform.channels(), transform.height, transform.width};
+  const std::array<std::int64_t, 4> strides =
+      planar ? std::array{channels * plane, plane, width, std::int64_t{1}}
+             : std::array{channels * plane, std::int64_t{1}, channels * width, channels};
+  const nb::ndarray<> images(const_cast<std::byte*>(batch.pixels(view).data()), shape.size(), shape.data(), self,
+                             strides.data(), dlpack_dtype(transform.dtype));
+  return {nb::cast(images), nb::cast(copy_of<std::int64_t, nb::ndarray<std::int64_t>>(batch.labels()))};
+}
+
+}  // namespace
+
+void bind_batch(nb::module_& module) {
+  nb::class_<ProcessBatch> batch(module, "Batch",
+                                 R"(One batch of a Loader, which makes it. It unpacks as images, labels.
+
+A batch is a slot of the loader's shared memory. Arrays of its images are views of the slot and keep it; the workers reuse it
+when the last of them is gone. If the caller keeps many batches, further ones are copies (is_copy). Labels, mask and samples
+are always copies. len() is the number of rows.
+
+Notes
+-----
+Threads: used by one thread at a time. It may be freed in another, also while that one uses the Loader.
+Processes: it can also be read in a forked child; it cannot be pickled.)");
+  bind_batch_fields(batch);
+  batch
+      .def_prop_ro(
+          "images", &images, nb::for_getter(nb::sig("def images(self) -> typing.Any")),
+          "N x H x W x C (or N x C x H x W) of the transform's dtype, without a copy; bfloat16 as uint16. With several "
+          "views a list of such arrays, one per view. A list of arrays, one per row, if images differ in size (ragged) "
+          "or "
+          "are stored bytes (raw).")
+      .def("image", &image, nb::arg("i"), nb::sig("def image(self, i: int) -> numpy.typing.NDArray[typing.Any]"),
+           R"(The image of a row.
+
+Parameters
+----------
+i : int
+    Number of the row, from 0.
+
+Returns
+-------
+array
+    H x W x C (or C x H x W) of the transform's dtype; the stored bytes for raw(). A view of the slot.
+
+Raises
+------
+IndexError
+    If there is no such row.)")
+      .def("draw", &draw_of_row, nb::arg("i"), nb::arg("view") = 0,
+           nb::sig("def draw(self, i: int, view: int = 0) -> dict[str, typing.Any] | None"),
+           R"(What was done to a row.
+
+Parameters
+----------
+i : int
+    Number of the row, from 0.
+view : int, default 0
+    Number of the view.
+
+Returns
+-------
+dict or None
+    `source`, the size of the stored image (width, height), and `steps`, a list of dicts with the name and the parameters of
+    each step, which bale.transforms.replay() takes. For transforms.train() also `crop` (x, y, width, height); `flip`;
+    `jitter` [(name, factor), ...]; `gray`. None if the row is empty.
+
+Raises
+------
+IndexError
+    If there is no such row or view.)")
+      .def_prop_ro("labels", &labels, nb::rv_policy::move,
+                   "int64 class numbers, one per row; the loader's `no_label` if there is none.")
+      .def_prop_ro("partner_labels", &partner_labels,
+                   nb::for_getter(nb::sig("def partner_labels(self) -> numpy.typing.NDArray[numpy.int64] | None")),
+                   "int64 labels of the images that were mixed in; None without mixing.")
+      .def_prop_ro("shares", &shares,
+                   nb::for_getter(nb::sig("def shares(self) -> numpy.typing.NDArray[numpy.float32] | None")),
+                   "float32 weights of `labels` in the loss; `partner_labels` have the rest. None without mixing.")
+      .def_prop_ro(
+          "partners", [](nb::handle self) { return partners_of(batch_of(self).partners()); },
+          nb::for_getter(nb::sig(k_partners_signature)), k_partners_doc)
+      .def_prop_ro("samples", &samples, nb::rv_policy::move, "uint64 positions in the dataset, one per row.")
+      .def_prop_ro("indices", &indices, nb::rv_policy::move, k_indices_doc)
+      .def_prop_ro("keys", &keys, nb::for_getter(nb::sig(k_keys_signature)), k_keys_doc)
+      .def_prop_ro("image_sizes", &sizes_of_rows, nb::for_getter(nb::sig(k_sizes_signature)), k_sizes_doc)
+      .def_prop_ro("mask", &mask, nb::rv_policy::move,
+                   "One bool per row: True if it counts in this epoch; False for padding, skipped and empty rows.")
+      .def_prop_ro(
+          "epoch", [](nb::handle self) { return counted_epoch(batch_of(self).epoch()); },
+          "Number of its epoch, from 0.")
+      .def_prop_ro(
+          "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
+      .def("__len__", [](nb::handle self) { return batch_of(self).size(); })
+      .def(
+          "__iter__", [](nb::handle self) { return nb::iter(nb::make_tuple(images(self), labels(self))); },
+          nb::sig("def __iter__(self) -> collections.abc.Iterator[typing.Any]"))
+      .def("__dlpack__", &dlpack, nb::arg("kwargs"),
+           nb::sig("def __dlpack__(self, **kwargs: typing.Any) -> typing.Any"),
+           "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
+      .def("capsules", &capsules, nb::arg("view") = 0,
+           nb::sig("def capsules(self, view: int = 0) -> tuple[object, object]"),
+           R"(DLPack capsules of the images of a view and of the labels. Each can be imported once.
+
+Parameters
+----------
+view : int, default 0
+    Number of the view.
+
+Returns
+-------
+(capsule, capsule)
+    Images, N x C x H x W with strides according to the layout, a view of the slot; and a copy of the labels.
+
+Raises
+------
+TypeError
+    If images differ in size.
+IndexError
+    If there is no such view.)")
+      .def_prop_ro(
+          "is_copy", [](nb::handle self) { return batch_of(self).is_copy(); },
+          "Whether the images are a copy, because the caller keeps many batches.")
+      .def("__dlpack_device__", [](nb::handle) { return std::make_tuple(1, 0); });
+}
+
+}  // namespace bale::python

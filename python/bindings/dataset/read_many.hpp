@@ -1,0 +1,29 @@
+// Reads one field of many samples in one call, with several threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <nanobind/ndarray.h>
+
+#include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/dataset/process_dataset.hpp"
+
+namespace bale::python {
+
+/// The bytes of the field `name`, or of each sample's image if there is no name, in the order of `positions`
+/// (sample_at()). `threads` of 0: one per core. Fields that are not compressed are read directly into the Python
+/// objects.
+nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, nb::handle positions, const std::optional<nb::str>& name,
+                                         unsigned threads);
+
+/// Memory of the caller, of any object with a writable buffer.
+using Out = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// The same, into `out`, one sample after the other. Returns their sizes. Throws `invalid_argument` if `out` is too
+/// small.
+nb::typed<nb::list, nb::int_> read_many_into(ProcessDataset& self, nb::handle positions,
+                                             const std::optional<nb::str>& field, unsigned threads, const Out& out);
+
+}  // namespace bale::python

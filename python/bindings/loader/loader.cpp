@@ -1,0 +1,229 @@
+#include "bale/loader/loader.hpp"
+#include "bale/loader/transform/transforms.hpp"
+
+#include <memory>
+#include <optional>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/python/bindings/batch/process_batch.hpp"
+#include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/choice.hpp"
+#include "bale/python/bindings/gil.hpp"
+#include "bale/python/bindings/loader/order.hpp"
+#include "bale/python/bindings/loader/process_loader.hpp"
+#include "bale/python/bindings/value.hpp"
+
+namespace bale::python {
+namespace {
+
+/// A (low, high) pair. The Python side has made it a tuple.
+Range range_of(nb::handle transform, const char* keyword) {
+  const nb::object pair = transform.attr(keyword);
+  return {value_of<double>(pair[0], keyword), value_of<double>(pair[1], keyword)};
+}
+
+nb::str text_of(const nb::dict& given, const char* keyword) {
+  const nb::object text = given[keyword];
+  if (!nb::isinstance<nb::str>(text)) value_of<std::string>(text, keyword);  // throws
+  return nb::borrow<nb::str>(text);                                          // may hold bytes that are not UTF-8
+}
+
+BoxFormat box_format_of(nb::handle given) {
+  return choice<BoxFormat>(given, "fields",
+                           {{"xyxy", BoxFormat::xyxy}, {"xywh", BoxFormat::xywh}, {"cxcywh", BoxFormat::cxcywh}});
+}
+
+/// From the tuples that bale.fields.options_of makes: name, source, kind, optional, type, shape, fill, format,
+/// stored_format, view, members, without.
+std::vector<Field> fields_of(nb::handle given) {
+  std::vector<Field> fields;
+  for (const nb::handle one : given) {
+    Field field{.name = from_str(nb::cast<nb::str>(one[0])),
+                .source = from_str(nb::cast<nb::str>(one[1])),
+                .kind = choice<FieldKind>(one[2], "fields",
+                                          {{"", FieldKind::by_name},
+                                           {"text", FieldKind::text},
+                                           {"json", FieldKind::json},
+                                           {"array", FieldKind::array},
+                                           {"bytes", FieldKind::bytes},
+                                           {"mask", FieldKind::mask},
+                                           {"boxes", FieldKind::boxes},
+                                           {"keypoints", FieldKind::keypoints}}),
+                .optional = nb::cast<bool>(one[3]),
+                .type = nb::cast<std::string>(one[4])};
+    if (!one[5].is_none()) {
+      std::vector<std::uint64_t>& shape = field.shape.emplace();
+      for (const nb::handle side : one[5]) shape.push_back(value_of<std::uint64_t>(side, "fields"));
+    }
+    field.fill = value_of<std::uint16_t>(one[6], "fields");
+    field.box_format = box_format_of(one[7]);
+    field.stored_format = box_format_of(one[8]);
+    if (!one[9].is_none()) field.view = value_of<std::uint32_t>(one[9], "fields");
+    for (const nb::handle member : one[10]) field.members.push_back(from_str(nb::cast<nb::str>(member)));
+    for (const nb::handle member : one[11]) field.without.push_back(from_str(nb::cast<nb::str>(member)));
+    fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+/// None at the end of an epoch.
+std::optional<ProcessBatch> next_batch(ProcessLoader<Loader>& self, nb::object positions) {
+  std::optional<Batch> batch = self.wait_for([](Loader& loader, const auto& on_wait) { return loader.next(on_wait); });
+  if (!batch) return std::nullopt;
+  const LoaderOptions& options = self.look().options();
+  std::vector<Transform> views{options.transform};
+  views.insert(views.end(), options.further_views.begin(), options.further_views.end());
+  return ProcessBatch(*std::move(batch), std::move(views), std::move(positions));
+}
+
+nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<Loader>& self) {
+  const LoaderCounters counted = self.get().counters();
+  nb::dict dict;
+  dict["batches"] = counted.batches;
+  dict["samples"] = counted.samples;
+  dict["batches_copied"] = counted.batches_copied;
+  dict["workers_replaced"] = counted.workers_replaced;
+  dict["wait_seconds"] = counted.wait_seconds;
+  return dict;
+}
+
+}  // namespace
+
+LoaderOptions options_of(const nb::dict& given) {
+  LoaderOptions options;
+  options.batch_size = option<std::uint32_t>(given, "batch_size");
+  if (!given["workers"].is_none()) options.workers = option<std::uint32_t>(given, "workers");
+  options.worker_mode = option<bool>(given, "threads") ? WorkerMode::threads : WorkerMode::processes;
+  options.prefetch = option<std::uint32_t>(given, "prefetch");
+  options.persistent_workers = option<bool>(given, "persistent_workers");
+  options.seed = option<std::uint64_t>(given, "seed");
+  options.augment_seed = option<std::uint64_t>(given, "augment_seed");
+  options.shuffle = shuffle_of(given["shuffle"], option<std::uint64_t>(given, "block_samples"),
+                               option<std::uint64_t>(given, "window_blocks"),
+                               given["ranks_per_node"].is_none() ? 0 : option<std::uint64_t>(given, "ranks_per_node"));
+  options.rank = option<std::uint64_t>(given, "rank");
+  options.world_size = option<std::uint64_t>(given, "world_size");
+  options.tail = tail_of(given["tail"]);
+  options.transform = transform_of(given["transform"]);
+  for (const nb::handle view : given["further_views"]) options.further_views.push_back(transform_of(view));
+  options.mix = {.mixup_alpha = option<double>(given, "mixup_alpha"),
+                 .cutmix_alpha = option<double>(given, "cutmix_alpha"),
+                 .probability = option<double>(given, "mix_probability"),
+                 .switch_probability = option<double>(given, "mix_switch_probability")};
+  options.field = from_str(text_of(given, "field"));
+  options.label_field = from_str(text_of(given, "label_field"));
+  options.fields = fields_of(given["fields"]);
+  options.on_bad_sample = choice<OnBadSample>(
+      given["on_bad_sample"], "on_bad_sample",
+      {{"fail", OnBadSample::fail}, {"skip", OnBadSample::skip}, {"substitute", OnBadSample::substitute}});
+  options.no_label = option<std::int64_t>(given, "no_label");
+  options.verify_checksums = option<bool>(given, "verify_checksums");
+  options.max_pixels = option<std::uint64_t>(given, "max_pixels");
+  options.stall_timeout_s = option<double>(given, "stall_timeout_s");
+  options.storage_timeout_s = option<double>(given, "storage_timeout_s");
+  options.read_ahead_bytes = option<std::uint64_t>(given, "read_ahead_bytes");
+  options.large_transfers = option<bool>(given, "large_transfers");
+  options.seek_point_cache_bytes = option<std::uint64_t>(given, "seek_point_cache_bytes");
+  options.direct_io = option<bool>(given, "direct_io");
+  options.worker_program = from_str(text_of(given, "worker_program"));
+  return options;
+}
+
+nb::list list_of(const std::vector<BadSample>& bad_samples) {
+  nb::list list;
+  for (const BadSample& bad : bad_samples) {
+    const char* const action = bad.action == BadSample::Action::failed    ? "failed"
+                               : bad.action == BadSample::Action::skipped ? "skipped"
+                                                                          : "substituted";
+    list.append(nb::make_tuple(bad.sample, to_str(bad.key), to_str(bad.shard), to_str(bad.reason),
+                               counted_epoch(bad.epoch), action, bad.quarantined));
+  }
+  return list;
+}
+
+Transform transform_of(nb::handle given) {
+  using Kind = Transform::Kind;
+  const auto layout =
+      choice<PixelLayout>(given.attr("layout"), "layout", {{"nhwc", PixelLayout::nhwc}, {"nchw", PixelLayout::nchw}});
+  const auto pass_order =
+      choice<PassOrder>(given.attr("pillow"), "pillow", {{"13", PassOrder::pillow_13}, {"12", PassOrder::pillow_12}});
+  const auto mode = choice<PixelMode>(
+      given.attr("mode"), "mode",
+      {{"RGB", PixelMode::rgb}, {"L", PixelMode::gray}, {"RGBA", PixelMode::rgba}, {"I;16", PixelMode::gray_16}});
+  if (nb::hasattr(given, "to_json")) {
+    const std::string json = nb::cast<std::string>(given.attr("to_json")());
+    return list_transform(parse_transforms(json), layout, pass_order, mode);
+  }
+  Transform transform;
+  transform.mode = mode;
+  transform.layout = layout;
+  transform.pass_order = pass_order;
+  transform.kind = choice<Kind>(given.attr("kind"), "transform",
+                                {{"train", Kind::train},
+                                 {"val", Kind::val},
+                                 {"padded", Kind::padded},
+                                 {"ragged", Kind::ragged},
+                                 {"raw", Kind::raw}});
+  transform.height = value_of<std::uint32_t>(given.attr("height"), "height");
+  transform.width = value_of<std::uint32_t>(given.attr("width"), "width");
+  transform.filter = choice<Filter>(given.attr("interpolation"), "interpolation",
+                                    {{"bilinear", Filter::bilinear}, {"bicubic", Filter::bicubic}});
+  transform.resize_short = value_of<std::uint32_t>(given.attr("resize"), "resize");
+  transform.scale = range_of(given, "scale");
+  transform.ratio = range_of(given, "ratio");
+  transform.flip_probability = value_of<double>(given.attr("hflip"), "hflip");
+  transform.jitter = {.brightness = range_of(given, "brightness"),
+                      .contrast = range_of(given, "contrast"),
+                      .saturation = range_of(given, "saturation"),
+                      .hue = range_of(given, "hue")};
+  transform.gray_probability = value_of<double>(given.attr("gray"), "gray");
+  transform.dtype = choice<DType>(given.attr("dtype"), "dtype",
+                                  {{"uint8", DType::uint8},
+                                   {"float16", DType::float16},
+                                   {"bfloat16", DType::bfloat16},
+                                   {"float32", DType::float32},
+                                   {"uint16", DType::uint16}});
+  const nb::object normalize = given.attr("normalize");
+  transform.normalize = !normalize.is_none();
+  const std::size_t num_means = transform.normalize ? nb::len(nb::object(normalize[0])) : transform.channels();
+  if (num_means != transform.channels()) {
+    throw Error(ErrorCode::invalid_argument, "transform: normalize has " + std::to_string(num_means) +
+                                                 " means, and the images have " + std::to_string(transform.channels()) +
+                                                 " channels");
+  }
+  for (std::size_t channel = 0; channel < transform.channels() && transform.normalize; ++channel) {
+    transform.mean[channel] = value_of<float>(normalize[0][channel], "normalize");
+    transform.stddev[channel] = value_of<float>(normalize[1][channel], "normalize");
+  }
+  check_transform(transform);
+  return transform;
+}
+
+void bind_loader(nb::module_& module) {
+  using Self = ProcessLoader<Loader>;
+  nb::class_<Self> loader(module, "Loader");
+  loader
+      .def(
+          "__init__",
+          [](Self* self, const nb::str& spec, const nb::typed<nb::dict, nb::str, nb::any>& given,
+             std::optional<Selection> selection) {
+            const std::string raw_spec = from_str(spec);
+            LoaderOptions options = options_of(given);
+            const WithoutGil without_gil;
+            new (self) Self(selection ? std::make_unique<Loader>(raw_spec, std::move(options), *std::move(selection))
+                                      : std::make_unique<Loader>(raw_spec, std::move(options)));
+          },
+          nb::arg("spec"), nb::arg("options"), nb::arg("selection").none())
+      .def("next", &next_batch, nb::arg("positions"))
+      .def("counters", &counters);
+  bind_common(loader);
+
+  module.def("stop_other_threads", &stop_other_threads);
+  module.def(
+      "check_transform", [](nb::handle transform) { transform_of(transform); }, nb::arg("transform"));
+}
+
+}  // namespace bale::python

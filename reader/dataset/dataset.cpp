@@ -1,0 +1,225 @@
+#include "bale/reader/dataset/dataset_state.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bale/formats/base/file.hpp"
+#include "bale/reader/dataset/dataset_identity.hpp"
+#include "bale/reader/dataset/read_requests.hpp"
+#include "bale/reader/names_apart.hpp"
+
+namespace bale {
+
+Dataset::Dataset(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Dataset::Dataset(Dataset&&) noexcept = default;
+Dataset& Dataset::operator=(Dataset&&) noexcept = default;
+Dataset::~Dataset() = default;
+
+Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
+  auto state = std::make_unique<State>();
+  state->options = options;
+  const DatasetSpec resolved = resolve_dataset(spec);
+  state->parts.reserve(resolved.parts.size());  // entries point into them
+  for (const DatasetPart& part : resolved.parts) state->add_part(part);
+  state->choose_direct_io();
+  if (options.salvage) state->leave_out_lost_shards();
+  state->count_samples();
+  if (!options.direct_io && state->options.direct_io.value_or(false)) state->check_chosen_direct_io();
+  state->name_classes();
+  if (options.counting == Counting::when_opened) state->options.on_scan = nullptr;
+  return Dataset(std::move(state));
+}
+
+std::uint64_t Dataset::size() const {
+  if (!state_->counter->is_complete()) state_->counts_first = true;
+  return state_->counter->count_all();
+}
+std::uint64_t Dataset::count_beyond(std::uint64_t i) const {
+  const std::uint64_t counted = state_->counter->count_beyond(i);
+  if (state_->scan_ahead && i < counted) state_->scan_ahead->reached(state_->counter->place(i).first);
+  return counted;
+}
+std::uint64_t Dataset::count_ready(std::uint64_t i) const {
+  return state_->counter->count_ready(i, [this](std::size_t shard) { return state_->is_counted_at_once(shard); });
+}
+std::size_t Dataset::num_counted_shards() const { return state_->counter->num_counted(); }
+const std::vector<std::string>& Dataset::fields() const {
+  state_->counter->count_all();
+  return state_->fields;
+}
+const std::vector<std::string>& Dataset::classes() const { return state_->classes; }
+const DatasetOptions& Dataset::options() const { return state_->options; }
+const NoticeLog& Dataset::notices() const {
+  state_->counter->count_all();
+  return state_->notices;
+}
+const std::vector<DatasetLoss>& Dataset::losses() const { return state_->losses; }
+std::map<std::string, std::string> Dataset::edits() const {
+  std::map<std::string, std::set<std::string>> found;
+  for (const State::Part& part : state_->parts) {
+    if (!part.manifest) continue;
+    for (const auto& [name, value] : part.manifest->edits) found[name].insert(value);
+  }
+  std::map<std::string, std::string> edits;
+  for (const auto& [name, values] : found) {
+    const auto has_it = [&edit = name](const State::Part& part) {
+      return part.manifest && part.manifest->edits.contains(edit);
+    };
+    const bool all = values.size() == 1 && std::all_of(state_->parts.begin(), state_->parts.end(), has_it);
+    edits[name] = fmt::format("{}{}", fmt::join(values, " or "), all ? "" : " (some images)");
+  }
+  return edits;
+}
+
+const std::optional<Manifest>& Dataset::manifest() const {
+  return state_->parts.size() == 1 ? state_->parts.front().manifest : state_->no_manifest;
+}
+bool Dataset::translates_labels() const { return state_->translates_labels; }
+
+std::size_t Dataset::num_shards() const { return state_->entries.size(); }
+const std::string& Dataset::shard_path(std::size_t shard) const { return state_->entries[shard].path; }
+std::uint64_t Dataset::shard_size(std::size_t shard) const {
+  const std::uint64_t end = state_->counter->samples_before(shard + 1);
+  return end - state_->counter->samples_before(shard);
+}
+std::shared_ptr<const Shard> Dataset::shard(std::size_t shard) const { return state_->shards->share(shard); }
+ShardInUse Dataset::use_shard(std::size_t shard) const { return state_->shards->use(shard); }
+ShardInUse Dataset::use_shard(std::size_t shard, const ShardIdentity& known) const {
+  return state_->shards->use(shard, known);
+}
+ShardIdentity Dataset::shard_identity(std::size_t shard) const { return state_->shards->identity(shard); }
+IndexInUse Dataset::use_index(std::size_t shard) const { return state_->shards->use_index(shard); }
+
+std::string Dataset::expected_digest(std::size_t shard) const { return state_->entries[shard].digest(); }
+
+bool Dataset::has_index_file(std::size_t shard) const {
+  const State::Entry& entry = state_->entries[shard];
+  const PinnedContent content(entry.digest());
+  return path_exists(index_path(entry.path));
+}
+
+std::uint64_t Dataset::identity() const {
+  DatasetIdentity identity;
+  for (std::size_t number = 0; number < num_shards(); ++number) {
+    const ManifestShard* const expected = state_->entries[number].expected;
+    if (expected != nullptr) {
+      identity.add(expected->digest);
+      continue;
+    }
+    const IndexInUse index = use_index(number);
+    if (const auto digest = index->digest()) {
+      identity.add(digest_text(*digest));
+    } else {
+      identity.add(*index);
+    }
+  }
+  return identity.value();
+}
+
+std::uint64_t Dataset::version(std::size_t num_shards) const {
+  DatasetIdentity identity;
+  for (std::size_t number = 0; number < num_shards; ++number) {
+    const ManifestShard* const expected = state_->entries[number].expected;
+    identity.add(expected != nullptr ? expected->digest : std::to_string(shard_identity(number).index));
+  }
+  for (const std::string& name : classes()) identity.add(name);
+  return identity.value();
+}
+
+std::uint64_t Dataset::identity_of_names() const {
+  DatasetIdentity identity;
+  for (const State::Entry& entry : state_->entries) identity.add(base_name(entry.path));
+  return identity.value();
+}
+
+std::uint64_t Dataset::identity_of_samples() const {
+  DatasetIdentity identity;
+  for (std::size_t number = 0; number < num_shards(); ++number) identity.add(*use_index(number));
+  return identity.value();
+}
+
+std::pair<std::size_t, std::uint64_t> Dataset::position(std::uint64_t i) const {
+  const std::uint64_t counted = state_->counter->count_beyond(i);
+  if (i >= counted) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("sample {} of a dataset of {}", i, counted));
+  }
+  return state_->counter->place(i);
+}
+
+SampleView Dataset::read(std::uint64_t i, Scratch& scratch) const {
+  const auto [number, sample] = position(i);
+  const ShardInUse shard = use_shard(number);
+  SampleView view = shard->read(sample, scratch);
+  if (shard.is_counted()) state_->keep_texts(view, scratch);
+  if (!state_->labels_of(number).changes_labels()) return view;
+  view.label = label_in_shard(number, sample);
+  for (FieldView& field : scratch.fields()) {
+    if (field.name == k_label_field) field.bytes = state_->translated(number, field.bytes);
+  }
+  return view;
+}
+
+void Dataset::State::keep_texts(SampleView& sample, Scratch& scratch) {
+  scratch.text() = sample.key;
+  sample.key = scratch.text();
+  for (FieldView& field : scratch.fields()) {
+    const bool is_fixed = options.counting == Counting::when_opened;  // else names are added meanwhile
+    if (const auto known = is_fixed ? known_fields.find(field.name) : known_fields.end(); known != known_fields.end()) {
+      field.name = *known;
+      continue;
+    }
+    const std::lock_guard lock(other_fields_mutex);  // a name that the manifest does not have
+    field.name = *other_fields.emplace(field.name).first;
+  }
+}
+
+Bytes Dataset::read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const {
+  const auto [number, sample] = position(i);
+  const Bytes bytes = use_shard(number)->read_field(sample, field, scratch);
+  return field == k_label_field ? state_->translated(number, bytes) : bytes;
+}
+
+std::string Dataset::key(std::uint64_t i) const {
+  const auto [number, sample] = position(i);
+  return std::string(use_index(number)->key(sample));
+}
+
+std::int64_t Dataset::label(std::uint64_t i) const {
+  const auto [number, sample] = position(i);
+  return label_in_shard(number, sample);
+}
+
+std::int64_t Dataset::label_in_shard(std::size_t shard, std::uint64_t sample) const {
+  return state_->labels_of(shard)(use_index(shard)->label(sample));
+}
+
+std::optional<std::uint64_t> Dataset::find(std::string_view key) const {
+  for (std::size_t number = 0; number < num_shards(); ++number) {
+    if (state_->scan_ahead) state_->scan_ahead->reached(number);
+    if (const auto found = use_index(number)->find(key)) return state_->counter->samples_before(number) + *found;
+  }
+  if (manifest() || num_shards() < 2) return std::nullopt;
+  const std::vector<std::string> names = names_apart(shard_paths(*this));
+  for (std::size_t number = 0; number < names.size(); ++number) {
+    if (!key.starts_with(names[number] + '/')) continue;
+    const auto found = use_index(number)->find(key.substr(names[number].size() + 1));
+    if (found) return state_->counter->samples_before(number) + *found;
+  }
+  return std::nullopt;
+}
+
+SampleLocation Dataset::locate(std::uint64_t i) const {
+  const auto [number, sample] = position(i);
+  return {shard_path(number), use_shard(number)->locate(sample)};
+}
+
+void Dataset::prefetch(std::span<const std::uint64_t> indices) const {
+  std::vector<ReadRequest> requests;
+  for (const std::uint64_t i : indices) locate_reads(*this, i, requests);
+  merge_reads(requests);
+  for (const ReadRequest& request : requests) use_shard(request.shard)->payload().will_need(request.range);
+}
+
+}  // namespace bale

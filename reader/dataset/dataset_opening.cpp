@@ -1,0 +1,200 @@
+// Which shards a dataset has, and how each of them is opened.
+#include "bale/reader/dataset/dataset_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/registry/shard_salvage.hpp"
+#include "bale/formats/shard/remembered_scan.hpp"
+#include "bale/reader/shards/direct_choice.hpp"
+#include "bale/reader/spec/shard_directory.hpp"
+
+namespace bale {
+namespace {
+
+/// Class names of shards that were given one by one, if a manifest next to them lists them all; else those of another
+/// program's lists.
+std::vector<std::string> classes_beside(const DatasetPart& part) {
+  const std::string path = join_name(part.path, k_manifest_name);
+  if (!path_exists(path)) return classes_in_own_lists(part.shards);
+  std::optional<Manifest> read;
+  try {
+    read = load_manifest(path);
+  } catch (const Error&) {  // shards that are given one by one can be read without it
+    return {};
+  }
+  const Manifest& manifest = *read;
+  std::set<std::string> files;
+  for (const ManifestShard& shard : manifest.shards) files.insert(shard.file);
+  const bool names_all = std::all_of(part.shards.begin(), part.shards.end(),
+                                     [&](const std::string& shard) { return files.contains(base_name(shard)); });
+  return names_all ? manifest.classes : std::vector<std::string>{};
+}
+
+void check_against_manifest(const Shard& shard, const ManifestShard& expected) {
+  const auto digest = shard.index().digest();
+  if (shard.size() == expected.num_samples && (!digest || digest_text(*digest) == expected.digest)) return;
+  throw Error(ErrorCode::changed, "shard and manifest are of different runs",
+              {.path = shard.path(), .hint = "copy the whole dataset again"});
+}
+
+/// Opens a shard that has a manifest.
+template <typename Open>
+Shard open_packed(const Open& open) try {
+  return open();
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::changed) throw;
+  throw Error(changed_after_packing_error(error.context().path));
+}
+
+}  // namespace
+
+void Dataset::State::add_part(const DatasetPart& named) {
+  Part& part = parts.emplace_back(Part{.path = named.path});
+  for (const std::string& path : named.shards) entries.push_back({.path = path, .part = parts.size() - 1});
+  if (named.manifest_path.empty()) {
+    part.classes = classes_beside(named);
+    return;
+  }
+  part.manifest_path = named.manifest_path;
+  part.manifest_file = FileStamp::of(named.manifest_path);
+  part.manifest = load_manifest(named.manifest_path);
+  part.classes = part.manifest->classes;
+  for (const ManifestField& field : part.manifest->fields) add_field(field.name);
+  for (const ManifestShard& shard : part.manifest->shards) {
+    entries.push_back({.path = join_name(parent_directory(named.manifest_path), shard.file),
+                       .part = parts.size() - 1,
+                       .expected = &shard});
+  }
+}
+
+void Dataset::State::add_field(const std::string& name) {
+  if (known_fields.insert(name).second) fields.push_back(name);
+}
+
+void Dataset::State::choose_direct_io() {
+  if (options.direct_io) return;
+  options.direct_io = false;
+  if (options.counting != Counting::when_opened) return;
+  const std::optional<std::uint64_t> memory = memory_for_files();
+  std::vector<SizedFile> files;
+  for (const Entry& entry : entries) {
+    if (remote_storage_of(entry.path) != nullptr) continue;
+    files.push_back(
+        {entry.path, entry.expected != nullptr ? entry.expected->bytes : file_size(entry.path).value_or(0)});
+  }
+  options.direct_io = prefers_direct_io(files, memory);
+}
+
+void Dataset::State::check_chosen_direct_io() {
+  const std::optional<std::size_t> first = first_local_shard();
+  try {
+    options.direct_io = first && shards->use(*first)->is_direct();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::interrupted) throw;
+    options.direct_io = false;  // reading the shard says what is wrong
+  }
+}
+
+std::optional<std::size_t> Dataset::State::first_local_shard() const {
+  for (std::size_t number = 0; number < entries.size(); ++number) {
+    if (remote_storage_of(entries[number].path) == nullptr) return number;
+  }
+  return std::nullopt;
+}
+
+void Dataset::State::leave_out_lost_shards() {
+  const ShardOpenOptions opening = this->opening();
+  std::optional<Error> first;
+  std::vector<Entry> kept;
+  for (Entry& entry : entries) {
+    const auto expected = entry.expected != nullptr ? std::optional(entry.expected->num_samples) : std::nullopt;
+    try {
+      SalvagedShard salvaged = salvage_shard(entry.path, options.format, opening);
+      const std::uint64_t size = salvaged.shard.size();
+      if (!salvaged.loss.empty()) {
+        losses.push_back({entry.path, std::move(salvaged.loss),
+                          expected && *expected >= size ? std::optional(*expected - size) : salvaged.num_lost});
+      } else if (entry.expected != nullptr) {
+        check_against_manifest(salvaged.shard, *entry.expected);
+      }
+      entry.format = &salvaged.shard.format();
+      entry.index = salvaged.shard.shared_index();
+      kept.push_back(std::move(entry));
+    } catch (const Error& error) {
+      if (is_lack_of_resources(error) || error.code() == ErrorCode::interrupted) throw;
+      if (remote_storage_of(entry.path) != nullptr && !is_about_content(error)) throw;
+      losses.push_back({entry.path, error.what(), expected});
+      if (!first) first = error;
+    }
+  }
+  if (kept.empty() && first) throw Error(*first);
+  entries = std::move(kept);
+}
+
+ShardOpenOptions Dataset::State::opening() const {
+  return {.verify_checksums = options.verify_checksums,
+          .direct_io = options.direct_io.value_or(false),
+          .index_memory = options.index_memory};
+}
+
+Shard Dataset::State::open(std::size_t number, const Format* format,
+                           const std::shared_ptr<const ShardIndex>& index) const {
+  const Entry& entry = entries[number];
+  ShardOpenOptions opening = this->opening();
+  opening.check_size = entry.index == nullptr;  // a salvaged shard may be shorter than it was
+  const PinnedContent content(entry.digest());
+  if (index) return Shard::open(entry.path, *format, index, opening);
+  if (entry.index) return Shard::open(entry.path, *entry.format, entry.index, opening);
+  if (entry.expected == nullptr) return open_unlisted(entry, opening);
+  try {
+    return open_listed(entry, opening);
+  } catch (const Error& error) {
+    const Part& part = parts[entry.part];
+    const bool is_replaced = FileStamp::of(part.manifest_path) != part.manifest_file;
+    const bool is_of_shard =
+        is_about_content(error) || error.code() == ErrorCode::not_found || error.code() == ErrorCode::changed;
+    if (is_replaced && is_of_shard) throw Error(changed_error(entry.path));
+    throw;
+  }
+}
+
+Shard Dataset::State::open_listed(const Entry& entry, const ShardOpenOptions& opening) const {
+  const auto open_now = [&] {
+    Shard shard = open_packed([&] { return open_anew(entry, opening); });
+    check_against_manifest(shard, *entry.expected);
+    return shard;
+  };
+  if (const Storage* const storage = remote_storage_of(entry.path)) {
+    try {
+      return open_now();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::changed && error.code() != ErrorCode::damaged) throw;
+      for (const std::string& path : {entry.path, index_path(entry.path)}) storage->ask_again(path);
+    }
+  }
+  return open_now();
+}
+
+Shard Dataset::State::open_unlisted(const Entry& entry, const ShardOpenOptions& opening) const {
+  const Storage* const storage = remote_storage_of(entry.path);
+  if (storage == nullptr || options.counting == Counting::when_opened) return open_anew(entry, opening);
+  const File file = File::open_read(entry.path);  // while it is open, what is fetched is known
+  if (needs_scan(entry.path)) {
+    report_scan();
+    if (is_fetched_whole(file.size(), *storage)) file.advise_will_need(0, file.size());
+  }
+  return open_anew(entry, opening);
+}
+
+Shard Dataset::State::open_anew(const Entry& entry, const ShardOpenOptions& opening) const {
+  if (options.format == nullptr) return open_shard(entry.path, opening);
+  const std::string beside = index_path(entry.path);
+  ShardIndex index = path_exists(beside) ? ShardIndex::load(beside) : scan_shard(entry.path, *options.format);
+  return Shard::open(entry.path, *options.format, std::move(index), opening);
+}
+
+}  // namespace bale

@@ -1,0 +1,127 @@
+#include "bale/reader/spec/directory_content.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/shard/shard_index.hpp"
+#include "bale/reader/spec/shard_directory.hpp"
+
+namespace bale {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t k_max_looked_at = 20'000;  // entries of one directory, in search of an image
+
+/// Does not fail: what cannot be read has no images.
+bool has_image(const std::string& directory) {
+  std::error_code error;
+  std::size_t num_looked_at = 0;
+  fs::recursive_directory_iterator entry(directory, fs::directory_options::skip_permission_denied, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (++num_looked_at > k_max_looked_at) return false;
+    if (entry->is_directory(error)) {
+      if (is_packed_dataset(entry->path().string())) entry.disable_recursion_pending();
+    } else if (is_image_name(entry->path().native())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string names_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> names;
+  for (const std::string& path : paths) names.push_back(printable(base_name(path)));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+bool is_packed_dataset(const std::string& directory) {
+  const std::string manifest = join_path(directory, k_manifest_name);
+  if (!path_exists(manifest)) return false;
+  constexpr std::size_t k_head_bytes = 4096;
+  try {
+    std::vector<std::byte> head(k_head_bytes);
+    head.resize(File::open_read(manifest).read_some(0, head));
+    if (as_text(head).find("bale_manifest") != std::string_view::npos) return true;
+  } catch (const Error&) {
+    return true;  // opening the dataset says what is wrong
+  }
+  // A manifest whose beginning is damaged has indexes beside it.
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().string().ends_with(index_path({}))) return true;
+  }
+  return false;
+}
+
+bool is_pack(const std::string& directory) {
+  return is_packed_dataset(directory) || path_exists(join_path(directory, k_partial_name));
+}
+
+DirectoryContent directory_content(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || path_exists(join_path(path, k_manifest_name)))
+    return {};
+  DirectoryContent content;
+  std::vector<std::string> others;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name == k_partial_name || is_called_as_shard(name)) return {};
+    if (name.starts_with('.')) continue;
+    const std::string place = join_path(path, name);
+    std::error_code unknown;
+    if (!entry->is_directory(unknown)) {
+      if (!is_image_name(name)) continue;
+      ++content.num_images;
+      if (content.first_image.empty() || name < content.first_image) content.first_image = name;
+    } else {
+      (is_packed_dataset(place) ? content.datasets : others).push_back(place);
+    }
+  }
+  if (content.datasets.empty()) return content;
+  std::copy_if(others.begin(), others.end(), std::back_inserter(content.image_folders), has_image);
+  std::sort(content.datasets.begin(), content.datasets.end());
+  std::sort(content.image_folders.begin(), content.image_folders.end());
+  return content;
+}
+
+std::vector<std::string> datasets_below(const std::string& spec) {
+  DirectoryContent content = directory_content(spec);
+  return content.is_folder_of_images() ? std::vector<std::string>() : std::move(content.datasets);
+}
+
+std::string images_beside_datasets(const std::string& spec) {
+  const DirectoryContent content = directory_content(spec);
+  if (content.datasets.empty() || content.is_folder_of_images()) return {};
+  std::string beside = names_of(content.image_folders);
+  if (content.num_images > 0) beside += (beside.empty() ? "" : ", ") + printable(content.first_image);
+  if (content.num_images > 1) beside += fmt::format(" and {} more", content.num_images - 1);
+  return beside;
+}
+
+Error no_dataset_error(const std::string& directory, const DirectoryContent& content, ErrorCode code) {
+  const bool is_one = content.datasets.size() == 1;
+  const char* const what = content.is_folder_of_images() ? "a folder of images, and no packed dataset"
+                           : is_one                      ? "holds a packed dataset and is none itself"
+                                                         : "holds several datasets and is none itself";
+  return {
+      code,
+      what,
+      {.path = directory,
+       .hint = fmt::format("name {}: {}{}", is_one ? "the one in it" : "one of them", fmt::join(content.datasets, ", "),
+                           content.is_folder_of_images() ? ", or pack the folder first" : "")}};
+}
+
+}  // namespace bale

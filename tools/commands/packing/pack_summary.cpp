@@ -1,0 +1,168 @@
+#include "bale/tools/commands/packing/pack_summary.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/reader/dataset.hpp"
+#include "bale/tools/report/json/json_output.hpp"
+#include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/signals.hpp"
+#include "bale/tools/terminal/table.hpp"
+#include "bale/writer/publish/destination.hpp"
+
+namespace bale::tools {
+namespace {
+
+std::uint64_t num_skipped(const PackReport& report) {
+  std::uint64_t skipped = 0;
+  for (const PackReport::Output& output : report.outputs) skipped += output.manifest.num_skipped;
+  return std::max<std::uint64_t>(skipped, report.skipped.size());
+}
+
+void tell_skips(const PackReport& report, Terminal& terminal) {
+  list_skipped(report.skipped, terminal);
+  std::string ledgers;
+  for (const PackReport::Output& output : report.outputs) {
+    if (output.manifest.num_skipped == 0) continue;
+    ledgers += (ledgers.empty() ? "" : ", ") + printable(join_path(output.directory, k_ledger_name));
+  }
+  terminal.error(fmt::format("{} skipped; {} lists them", plural(num_skipped(report), "sample"), ledgers));
+}
+
+/// The conditions of all images in the outputs, including those that an earlier run wrote.
+ImageConditions conditions_of(const PackReport& report, std::uint64_t max_pixels) {
+  ImageConditions all{.max_pixels = max_pixels};
+  for (const PackReport::Output& output : report.outputs) {
+    const Dataset dataset = Dataset::open(join_path(output.directory, k_manifest_name));
+    const ImageConditions one = image_conditions(dataset, k_max_named_images - all.flawed.size(), max_pixels);
+    all.num_complete += one.num_complete;
+    all.num_incomplete += one.num_incomplete;
+    all.num_undecodable += one.num_undecodable;
+    all.num_unknown += one.num_unknown;
+    all.num_above_limit += one.num_above_limit;
+    all.flawed.insert(all.flawed.end(), one.flawed.begin(), one.flawed.end());
+  }
+  return all;
+}
+
+/// Prints one line if packed images are of kinds that the loader does not decode.
+void tell_undecodable(const PackReport& report, Terminal& terminal) {
+  std::uint64_t total = 0;
+  std::string kinds;
+  for (const auto& [kind, count] : report.undecodable) {
+    total += count;
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", human_count(count), kind);
+  }
+  if (total > 0) {
+    terminal.note(fmt::format("{} packed that bale's loader does not decode: {}", plural(total, "image"), kinds));
+  }
+}
+
+std::string summary_text(const PackReport& report, double seconds, SummaryStyle style) {
+  std::string text;
+  for (const PackReport::Output& output : report.outputs) {
+    const Manifest& manifest = output.manifest;
+    std::uint64_t bytes = 0;
+    for (const ManifestShard& shard : manifest.shards) bytes += shard.bytes;
+    text += fmt::format("{}: {}", shown_name(output.directory), plural(manifest.num_samples, "sample"));
+    if (!manifest.classes.empty()) text += fmt::format(" of {}", plural(manifest.classes.size(), "class"));
+    text += fmt::format(" in {}, {} ({}.{})\n", plural(manifest.shards.size(), "shard"), human_bytes(bytes),
+                        manifest.format, manifest.layout);
+  }
+  text += human_seconds(seconds);
+  if (report.num_repaired_shards > 0) {
+    text += fmt::format(", {} found {} and written again", plural(report.num_repaired_shards, "shard"),
+                        style.checked_images ? "missing, damaged or with unchecked images" : "missing or damaged");
+  }
+  if (report.num_resumed_shards > 0) {
+    text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
+  } else if (seconds > 0) {
+    text += fmt::format(", {} img/s, {:.0f} MB/s",
+                        human_count(static_cast<std::uint64_t>(static_cast<double>(report.num_samples) / seconds)),
+                        static_cast<double>(report.num_bytes) / seconds / 1e6);
+  }
+  return text + '\n';
+}
+
+/// Prints one line per replaced dataset.
+void tell_replaced(const PackReport& report, Terminal& terminal) {
+  for (const PackReport::Replaced& replaced : report.replaced) {
+    terminal.note(fmt::format("replaced the dataset \"{}\" of {} in {}", printable(replaced.name),
+                              plural(replaced.num_samples, "sample"), shown_name(replaced.directory)));
+  }
+}
+
+}  // namespace
+
+std::string labels_text(const LabelOrigin& labels) {
+  if (labels.is_after_path) return fmt::format("labels: {} after the paths\n", label_reading_name(labels.reading));
+  if (labels.column.empty() || labels.reading == LabelReading::none) return {};
+  const std::string missing =
+      labels.num_missing == 0 ? "" : fmt::format("; {} without a label", plural(labels.num_missing, "row"));
+  return fmt::format("labels: {} in the column \"{}\"{}\n", label_reading_name(labels.reading),
+                     printable(labels.column), missing);
+}
+
+void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal) {
+  constexpr std::size_t k_max_listed = 10;
+  for (std::size_t i = 0; i < std::min(skipped.size(), k_max_listed); ++i) {
+    const std::string origin = printable(skipped[i].origin);
+    const std::string why = terminal.with_flags(printable(skipped[i].why));
+    terminal.note(why.starts_with(origin) ? "skipped " + why : fmt::format("skipped {}: {}", origin, why));
+  }
+  if (skipped.size() > k_max_listed) {
+    terminal.note(fmt::format("skipped {} more", plural(skipped.size() - k_max_listed, "sample")));
+  }
+}
+
+std::function<void(const std::string&)> RunWarnings::handler() {
+  return [this](const std::string& line) {
+    lines_.push_back(terminal_.with_flags(line));
+    terminal_.error("warning: " + lines_.back());
+  };
+}
+
+void print_preview(const PackPreview& preview, const std::vector<std::string>& warnings, bool json, Terminal& terminal,
+                   const LabelOrigin& labels) {
+  if (json) {
+    terminal.print(preview_json(preview, warnings));
+    return;
+  }
+  TextTable table({Align::left, Align::right, Align::right});
+  table.add({"SHARD", "SAMPLES", "PAYLOAD"});
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  for (const PackPreview::ShardRow& row : preview.shards) {
+    table.add({printable(row.file), human_count(row.num_samples), human_bytes(row.payload_bytes)});
+    samples += row.num_samples;
+    bytes += row.payload_bytes;
+  }
+  terminal.print(table.text());
+  terminal.print(labels_text(labels));
+  const std::string estimated =
+      preview.num_measured == 0 ? "" : fmt::format(" (estimated from {})", plural(preview.num_measured, "sample"));
+  terminal.print(fmt::format("{} in {}, {} of payload{}; nothing was written\n", plural(samples, "sample"),
+                             plural(preview.shards.size(), "shard"), human_bytes(bytes), estimated));
+}
+
+int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style,
+                Terminal& terminal) {
+  const ImageConditions conditions = conditions_of(report, style.max_pixels);
+  tell_replaced(report, terminal);
+  if (style.json) {
+    terminal.print(pack_json(report, seconds, remarks, conditions));
+  } else if (!style.quiet) {
+    terminal.print(labels_text(remarks.labels) + summary_text(report, seconds, style));
+  }
+  show_flawed_images(conditions, terminal);
+  tell_undecodable(report, terminal);
+  if (num_skipped(report) == 0) return k_exit_ok;
+  terminal.flush();
+  tell_skips(report, terminal);
+  return k_exit_skipped;
+}
+
+}  // namespace bale::tools

@@ -1,0 +1,99 @@
+// Results as JSON text, each ending in a newline.
+//
+// Names, paths and keys are strings if they are UTF-8, else {"hex": "..."} (formats/base/json/json.hpp), so that no
+// byte is lost.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bale/formats/base/json/json.hpp"
+#include "bale/reader/dataset_check.hpp"
+#include "bale/reader/dataset_summary.hpp"
+#include "bale/reader/where.hpp"
+#include "bale/tools/measure/pipeline.hpp"
+#include "bale/tools/measure/verdicts/doctor_verdict.hpp"
+#include "bale/tools/measure/verdicts/tune_verdict.hpp"
+#include "bale/tools/report/text/bench_report.hpp"
+#include "bale/writer/index/add_indexes.hpp"
+#include "bale/writer/index/add_seek_points.hpp"
+#include "bale/writer/packer.hpp"
+#include "bale/writer/scale_out.hpp"
+#include "bale/writer/source/source.hpp"
+#include "bale/writer/source_diff.hpp"
+
+namespace bale::tools {
+
+/// Samples that the options of a command left out.
+struct LeftOut {
+  WhereCounts where;
+  ExcludeCounts listed;
+};
+
+/// What a run said before it wrote anything.
+struct RunRemarks {
+  NoticeLog notices{};  // of the source
+  LeftOut left_out{};
+  std::vector<std::string> warnings{};  // of plan and destination
+  LabelOrigin labels{};
+};
+
+/// Ignored entries, all of them counted and the first ones named, and warnings.
+Json notices_json(const NoticeLog& notices);
+
+std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks,
+                      const ImageConditions& conditions);
+/// `points`: if seek points were made.
+std::string index_json(const std::string& spec, const AddedIndexes& indexes, std::uint64_t num_sidecars,
+                       const std::optional<AddedSeekPoints>& points);
+std::string preview_json(const PackPreview& preview, const std::vector<std::string>& warnings);
+std::string plan_json(const PlanReport& report, const RunRemarks& remarks);
+std::string part_json(const PartReport& report, double seconds);
+/// Of a merge that lacks shards. `array` is for Slurm's --array; null if the number of parts is unknown.
+std::string missing_json(const MergeReport& report);
+std::string summary_json(const DatasetSummary& summary);
+/// Of a directory that contains several datasets.
+std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries);
+std::string check_json(const CheckReport& report);
+
+/// `listed`: the first of the `num_differences` that were found.
+std::string diff_json(const DiffReport& report, std::uint64_t num_differences, std::span<const Difference> listed,
+                      const NoticeLog& notices);
+
+struct SampleRow {
+  struct Field {
+    std::string name;
+    std::uint64_t bytes;  // as stored
+  };
+  std::uint64_t index = 0;
+  std::string key;
+  std::int64_t label = k_no_label;
+  std::string class_name;  // empty: none
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::vector<Field> fields;
+  std::string shard;
+};
+/// One line.
+std::string sample_json(const SampleRow& row);
+
+struct ReadRates {
+  std::uint64_t epochs = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+};
+std::string read_json(const ReadRates& rates);
+
+/// The figures of the train stage if it was measured, an object `stages` with those of every stage, and `device` if
+/// there is one.
+std::string bench_json(const PipelineCommand& pipeline, std::span<const MeasuredStage> stages,
+                       const std::optional<DeviceFigures>& device);
+/// `best`: the row that is recommended, unless no_verdict() gives a reason against it. `decoding`: if it was compared.
+std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& best,
+                      double read_images_per_s, unsigned cores, const std::optional<DecodingFigures>& decoding);
+std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& figures);
+
+}  // namespace bale::tools

@@ -1,0 +1,148 @@
+#include "bale/writer/destination/directory.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+
+namespace bale {
+namespace {
+
+constexpr int k_directory_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+int open_directory_at(int parent, const std::string& name, int more_flags) {
+  for (;;) {
+    const int fd = ::openat(parent, name.c_str(), k_directory_flags | more_flags);
+    if (fd >= 0 || errno != EINTR) return fd;
+  }
+}
+
+/// First component of a relative path with two components; empty if there is only one.
+std::string subdirectory_of(const std::string& path) {
+  const std::size_t slash = path.find('/');
+  return slash == std::string::npos ? std::string{} : path.substr(0, slash);
+}
+
+}  // namespace
+
+Directory Directory::open(const std::string& path) {
+  Descriptor fd(open_directory_at(AT_FDCWD, path, 0));
+  if (!fd.valid() && errno == ENOENT) throw Error(ErrorCode::not_found, "no such directory", {.path = path});
+  if (!fd.valid()) throw_errno("open the directory", path);
+  return {std::move(fd), path};
+}
+
+std::optional<Directory> Directory::find(const std::string& name) const {
+  const std::string path = join_path(path_, name);
+  Descriptor below(open_directory_at(fd(), name, O_NOFOLLOW));
+  if (below.valid()) return Directory(std::move(below), path);
+  if (errno == ENOENT) return std::nullopt;
+  if (errno == ELOOP || errno == ENOTDIR) {
+    throw Error(ErrorCode::exists, "a symbolic link or a file has the name of a directory",
+                {.path = path, .hint = "bale writes through no link below its destination: move it away"});
+  }
+  throw_errno("open the directory", path);
+}
+
+Directory Directory::make(const std::string& name) const {
+  if (::mkdirat(fd(), name.c_str(), 0777) == 0) {
+    sync();
+  } else if (errno == ENOENT) {
+    throw Error(ErrorCode::not_found, "the directory was removed", {.path = path_});
+  } else if (errno != EEXIST) {
+    throw_errno("create the directory", join_path(path_, name));
+  }
+  std::optional<Directory> made = find(name);
+  if (!made) throw Error(ErrorCode::not_found, "the directory was removed", {.path = join_path(path_, name)});
+  return std::move(*made);
+}
+
+std::vector<std::string> Directory::names() const {
+  const int copy = open_directory_at(fd(), ".", 0);
+  if (copy < 0) throw_errno("list the directory", path_);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(copy), &::closedir);
+  if (stream == nullptr) {
+    ::close(copy);
+    throw_errno("list the directory", path_);
+  }
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const struct dirent* const entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  if (errno != 0) throw_errno("list the directory", path_);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool Directory::holds(const std::string& name) const {
+  struct stat info {};
+  return ::fstatat(fd(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void Directory::remove(const std::string& name) const {
+  if (::unlinkat(fd(), name.c_str(), 0) != 0 && errno != ENOENT) throw_errno("remove", join_path(path_, name));
+}
+
+bool Directory::remove_directory(const std::string& name) const {
+  return ::unlinkat(fd(), name.c_str(), AT_REMOVEDIR) == 0;
+}
+
+bool Directory::rename(const std::string& name, const Directory& to, const std::string& new_name) const {
+  const auto renamed = [&] { return ::renameat(fd(), name.c_str(), to.fd(), new_name.c_str()) == 0; };
+  if (renamed()) return true;
+  if (errno == ENOENT) return false;
+  // Not every file system can rename over an existing file.
+  if (errno == EEXIST && ::unlinkat(to.fd(), new_name.c_str(), 0) == 0 && renamed()) return true;
+  throw_errno("rename to its final name", join_path(to.path(), new_name));
+}
+
+void Directory::sync() const { sync_directory(path_); }
+
+const Directory* DirectoryTree::parent_of(const std::string& path) {
+  const std::string name = subdirectory_of(path);
+  if (name.empty()) return &root_;
+  auto known = below_.find(name);
+  if (known == below_.end()) known = below_.emplace(name, root_.find(name)).first;
+  return known->second ? &*known->second : nullptr;
+}
+
+void DirectoryTree::make(const std::string& subdirectory) {
+  below_.insert_or_assign(subdirectory, root_.make(subdirectory));
+}
+
+bool DirectoryTree::holds(const std::string& path) {
+  const Directory* const parent = parent_of(path);
+  return parent != nullptr && parent->holds(base_name(path));
+}
+
+void DirectoryTree::remove(const std::string& path) {
+  const Directory* const parent = parent_of(path);
+  if (parent == nullptr) return;
+  parent->remove(base_name(path));
+  changed_[parent->path()] = parent;
+}
+
+bool DirectoryTree::take(const Directory& from, const std::string& name, const std::string& path) {
+  if (parent_of(path) == nullptr) make(subdirectory_of(path));
+  const Directory* const parent = parent_of(path);
+  const bool taken = from.rename(name, *parent, base_name(path));
+  if (taken) changed_[parent->path()] = parent;
+  return taken;
+}
+
+void DirectoryTree::sync() {
+  for (const auto& [path, directory] : changed_) directory->sync();
+  changed_.clear();
+}
+
+}  // namespace bale

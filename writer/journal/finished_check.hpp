@@ -1,0 +1,25 @@
+// Checks that the files of an earlier run are still present and unchanged.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bale/writer/journal/journal.hpp"
+#include "bale/writer/journal/replacement.hpp"
+#include "bale/writer/packer.hpp"
+
+namespace bale {
+
+/// Whether `path` is a regular file, not a symbolic link to one.
+bool is_file(const std::string& path);
+
+/// Whether a shard and all its files exist, and the shard has the recorded size and digest. `moves` lists the files,
+/// the shard last. They are expected in `partial_directory` under their temporary names, or, if it is empty, at the
+/// destination.
+bool is_intact(const std::vector<Replacement::Move>& moves, const PackOptions& options, const FinishedShard& recorded,
+               const std::string& partial_directory);
+
+/// Whether the index of a shard says of every image what decoding it says (PackOptions::check_images).
+bool has_checked_images(const std::string& path, const PackOptions& options, const Progress& progress);
+
+}  // namespace bale

@@ -1,0 +1,324 @@
+#include "bale/writer/merge/join.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/json/json.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
+#include "bale/formats/shard/shard_name.hpp"
+#include "bale/reader/repeated_keys.hpp"
+#include "bale/writer/journal/ledger.hpp"
+#include "bale/writer/plan/sidecars.hpp"
+#include "bale/writer/publish/destination.hpp"
+#include "bale/writer/run/pack_run.hpp"
+#include "bale/writer/shard/shard_copy.hpp"
+#include "bale/writer/shard/shard_job.hpp"
+#include "bale/writer/source/classes/labels.hpp"
+
+namespace bale {
+namespace {
+
+constexpr int k_compress_level = 3;  // of fields that were compressed, in shards that are written again
+
+[[noreturn]] void refuse(const FinishedDataset& dataset, std::string why, std::string hint) {
+  throw Error(ErrorCode::invalid_argument, std::move(why), {.path = dataset.directory, .hint = std::move(hint)});
+}
+
+/// One shard of the sources.
+struct JoinedShard {
+  const FinishedDataset* dataset;
+  const ManifestShard* shard;
+  bool is_copied = true;    // false: its classes get other numbers
+  std::uint64_t first = 0;  // number of its first sample among all
+
+  std::string path() const { return join_path(dataset->directory, shard->file); }
+};
+
+void require_alike(const std::vector<FinishedDataset>& datasets) {
+  const FinishedDataset& first = datasets.front();
+  for (const FinishedDataset& other : datasets) {
+    if (other.manifest.format != first.manifest.format || other.manifest.layout != first.manifest.layout) {
+      refuse(other,
+             fmt::format("is {}.{}, and {} is {}.{}", other.manifest.format, other.manifest.layout,
+                         printable(first.directory), first.manifest.format, first.manifest.layout),
+             "`bale convert 'A::B' DST` makes one dataset of both");
+    }
+    if (other.manifest.encoded_keys != first.manifest.encoded_keys) {
+      refuse(other,
+             fmt::format("its keys are {}encoded, unlike those of {}", other.manifest.encoded_keys ? "" : "not ",
+                         printable(first.directory)),
+             "`bale convert 'A::B' DST` makes one dataset of both");
+    }
+  }
+}
+
+/// Names of the files for other readers that all datasets have.
+std::vector<std::string> common_sidecars(const std::vector<FinishedDataset>& datasets, const Layout& layout) {
+  const auto contains = [](const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const auto shards_have = [&](const Sidecar& sidecar) {
+    return std::all_of(datasets.begin(), datasets.end(), [&](const FinishedDataset& dataset) {
+      return std::all_of(dataset.manifest.shards.begin(), dataset.manifest.shards.end(),
+                         [&](const ManifestShard& shard) {
+                           return contains(shard.sidecars, sidecar_path(shard.file, layout, sidecar));
+                         });
+    });
+  };
+  std::vector<std::string> names;
+  for (const Sidecar& sidecar : layout.sidecars) {
+    if (!sidecar.name.empty() && shards_have(sidecar)) names.emplace_back(sidecar.name);
+  }
+  for (const ShardList& list : layout.lists) {
+    const bool all = std::all_of(datasets.begin(), datasets.end(), [&](const FinishedDataset& dataset) {
+      return contains(dataset.manifest.lists, list.file);
+    });
+    if (all && !contains(names, list.name)) names.emplace_back(list.name);
+  }
+  return names;
+}
+
+bool all_have_seek_points(const std::vector<JoinedShard>& shards) {
+  return std::all_of(shards.begin(), shards.end(), [](const JoinedShard& joined) {
+    const std::vector<std::string>& files = joined.shard->sidecars;
+    const auto is_there = [&](const std::string& file) {
+      return std::find(files.begin(), files.end(), file) != files.end();
+    };
+    return is_there(seek_point_path(joined.shard->file)) || is_there(old_seek_point_path(joined.shard->file));
+  });
+}
+
+/// The samples that the datasets left out. Copies of their files stay where they are.
+std::vector<SkippedSample> skipped_by(const FinishedDataset& dataset) {
+  std::vector<SkippedSample> skipped;
+  if (dataset.manifest.num_skipped == 0) return skipped;
+  const std::string path = join_path(dataset.directory, k_ledger_name);
+  const std::vector<std::byte> text = read_file(path);
+  std::string_view rest = as_text(text);
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    try {
+      skipped.push_back(skipped_from_json(parse_json(line)));
+    } catch (const Error&) {
+      throw Error(ErrorCode::damaged, "is not a list of skipped samples", {.path = path});
+    }
+    for (std::string& copy : skipped.back().quarantined) copy = join_path(dataset.directory, copy);
+  }
+  return skipped;
+}
+
+class Join {
+ public:
+  Join(const std::vector<FinishedDataset>& datasets, const JoinOptions& options, Progress& progress)
+      : datasets_(datasets), link_(options.link), progress_(progress) {
+    require_alike(datasets);
+    const Manifest& first = datasets.front().manifest;
+    options_ = {.destination = options.destination,
+                .format = find_format(first.format, first.layout),
+                .name = options.name,
+                .default_name = options.default_name,
+                .jobs = options.jobs,
+                .mode = options.mode,
+                .on_warning = options.on_warning};
+    open_source();
+    take_shards();
+    options_.sidecars = common_sidecars(datasets, *options_.format.layout);
+    options_.seek_points = all_have_seek_points(shards_);
+    check_samples();
+    make_plan(options.beside_parts);
+  }
+
+  PackReport run() {
+    PackWork work{.plan = plan_, .places = source_->places(), .facts = facts_of(*source_), .write = {}};
+    work.samples = [this](const SampleVisitor& visit) {
+      for (const JoinedShard& joined : shards_) visit(joined.path(), hash_key(joined.shard->digest));
+    };
+    work.facts.encoded_keys = datasets_.front().manifest.encoded_keys;
+    // Parts lie in the destination.
+    if (plan_.beside_parts) work.places.clear();
+    for (const FinishedDataset& dataset : datasets_) {
+      for (SkippedSample& sample : skipped_by(dataset)) work.facts.skipped.push_back(std::move(sample));
+    }
+    work.write = [this](const PlannedDataset& dataset, const PlannedShard& shard, const std::string& staged) {
+      return write(dataset, shard, staged);
+    };
+    return run_pack(work, options_, progress_);
+  }
+
+ private:
+  /// The datasets read as one, which merges their classes.
+  void open_source() {
+    std::vector<std::string> places;
+    for (const FinishedDataset& dataset : datasets_) {
+      if (dataset.manifest.shards.empty()) continue;
+      if (dataset.directory.find("::") != std::string::npos) {
+        refuse(dataset, "has \"::\" in its path, which separates datasets", "rename it, or use another path to it");
+      }
+      places.push_back(dataset.directory);
+    }
+    source_ = open_packed_source(fmt::format("{}", fmt::join(places, "::")),
+                                 {.keys_name_files = options_.format.layout->keys_name_files});
+  }
+
+  void take_shards() {
+    std::uint64_t first = 0;
+    for (const FinishedDataset& dataset : datasets_) {
+      const bool is_copied = keeps_numbers(dataset);
+      for (const ManifestShard& shard : dataset.manifest.shards) {
+        shards_.push_back({.dataset = &dataset, .shard = &shard, .is_copied = is_copied, .first = first});
+        first += shard.num_samples;
+      }
+    }
+  }
+
+  /// Whether the classes of a dataset have the same numbers in the joined one. If not, whether its shards can be
+  /// written again.
+  bool keeps_numbers(const FinishedDataset& dataset) {
+    const std::vector<std::string>& own = dataset.manifest.classes;
+    const std::vector<std::string>& all = source_->classes();
+    const auto [moved, place] = std::mismatch(own.begin(), own.end(), all.begin(), all.end());
+    if (moved == own.end()) return true;
+    const auto number = std::find(all.begin(), all.end(), *moved) - all.begin();
+    const std::string why = fmt::format("its class \"{}\" would get the number {} instead of {}", printable(*moved),
+                                        number, moved - own.begin());
+    if (!options_.format.layout->keeps_bytes) {
+      refuse(dataset, why + ", and shards of pixels are not written again", "pack the images again from both sources");
+    }
+    for (const ManifestField& field : dataset.manifest.fields) {
+      if (has_class_numbers(field.name)) {
+        refuse(dataset, fmt::format("{}, and its field {} has the old numbers", why, printable(field.name)),
+               "pack it again with the same names of classes in the same order");
+      }
+      if (field.codec != "none") options_.compress_level = k_compress_level;
+    }
+    return false;
+  }
+
+  void check_samples() const {
+    const auto keys_of = [&](std::size_t n, const KeyVisitor& visit) {
+      progress_.throw_if_stopped();
+      const ShardIndex index = load_index_of(shards_[n].path(), *shards_[n].shard);
+      if (!source_->classes().empty()) require_names(shards_[n], index);
+      for (std::uint64_t i = 0; i < index.size(); ++i) visit(index.key(i));
+    };
+    if (const auto repeated = find_repeated_key(shards_.size(), keys_of)) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{} and {} have the same key", shown_name(shards_[repeated->first].path()),
+                              shown_name(shards_[repeated->second].path())),
+                  {.key = repeated->key,
+                   .hint = "`bale convert 'A::B' DST` tells their keys apart; or leave the sample out of one by "
+                           "`bale convert --where`, and merge what that writes"});
+    }
+  }
+
+  /// A label without a name would get one of another dataset's classes.
+  static void require_names(const JoinedShard& joined, const ShardIndex& index) {
+    const auto num_classes = static_cast<std::int64_t>(joined.dataset->manifest.classes.size());
+    for (std::uint64_t i = 0; i < index.size(); ++i) {
+      if (index.label(i) < num_classes) continue;
+      throw Error(ErrorCode::damaged,
+                  fmt::format("label {} has no name: the dataset names {} classes", index.label(i), num_classes),
+                  {.path = joined.path(),
+                   .key = std::string(index.key(i)),
+                   .hint = "pack it again with a name for each class"});
+    }
+  }
+
+  /// What counts as progress of a shard that is written again.
+  std::uint64_t payload_of(const JoinedShard& joined) const {
+    SourceSample sample;
+    std::uint64_t bytes = 0;
+    for (std::uint64_t i = joined.first; i < joined.first + joined.shard->num_samples; ++i) {
+      source_->describe(i, sample);
+      bytes += sample.total_bytes();
+    }
+    return bytes;
+  }
+
+  void make_plan(bool beside_parts) {
+    PlannedDataset& planned = plan_.datasets.emplace_back();
+    planned.name = dataset_name(options_);
+    DigestStream stream;
+    stream.update(as_bytes(fingerprint_of_options("merge", options_, source_->classes())));
+    stream.update(as_bytes(fmt::format("dataset {}\n", planned.name)));
+    for (std::size_t n = 0; n < shards_.size(); ++n) {
+      const ManifestShard& shard = *shards_[n].shard;
+      planned.shards.push_back({.file = shard_file_name(*options_.format.layout, planned.name, n, shards_.size()),
+                                .begin = shards_[n].first,
+                                .end = shards_[n].first + shard.num_samples,
+                                .bytes = shards_[n].is_copied ? shard.bytes : payload_of(shards_[n])});
+      stream.update(as_bytes(fmt::format("shard {} {} {}\n", shard.digest, shard.num_samples, shards_[n].is_copied)));
+      plan_.num_samples += shard.num_samples;
+      plan_.num_bytes += planned.shards.back().bytes;
+    }
+    plan_.fingerprint = digest_text(stream.digest());
+    plan_.facts = facts_of_options(options_, source_->classes());
+    plan_.facts["name"] = planned.name;
+    plan_.facts["shards"] = fmt::to_string(shards_.size());
+    plan_.facts["samples"] = fmt::to_string(plan_.num_samples);
+    plan_.beside_parts = beside_parts;
+  }
+
+  FinishedShard write(const PlannedDataset& dataset, const PlannedShard& shard, const std::string& staged) {
+    const auto begins_later = [](const JoinedShard& other, std::uint64_t begin) { return other.first < begin; };
+    const JoinedShard& joined = *std::lower_bound(shards_.begin(), shards_.end(), shard.begin, begins_later);
+    if (joined.is_copied) {
+      return copy_shard(
+          {.from = joined.path(), .shard = *joined.shard, .link = link_, .file = shard.file, .staged_path = staged},
+          options_, progress_);
+    }
+    PlannedDataset renumbered{.name = dataset.name, .subdirectory = {}, .order = {}, .shards = {}};
+    renumbered.order.resize(shard.end - shard.begin);
+    std::iota(renumbered.order.begin(), renumbered.order.end(), static_cast<std::uint32_t>(shard.begin));
+    const PlannedShard whole{.file = shard.file, .begin = 0, .end = renumbered.order.size(), .bytes = shard.bytes};
+    return write_shard({.source = *source_,
+                        .options = options_,
+                        .dataset = renumbered,
+                        .shard = whole,
+                        .quarantine = quarantine_,
+                        .staged_path = staged},
+                       progress_);
+  }
+
+  const std::vector<FinishedDataset>& datasets_;
+  const bool link_;
+  Progress& progress_;
+  PackOptions options_;
+  std::unique_ptr<Source> source_;
+  std::vector<JoinedShard> shards_;
+  Plan plan_;
+  Quarantine quarantine_;
+};
+
+}  // namespace
+
+std::vector<FinishedDataset> load_finished(const std::vector<std::string>& directories) {
+  std::vector<FinishedDataset> datasets;
+  for (const std::string& directory : directories) {
+    const std::string path = join_path(directory, k_manifest_name);
+    try {
+      datasets.push_back({directory, load_manifest(path)});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::not_found) throw;
+      throw Error(
+          ErrorCode::not_found, "is not a directory of a packed dataset: there is no manifest.json",
+          {.path = directory, .hint = "name directories that bale packed; `bale convert` takes shards of any program"});
+    }
+  }
+  return datasets;
+}
+
+PackReport join_datasets(const std::vector<FinishedDataset>& datasets, const JoinOptions& options, Progress& progress) {
+  return Join(datasets, options, progress).run();
+}
+
+}  // namespace bale

@@ -1,0 +1,37 @@
+// The names of the files that a dataset consists of, on a disk or in an object store.
+//
+// Pure functions, safe in any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bale/formats/shard/manifest.hpp"
+#include "bale/writer/packer.hpp"
+#include "bale/writer/plan/plan.hpp"
+
+namespace bale {
+
+/// Directory of one planned dataset.
+std::string dataset_directory(const PackOptions& options, const PlannedDataset& dataset);
+
+/// A path relative to the destination.
+std::string below_destination(const std::string& subdirectory, const std::string& file);
+
+/// An older dataset in a directory that the run writes to.
+struct OldDataset {
+  std::string subdirectory;
+  Manifest manifest;
+
+  /// All its files except its manifest, relative to the destination.
+  std::vector<std::string> files() const;
+};
+
+/// All files that packing a shard to `file` publishes. Seek points are always included: old ones would be used for the
+/// new shard.
+std::vector<std::string> files_of_shard(const std::string& file, const PackOptions& options);
+
+/// Files that list the shards, relative to the destination.
+std::vector<std::string> list_files(const PackOptions& options, const Plan& plan);
+
+}  // namespace bale

@@ -1,0 +1,80 @@
+// The plan: which sample goes into which shard, as a pure function of the source and the options.
+// The destination is not accessed. Jobs, error policy and resuming do not affect the plan.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/writer/packer.hpp"
+#include "bale/writer/plan/plan_facts.hpp"
+
+namespace bale {
+
+struct PlannedShard {
+  std::string file;         // name within its dataset's directory
+  std::uint64_t begin = 0;  // range of PlannedDataset::order
+  std::uint64_t end = 0;
+  std::uint64_t bytes = 0;  // payload
+  std::string staged_as{};  // another name until the final one is known; empty: `file`
+};
+
+struct PlannedDataset {
+  std::string name;                  // also the shards' prefix
+  std::string subdirectory;          // below the destination; empty without splits
+  std::vector<std::uint32_t> order;  // source samples in packing order
+  std::vector<PlannedShard> shards;
+};
+
+struct Plan {
+  std::vector<PlannedDataset> datasets;
+  std::uint64_t num_samples = 0;
+  std::uint64_t num_bytes = 0;  // payload
+  /// Hash of everything that determines the output bytes. A resumed run must have the same one.
+  std::string fingerprint;
+  PlanFacts facts{};  // what the fingerprint is made of, other than the samples
+  /// The samples become known only while the shards are written, and so do the shards (bale::Writer).
+  bool open = false;
+  /// The parts of Writers that are merged may lie in the destination.
+  bool beside_parts = false;
+};
+
+/// What the manifest says that no shard knows.
+struct ManifestFacts {
+  const std::vector<std::string>& classes;
+  std::map<std::string, std::string> earlier_edits{};  // of the images, before this run
+  bool encoded_keys = false;
+  std::vector<SourceLoss> losses{};
+  std::vector<SkippedSample> skipped{};  // by earlier runs
+};
+
+/// Throws `invalid_argument` for contradictory options, an empty source or split, and duplicate keys (the message names
+/// both samples).
+Plan make_plan(const Source& source, const PackOptions& options);
+
+/// Calls `visit` for the samples of a plan. Borrows both until it is called.
+ListSamples samples_of(const Source& source, const Plan& plan);
+
+/// Warns (PackOptions::on_warning) if so little goes into a shard that most have one sample.
+void tell_sizing(const PackOptions& options, const Plan& plan);
+
+/// The plan of a Writer: one dataset without samples and shards. Its fingerprint is that of the options alone. Throws
+/// `invalid_argument` for contradictory options, and for those that need all samples beforehand.
+Plan make_open_plan(const PackOptions& options, const std::vector<std::string>& classes);
+
+/// The name of the options' dataset. Throws `invalid_argument` if it cannot name files.
+std::string dataset_name(const PackOptions& options);
+
+/// What determines the output bytes, other than the samples, as text. `kind` distinguishes kinds of plans.
+std::string fingerprint_of_options(std::string_view kind, const PackOptions& options,
+                                   const std::vector<std::string>& classes);
+
+/// How a field is stored. Images are already compressed, and a class number stays readable by any tool.
+Codec codec_of_field(const PackOptions& options, std::string_view field);
+
+/// Throws `invalid_argument` if the layout has no room for a field of this name.
+void require_room_for_field(const PackOptions& options, const std::string& field);
+
+}  // namespace bale

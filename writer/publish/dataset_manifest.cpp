@@ -1,0 +1,135 @@
+#include "bale/writer/publish/dataset_manifest.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json/json.hpp"
+#include "bale/writer/edits/image_edits.hpp"
+#include "bale/writer/journal/ledger.hpp"
+#include "bale/writer/plan/sidecars.hpp"
+#include "bale_version.hpp"
+
+namespace bale {
+
+DatasetManifest::DatasetManifest(const PackOptions& options, const Plan& plan, const PlannedDataset& dataset,
+                                 ManifestFacts facts, PackReport& report)
+    : options_(options), dataset_(dataset), report_(report) {
+  // Edits of this run take precedence.
+  std::map<std::string, std::string> edits = describe_edits(options.edits, !options.format.layout->keeps_bytes);
+  edits.merge(facts.earlier_edits);
+  manifest_ = {.name = dataset.name,
+               .format = std::string(options.format.format->name),
+               .layout = std::string(options.format.layout->name),
+               .classes = facts.classes,
+               .edits = std::move(edits),
+               .encoded_keys = facts.encoded_keys,
+               .plan = plan.fingerprint,
+               .created_by = fmt::format("bale {}", k_version_text)};
+}
+
+void DatasetManifest::leave_out(const SkippedSample& sample) {
+  manifest_.num_skipped += sample.num_samples.value_or(1);
+  ledger_ += skipped_to_json(sample).dump({.sorted = true}) + "\n";
+  report_.skipped.push_back(sample);
+}
+
+void DatasetManifest::add(const FinishedShard& finished) {
+  manifest_.num_samples += finished.shard.num_samples;
+  // A shard without samples has no file: not every reader accepts an empty one.
+  if (finished.shard.num_samples != 0) manifest_.shards.push_back(finished.shard);
+  add_fields(finished.fields);
+  for (const SkippedSample& sample : finished.skipped) leave_out(sample);
+  for (const auto& [kind, count] : finished.undecodable) report_.undecodable[kind] += count;
+  report_.num_bytes += finished.shard.bytes;
+}
+
+/// Union of the shards' fields, in order of first appearance.
+void DatasetManifest::add_fields(const std::vector<ManifestField>& fields) {
+  for (const ManifestField& field : fields) {
+    const auto known = std::find_if(manifest_.fields.begin(), manifest_.fields.end(),
+                                    [&](const ManifestField& other) { return other.name == field.name; });
+    if (known == manifest_.fields.end()) {
+      manifest_.fields.push_back(field);
+    } else {
+      known->stored_bytes += field.stored_bytes;
+    }
+  }
+}
+
+void DatasetManifest::publish(ManifestPublisher& publisher) {
+  for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
+    manifest_.lists.emplace_back(list.file);
+    publish_list(publisher, dataset_, manifest_, list);
+  }
+  if (!ledger_.empty()) manifest_.num_skipped = std::max<std::uint64_t>(manifest_.num_skipped, 1);
+  if (!ledger_.empty()) publisher.file(dataset_, k_ledger_name, ledger_);
+  publisher.manifest(dataset_, manifest_text(manifest_));
+  report_.num_samples += manifest_.num_samples;
+  report_.outputs.push_back({dataset_directory(options_, dataset_), std::move(manifest_)});
+}
+
+PackReport report_of_earlier_run(const PackOptions& options, const Plan& plan, std::vector<Manifest> manifests,
+                                 std::uint64_t num_resumed_shards, std::uint64_t num_repaired_shards) {
+  PackReport report{.num_resumed_shards = num_resumed_shards, .num_repaired_shards = num_repaired_shards};
+  for (std::size_t number = 0; number < manifests.size(); ++number) {
+    Manifest& manifest = manifests[number];
+    report.num_samples += manifest.num_samples;
+    for (const ManifestShard& shard : manifest.shards) report.num_bytes += shard.bytes;
+    report.outputs.push_back({dataset_directory(options, plan.datasets[number]), std::move(manifest)});
+  }
+  return report;
+}
+
+void publish_list(ManifestPublisher& publisher, const PlannedDataset& dataset, const Manifest& manifest,
+                  const ShardList& list) {
+  std::vector<ListedShard> shards;
+  for (const ManifestShard& shard : manifest.shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
+  publisher.file(dataset, std::string(list.file), list.text(manifest.name, shards));
+}
+
+void require_samples(const PackOptions& options, const Plan& plan, const FinishedShards& finished) {
+  for (std::size_t number = 0; number < finished.size(); ++number) {
+    const SkippedSample* first = nullptr;
+    std::uint64_t num_samples = 0;
+    std::uint64_t num_planned = 0;
+    for (const PlannedShard& shard : plan.datasets[number].shards) num_planned += shard.end - shard.begin;
+    for (const FinishedShard& shard : finished[number]) {
+      num_samples += shard.shard.num_samples;
+      if (first == nullptr && !shard.skipped.empty()) first = &shard.skipped.front();
+    }
+    if (num_samples != 0 || first == nullptr) continue;
+    refuse_empty_dataset(dataset_directory(options, plan.datasets[number]), num_planned, *first);
+  }
+}
+
+ManifestFacts facts_of(const Source& source) {
+  return {source.classes(), source.edits(), source.encodes_keys(), source.losses()};
+}
+
+PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& options, const Plan& plan,
+                             const FinishedShards& finished, ManifestPublisher& publisher) {
+  PackReport report;
+  for (std::size_t number = 0; number < finished.size(); ++number) {
+    DatasetManifest manifest(options, plan, plan.datasets[number], facts, report);
+    if (report.outputs.empty()) {  // it is not known which split the lost samples belong to
+      for (const SourceLoss& loss : facts.losses) {
+        manifest.leave_out({.origin = loss.path, .why = loss.why, .num_samples = loss.num_samples});
+      }
+      for (const SkippedSample& sample : facts.skipped) manifest.leave_out(sample);
+    }
+    for (const FinishedShard& shard : finished[number]) manifest.add(shard);
+    manifest.publish(publisher);
+  }
+  report.replaced = publisher.finish();
+  return report;
+}
+
+void refuse_empty_dataset(const std::string& directory, std::uint64_t num_samples, const SkippedSample& first) {
+  throw Error(ErrorCode::damaged,
+              fmt::format("all {} samples were skipped, the first because: {}", num_samples, first.why),
+              {.path = directory, .hint = "look at the source"});
+}
+
+}  // namespace bale

@@ -1,0 +1,340 @@
+#include "bale/writer/run/objects/object_destination.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/temporary_file.hpp"
+#include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/system/parallel.hpp"
+
+namespace bale {
+namespace {
+
+constexpr const char* k_run_name = ".bale-partial/run.json";
+constexpr const char* k_own_prefix = ".bale-partial/";
+constexpr std::string_view k_record_prefix = ".bale-partial/shard-";
+constexpr std::string_view k_record_suffix = ".json";
+constexpr std::string_view k_parts_prefix_of_names = ".bale-partial/parts-";
+constexpr std::size_t k_most_requests = 16;        // at a time
+constexpr std::size_t k_requests_per_thread = 64;  // few are made one after another
+
+std::optional<std::uint64_t> leading_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || (end != text.data() + text.size() && *end != '.')) return std::nullopt;
+  return number;
+}
+
+std::string record_text(const FinishedShard& finished, const std::vector<StoredObject>& files) {
+  Json list = Json::array();
+  for (const StoredObject& file : files) {
+    list.push_back({{"file", bytes_to_json(file.key)}, {"bytes", file.size}, {"etag", bytes_to_json(file.etag)}});
+  }
+  return fmt::format("{}\n{}\n", finished_to_text(finished), list.dump({.sorted = true}));
+}
+
+ObjectDestination::Record record_from_text(std::string name, std::string_view text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  ObjectDestination::Record record{
+      .name = std::move(name), .finished = finished_from_text(text.substr(0, end)), .files = {}};
+  const Json list = parse_json(text.substr(end));
+  for (const Json& file : list.as_list("the list of files")) {
+    record.files.push_back({file.bytes("file"), file.count("bytes"), file.bytes("etag")});
+  }
+  return record;
+}
+
+unsigned threads_for(std::size_t num_requests) {
+  return static_cast<unsigned>(std::min(k_most_requests, 1 + num_requests / k_requests_per_thread));
+}
+
+/// A name that programs store to show a folder.
+bool is_folder_mark(const StoredObject& object) {
+  return object.size == 0 && (object.key.empty() || object.key.ends_with('/'));
+}
+
+}  // namespace
+
+ObjectDestination::ObjectDestination(const PackOptions& options, const Plan& plan, std::string id, bool is_parts,
+                                     const Progress& progress)
+    : options_(options),
+      plan_(plan),
+      id_(std::move(id)),
+      is_parts_(is_parts),
+      store_(options.destination, [this, &progress] {
+        if (!is_abandoned_) progress.throw_if_stopped();
+      }) {}
+
+void ObjectDestination::look() {
+  objects_.clear();
+  for (StoredObject& object : store_.list()) {
+    if (is_folder_mark(object)) continue;
+    std::string key = object.key;
+    objects_.emplace(std::move(key), std::move(object));
+  }
+  unfinished_.reset();
+  if (!holds(k_run_name)) return;
+  if (const auto text = store_.read(k_run_name)) {
+    unfinished_ = run_from_text(as_text(*text), store_.name_of(k_run_name));
+  }
+}
+
+const StoredObject* ObjectDestination::find(const std::string& file) const {
+  const auto found = objects_.find(file);
+  return found == objects_.end() ? nullptr : &found->second;
+}
+
+std::vector<Manifest> ObjectDestination::finished_manifests() const {
+  std::vector<Manifest> manifests;
+  for (const PlannedDataset& planned : plan_.datasets) {
+    const std::string name = below_destination(planned.subdirectory, k_manifest_name);
+    const auto text = holds(name) ? store_.read(name) : std::nullopt;
+    if (!text) return {};
+    manifests.push_back(parse_manifest(std::string(as_text(*text)), store_.name_of(name)));
+    if (manifests.back().plan != plan_.fingerprint) return {};
+  }
+  return manifests;
+}
+
+HeldDatasets ObjectDestination::held() const {
+  HeldDatasets held{.destination = options_.destination, .load = [this](const std::string& place) {
+                      const std::string name = below_destination(place, k_manifest_name);
+                      const auto text = store_.read(name);
+                      if (!text) throw Error(ErrorCode::not_found, "no such object", {.path = store_.name_of(name)});
+                      return parse_manifest(std::string(as_text(*text)), store_.name_of(name));
+                    }};
+  for (const auto& [key, object] : objects_) {
+    if (key.starts_with(k_own_prefix)) continue;
+    const std::size_t slash = std::min(key.find('/'), key.size());
+    const std::string first = key.substr(0, slash);
+    if (held.names.empty() || held.names.back() != first) held.names.push_back(first);
+    if (key == k_manifest_name) held.places.emplace_back();
+    if (slash != key.size() && key.substr(slash + 1) == k_manifest_name) held.places.push_back(first);
+  }
+  return held;
+}
+
+std::vector<std::string> ObjectDestination::planned_files() const {
+  std::vector<std::string> files = list_files(options_, plan_);
+  for (const PlannedDataset& dataset : plan_.datasets) {
+    files.push_back(below_destination(dataset.subdirectory, k_ledger_name));
+    for (const PlannedShard& shard : dataset.shards) {
+      for (std::string& file : files_of_shard(below_destination(dataset.subdirectory, shard.file), options_)) {
+        files.push_back(std::move(file));
+      }
+    }
+  }
+  return files;
+}
+
+void ObjectDestination::require_way_is_free(const std::vector<std::string>& ours) const {
+  const std::unordered_set<std::string> known(ours.begin(), ours.end());
+  for (const std::string& file : planned_files()) {
+    if (!holds(file) || known.contains(file)) continue;
+    throw Error(ErrorCode::exists, "is in the way and was not written by bale",
+                {.path = store_.name_of(file), .hint = "move it, or choose another `name`"});
+  }
+}
+
+ObjectRun ObjectDestination::new_run(std::vector<std::string> replaced) const {
+  return {.plan = id_,
+          .facts = plan_.facts,
+          .owner = is_parts_ ? id_ : temporary_name(),
+          .is_parts = is_parts_,
+          .files = planned_files(),
+          .replaced = std::move(replaced)};
+}
+
+bool ObjectDestination::is_own(const ObjectRun& run) const { return run.owner == run_.owner && run.plan == run_.plan; }
+
+void ObjectDestination::begin() {
+  run_ = new_run({});
+  store_.put_if_absent(k_run_name, as_bytes(run_to_text(run_)));
+  look();  // again: an earlier try of the request may have stored it, and another run may have begun or ended meanwhile
+  if (!unfinished_ || !is_own(*unfinished_)) {
+    throw Error(ErrorCode::retryable, "another run is packing into the destination", {.path = options_.destination});
+  }
+  if (is_parts_) return go_on();  // others may have begun
+  try {
+    require_empty(plan_, held());
+  } catch (...) {
+    store_.remove(k_run_name);
+    throw;
+  }
+}
+
+void ObjectDestination::begin_replacing(std::vector<std::string> replaced) {
+  run_ = new_run(std::move(replaced));
+  store_.put(k_run_name, as_bytes(run_to_text(run_)));
+  // Looked at again: a run that published meanwhile has seen run.json, or its manifest is seen here.
+  look();
+  for (const PlannedDataset& dataset : plan_.datasets) {
+    store_.remove(below_destination(dataset.subdirectory, k_manifest_name));
+  }
+  for (const auto& [name, object] : objects_) {
+    if (name.starts_with(k_own_prefix) && name != k_run_name) store_.remove(name);
+  }
+}
+
+void ObjectDestination::go_on() {
+  run_ = *unfinished_;
+  for (const PlannedDataset& dataset : plan_.datasets) {
+    const std::string name = below_destination(dataset.subdirectory, k_manifest_name);
+    if (!holds(name)) continue;
+    const auto text = store_.read(name);
+    if (!text || parse_manifest(std::string(as_text(*text)), store_.name_of(name)).plan == plan_.fingerprint) continue;
+    if (std::find(run_.replaced.begin(), run_.replaced.end(), name) == run_.replaced.end()) {
+      throw Error(ErrorCode::exists, "another program has published a dataset here",
+                  {.path = store_.name_of(name), .hint = "replace it with `overwrite`, or choose another prefix"});
+    }
+    store_.remove(name);  // of the dataset that this run replaces
+  }
+}
+
+void ObjectDestination::abort_uploads() const {
+  std::vector<std::string> files = run_.files;
+  files.insert(files.end(), run_.replaced.begin(), run_.replaced.end());
+  abort_uploads(files);
+}
+
+void ObjectDestination::abort_uploads(const std::vector<std::string>& files) const {
+  const std::unordered_set<std::string> own(files.begin(), files.end());
+  for (const UnfinishedUpload& upload : store_.unfinished_uploads()) {
+    if (own.contains(upload.key)) store_.abort(upload);
+  }
+}
+
+void ObjectDestination::require_owned() const {
+  const auto text = store_.read(k_run_name);
+  if (text && is_own(run_from_text(as_text(*text), store_.name_of(k_run_name)))) return;
+  throw Error(ErrorCode::changed, "another run took the place of this one",
+              {.path = options_.destination, .hint = "let one program at a time write there"});
+}
+
+ObjectDestination::Records ObjectDestination::records(const std::function<bool(std::uint64_t)>& wanted) const {
+  std::vector<std::pair<std::uint64_t, std::string>> names;
+  for (const auto& [name, object] : objects_) {
+    if (!name.starts_with(k_record_prefix) || !name.ends_with(k_record_suffix)) continue;
+    const auto number = leading_number(std::string_view(name).substr(k_record_prefix.size()));
+    if (number && wanted(*number)) names.emplace_back(*number, name);
+  }
+  std::vector<std::optional<Record>> found(names.size());
+  run_parallel(names.size(), threads_for(names.size()), [&](std::size_t i) {
+    const auto text = store_.read(names[i].second);
+    if (!text) return;  // removed meanwhile
+    try {
+      found[i] = record_from_text(names[i].second, as_text(*text));
+    } catch (const Error& error) {  // a damaged record is none: the shard is packed again
+      if (error.code() != ErrorCode::damaged) throw;
+    }
+  });
+  Records records;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (found[i]) records[names[i].first].push_back(*std::move(found[i]));
+  }
+  return records;
+}
+
+bool ObjectDestination::take_over(const Record& record, const std::vector<Replacement::Move>& moves) {
+  const bool is_empty = record.finished.shard.num_samples == 0;
+  if (record.files.size() != (is_empty ? 0 : moves.size())) return false;
+  for (std::size_t i = 0; i < record.files.size(); ++i) {
+    const StoredObject& file = record.files[i];
+    const StoredObject* const there = find(file.key);
+    if (file.key != moves[i].second || there == nullptr || *there != file) return false;
+  }
+  const std::lock_guard guard(mutex_);
+  for (const StoredObject& file : record.files) stored_[file.key] = file;
+  has_recorded_ = true;
+  return true;
+}
+
+std::vector<StoredObject> ObjectDestination::store_shard(const std::vector<Replacement::Move>& moves,
+                                                         const std::string& staging) {
+  std::vector<StoredObject> files;
+  for (const Replacement::Move& move : moves) {
+    const std::string path = join_path(staging, move.first);
+    files.push_back(store_.upload(move.second, path));
+    ::unlink(path.c_str());
+    const std::lock_guard guard(mutex_);
+    stored_[move.second] = files.back();
+  }
+  return files;
+}
+
+void ObjectDestination::store_file(const std::string& file, const std::string& text) {
+  store_.put(file, as_bytes(text));
+  const std::optional<StoredObject> stored = store_.find(file);
+  const std::lock_guard guard(mutex_);
+  stored_[file] = stored.value_or(StoredObject{.key = file});
+}
+
+void ObjectDestination::record(std::uint64_t shard, const FinishedShard& finished,
+                               const std::vector<StoredObject>& files) {
+  const std::string& digest = finished.shard.digest;
+  const std::string what = digest.empty() ? "empty" : digest.substr(digest.find(':') + 1);
+  store_.put(fmt::format("{}{:07}.{}{}", k_record_prefix, shard, what, k_record_suffix),
+             as_bytes(record_text(finished, files)));
+  const std::lock_guard guard(mutex_);
+  has_recorded_ = true;
+}
+
+void ObjectDestination::remove_record(const std::string& name) const { store_.remove(name); }
+
+void ObjectDestination::note_parts(std::uint64_t parts) const {
+  const std::string name = fmt::format("{}{}", k_parts_prefix_of_names, parts);
+  if (!holds(name)) store_.put(name, {});
+}
+
+std::vector<std::uint64_t> ObjectDestination::noted_parts() const {
+  std::vector<std::uint64_t> parts;
+  for (const auto& [name, object] : objects_) {
+    if (!name.starts_with(k_parts_prefix_of_names)) continue;
+    const auto number = leading_number(std::string_view(name).substr(k_parts_prefix_of_names.size()));
+    if (number && *number != 0) parts.push_back(*number);
+  }
+  return parts;
+}
+
+void ObjectDestination::require_unchanged() {
+  look();
+  for (const auto& [name, file] : stored_) {
+    const StoredObject* const there = find(name);
+    if (there != nullptr && *there == file) continue;
+    throw Error(ErrorCode::changed, "another program changed the object after this run stored it",
+                {.path = store_.name_of(name), .hint = "let one program at a time write there, then use `resume`"});
+  }
+}
+
+void ObjectDestination::remove_replaced() const {
+  std::unordered_set<std::string> kept;
+  for (const auto& [name, file] : stored_) kept.insert(name);
+  for (const std::string& name : run_.replaced) {
+    if (!kept.contains(name) && holds(name)) store_.remove(name);
+  }
+}
+
+void ObjectDestination::clear() const {
+  std::vector<std::string> names;
+  for (const StoredObject& object : store_.list()) {
+    if (object.key.starts_with(k_own_prefix) && object.key != k_run_name) names.push_back(object.key);
+  }
+  run_parallel(names.size(), threads_for(names.size()), [&](std::size_t i) { store_.remove(names[i]); });
+  store_.remove(k_run_name);
+}
+
+void ObjectDestination::abandon() {
+  is_abandoned_ = true;
+  require_owned();
+  for (const auto& [name, file] : stored_) store_.remove(name);
+  clear();
+}
+
+}  // namespace bale

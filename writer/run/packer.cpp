@@ -1,0 +1,49 @@
+#include "bale/writer/packer.hpp"
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/storage/objects/object_store.hpp"
+#include "bale/formats/storage/url_storage.hpp"
+#include "bale/writer/run/objects/object_pack.hpp"
+#include "bale/writer/run/pack_run.hpp"
+#include "bale/writer/shard/shard_job.hpp"
+
+namespace bale {
+
+std::string_view on_error_name(OnError policy) {
+  switch (policy) {
+    case OnError::fail:
+      return "fail";
+    case OnError::skip:
+      return "skip";
+    case OnError::quarantine:
+      return "quarantine";
+  }
+  return "unknown";
+}
+
+PackReport pack(const Source& source, const PackOptions& options, Progress& progress) {
+  use_url_storage();
+  require_local_name(options.destination, NameUse::packing);
+  Quarantine quarantine;
+  const auto write = [&](const PlannedDataset& dataset, const PlannedShard& shard, const std::string& staged) {
+    const ShardJob job{.source = source,
+                       .options = options,
+                       .dataset = dataset,
+                       .shard = shard,
+                       .quarantine = quarantine,
+                       .staged_path = staged};
+    return write_shard(job, progress);
+  };
+  PackWork work{.plan = make_plan(source, options),
+                .places = source.places(),
+                .facts = facts_of(source),
+                .samples = {},
+                .write = write};
+  work.samples = samples_of(source, work.plan);
+  tell_sizing(options, work.plan);
+  return is_object_store(options.destination) ? run_object_pack(work, options, progress)
+                                              : run_pack(work, options, progress);
+}
+
+}  // namespace bale

@@ -1,0 +1,58 @@
+#include "bale/writer/source/classes/class_folders.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+#include "bale/formats/base/error.hpp"
+
+namespace bale {
+namespace {
+
+/// The first folder of `key` after `skip` bytes; npos if there is none.
+std::size_t end_of_folder(std::string_view key, std::size_t skip) { return key.find('/', skip); }
+
+/// How many bytes at the beginning of all keys are folders that no class is.
+std::size_t common_folders(std::uint64_t size, const std::function<std::string(std::uint64_t)>& key) {
+  std::string common = size == 0 ? std::string() : key(0);
+  // What all keys have in front, up to a slash; one folder must be left in the key with the fewest.
+  std::size_t least = common.size();
+  for (std::uint64_t i = 0; i < size && !common.empty(); ++i) {
+    const std::string own = key(i);
+    const auto differs = std::mismatch(common.begin(), common.end(), own.begin(), own.end());
+    common.erase(differs.first, common.end());
+    const std::size_t last = own.rfind('/');
+    least = std::min(least, last == std::string::npos ? 0 : last);
+  }
+  for (std::size_t slash = common.rfind('/'); slash != std::string::npos;) {
+    if (slash < least) return slash + 1;
+    if (slash == 0) break;
+    slash = common.rfind('/', slash - 1);
+  }
+  return 0;
+}
+
+}  // namespace
+
+KeyFolders class_folders_of(std::uint64_t size, const std::function<std::string(std::uint64_t)>& key,
+                            const std::string& path) {
+  const std::size_t skip = common_folders(size, key);
+  KeyFolders found;
+  found.folders.reserve(size);
+  std::unordered_map<std::string, std::uint32_t> numbers;
+  for (std::uint64_t i = 0; i < size; ++i) {
+    const std::string own = key(i);
+    const std::size_t end = end_of_folder(own, skip);
+    if (end == std::string::npos) {
+      throw Error(ErrorCode::invalid_argument, "a sample in no class folder",
+                  {.path = path, .key = own, .hint = "leave it out with `exclude`, or leave out `class_folders`"});
+    }
+    const auto [at, is_new] =
+        numbers.try_emplace(own.substr(skip, end - skip), static_cast<std::uint32_t>(numbers.size()));
+    if (is_new) found.names.push_back(at->first);
+    found.folders.push_back(at->second);
+  }
+  return found;
+}
+
+}  // namespace bale

@@ -1,0 +1,67 @@
+#include "bale/writer/source/files/steady_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+
+namespace bale {
+
+namespace {
+
+/// Links of DVC, git-annex and the Hub's cache lead nowhere until their files are fetched.
+[[noreturn]] void refuse_missing(const std::string& path) {
+  std::string target(4096, '\0');
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  if (length < 0) throw Error(ErrorCode::not_found, "no such file", {.path = path});
+  target.resize(static_cast<std::size_t>(length));
+  throw Error(ErrorCode::not_found, fmt::format("a broken link: there is no {}", printable(target)),
+              {.path = path,
+               .hint = "fetch what it leads to, leave it out with `exclude`, or all such files with `on_error` skip"});
+}
+
+}  // namespace
+
+SteadyFile::SteadyFile(const std::string& path) : file_(open_long_path(path, O_RDONLY)) {
+  if (!file_.valid()) {
+    if (errno == ENOENT || errno == ENOTDIR) refuse_missing(path);
+    if (errno == ENXIO) throw Error(ErrorCode::unsupported, "not a regular file", {.path = path});
+    throw_errno("open", path);
+  }
+  if (::fstat(file_.get(), &info_) != 0) throw_errno("examine", path);
+  if (!S_ISREG(info_.st_mode)) throw Error(ErrorCode::unsupported, "not a regular file", {.path = path});
+  if (static_cast<std::uint64_t>(info_.st_size) > k_max_bytes) {
+    throw Error(ErrorCode::unsupported, "larger than a field can be (4 GiB - 1)", {.path = path});
+  }
+}
+
+bool SteadyFile::read(MutableBytes out, const std::string& path) const {
+  std::size_t got = 0;
+  // A read that ends exactly at the known size is taken as the end; the fstat below confirms it.
+  while (got < out.size()) {
+    const ssize_t count = ::read(file_.get(), out.data() + got, out.size() - got);
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      throw_errno("read", path);
+    }
+    if (count == 0) break;
+    got += static_cast<std::size_t>(count);
+    if (got == size()) break;
+  }
+  if (got != size()) return false;
+  struct stat after {};
+  if (::fstat(file_.get(), &after) != 0) throw_errno("examine", path);
+  return after.st_size == info_.st_size && mtime_ns(after) == mtime_ns(info_);
+}
+
+void read_file_ahead(const std::string& path) {
+  const Descriptor file = open_long_path(path, O_RDONLY);
+  if (file.valid()) ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_WILLNEED);
+}
+
+}  // namespace bale

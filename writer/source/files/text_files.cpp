@@ -1,0 +1,44 @@
+#include "bale/writer/source/files/text_files.hpp"
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/writer/source/files/long_path.hpp"
+#include "bale/writer/source/files/steady_file.hpp"
+
+namespace bale {
+
+bool TextFiles::add(std::string path) {
+  struct stat info {};
+  if (stat_long_path(path, info) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    throw_errno("examine", path);
+  }
+  files_.push_back({std::move(path), static_cast<std::uint64_t>(info.st_size), mtime_ns(info)});
+  return true;
+}
+
+std::string TextFiles::read(std::uint32_t row) const {
+  const File& file = files_[row];
+  if (file.bytes > k_max_bytes) {
+    throw Error(ErrorCode::unsupported, fmt::format("annotations of more than {} bytes", k_max_bytes),
+                {.path = file.path});
+  }
+  std::string text(file.bytes + 1, '\0');
+  const SteadyFile steady(file.path);
+  if (steady.size() != file.bytes ||
+      !steady.read({reinterpret_cast<std::byte*>(text.data()), text.size()}, file.path)) {
+    throw Error(ErrorCode::changed, "the annotations changed since they were listed",
+                {.path = file.path, .hint = "pack again when nothing writes to them"});
+  }
+  text.pop_back();
+  return text;
+}
+
+void TextFiles::append_identity(std::uint32_t row, std::string& out) const {
+  fmt::format_to(std::back_inserter(out), "{}:{}", files_[row].bytes, files_[row].mtime_ns);
+}
+
+}  // namespace bale

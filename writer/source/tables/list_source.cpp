@@ -1,0 +1,146 @@
+// Lists of paths, one per line or NUL-separated as `find -print0` writes them.
+#include <optional>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/writer/source/choose/option_use.hpp"
+#include "bale/writer/source/classes/labels.hpp"
+#include "bale/writer/source/tables/listed_files.hpp"
+#include "bale/writer/source/tables/record_reader.hpp"
+
+namespace bale {
+namespace {
+
+/// The class of a file is the name of the directory that holds it, as in a folder of class folders.
+void label_by_parent(ListedFiles& files, Labels& labels) {
+  FileListing& listing = files.listing();
+  std::vector<std::string> names;
+  std::vector<std::string_view> name_of(listing.rows.num_directories());
+  const FileRow* bare = nullptr;
+  for (const FileRow& row : listing.rows.samples()) {
+    if (name_of[row.directory].empty()) {
+      name_of[row.directory] = files.parent_name(row);
+      if (name_of[row.directory].empty()) {
+        bare = &row;
+      } else {
+        names.emplace_back(name_of[row.directory]);
+      }
+    }
+  }
+  if (names.empty() && !labels.has_map()) return;  // bare names only: their classes are unknown
+  if (bare != nullptr) {
+    throw Error(ErrorCode::invalid_argument, "no directory to take the class from",
+                {.path = listing.rows.path(*bare), .hint = "give `flat` to pack without labels"});
+  }
+  labels.take_names(std::move(names));
+  std::vector<std::int64_t> label_of(listing.rows.num_directories(), k_no_label);
+  for (FileRow& row : listing.rows.samples()) {
+    std::int64_t& label = label_of[row.directory];
+    if (label == k_no_label) label = labels.number_of(name_of[row.directory], listing.rows.path(row));
+    row.label = label;
+  }
+  listing.classes = labels.classes();
+}
+
+/// Labels after the paths, if the list has them: the first line that is found says so.
+class ListedLabels {
+ public:
+  explicit ListedLabels(ListedFiles& files) : files_(files) {}
+
+  bool are_there() const { return are_there_.value_or(false); }
+
+  /// Adds the file of a line. Throws as ListedFiles::add().
+  void add(std::string_view line, std::uint64_t number, bool is_whole_path) {
+    const std::optional<PathAndLabel> parts = is_whole_path ? std::nullopt : path_and_label(line);
+    if (!are_there_) decide(line, parts);
+    if (are_there() && !parts) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("no label after the path \"{}\"", printable(line)),
+                  {.hint = "other lines have one"});
+    }
+    FileRow* const row = files_.add(are_there() ? parts->path : line);
+    if (row == nullptr || !are_there()) return;
+    const auto [at, is_new] = numbers_.try_emplace(std::string(parts->label), words_.size());
+    if (is_new) words_.push_back({.text = at->first, .line = number});
+    row->label = static_cast<std::int64_t>(at->second);
+    are_line_numbers_ = are_line_numbers_ && parts->label == std::to_string(number);
+  }
+
+  void set(Labels& labels, const std::string& list) {
+    FileListing& listing = files_.listing();
+    if (are_line_numbers_ && words_.size() > k_min_lines) {
+      throw Error(ErrorCode::invalid_argument, "the numbers after the paths are those of the lines, and no classes",
+                  {.path = list, .hint = "leave them out, or give `flat` to pack without labels"});
+    }
+    const std::vector<std::int64_t> numbers = labels.take_words(words_, list);
+    for (FileRow& row : listing.rows.samples()) {
+      if (row.label == k_no_label) {  // of a line before the first that was found
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("no label after the path of {}", printable(listing.rows.path(row))),
+                    {.path = list, .hint = "other lines have one"});
+      }
+      row.label = numbers[static_cast<std::size_t>(row.label)];
+    }
+    listing.classes = labels.classes();
+    listing.label_origin = {.reading = labels.reading(), .is_after_path = true};
+  }
+
+  /// Without labels, although the list has them.
+  void forget() {
+    for (FileRow& row : files_.listing().rows.samples()) row.label = k_no_label;
+  }
+
+ private:
+  static constexpr std::size_t k_min_lines = 9;  // fewer may count the lines by chance
+
+  void decide(std::string_view line, const std::optional<PathAndLabel>& parts) {
+    if (files_.is_there(line)) {
+      are_there_ = false;
+    } else if (parts && files_.is_there(parts->path)) {
+      are_there_ = true;
+    }
+  }
+
+  ListedFiles& files_;
+  std::optional<bool> are_there_;                         // once it is known
+  std::unordered_map<std::string, std::size_t> numbers_;  // of the words
+  std::vector<LabelWord> words_;                          // each once
+  bool are_line_numbers_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOptions& options) {
+  Labels labels(options);
+  ListedFiles files(options, options.root);
+  RecordReader reader(path, options.nul_separated ? RecordKind::nul_separated : RecordKind::lines);
+  const std::string list_name = path == "-" ? "standard input" : path;
+  ListedLabels own(files);
+  while (reader.next()) {
+    if (reader.record().empty()) continue;
+    try {
+      own.add(reader.record(), reader.line(), options.nul_separated);
+    } catch (const Error& error) {
+      files.lose(error, list_name, reader.line());
+    }
+  }
+  files.require_samples(list_name, "the list names no image",
+                        options.nul_separated ? "are its names separated by NUL?" : "one path per line");
+  if (options.flat) {
+    own.forget();
+  } else if (own.are_there()) {
+    own.set(labels, list_name);
+  } else {
+    label_by_parent(files, labels);
+  }
+  FileListing listing = files.finish(list_name);
+  const bool takes_classes = !listing.classes.empty() || (own.are_there() && !options.flat);
+  tell_unused_options(
+      options,
+      {"pair", "pair_path", "root", "null", "flat", "list_jobs", "keep_extensions", takes_classes ? "class_map" : ""},
+      takes_classes ? "this is a list of files" : "the files of the list get no labels", list_name, listing.notices);
+  return std::make_unique<FileSource>(std::move(listing));
+}
+
+}  // namespace bale

@@ -1,0 +1,170 @@
+#include "bale/writer/source/tables/record_reader.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/names/local_name.hpp"
+
+namespace bale {
+namespace {
+
+constexpr std::size_t k_block_bytes = std::size_t{256} << 10;
+
+/// Follows a record byte by byte, as split_cells() parses it. Knows whether the next byte is inside quotes.
+class QuoteState {
+ public:
+  explicit QuoteState(char delimiter) : delimiter_(delimiter) {}
+
+  void take(char c) {
+    const bool may_open = at_ == At::cell_start || at_ == At::quote_in_quotes;  // a doubled quote reopens
+    if (at_ == At::quoted) {
+      if (c == '"') at_ = At::quote_in_quotes;
+    } else if (c == '"' && may_open) {
+      at_ = At::quoted;
+    } else {
+      at_ = c == delimiter_ ? At::cell_start : At::unquoted;
+    }
+  }
+  bool quoted() const { return at_ == At::quoted; }
+
+ private:
+  enum class At { cell_start, unquoted, quoted, quote_in_quotes };
+  char delimiter_;
+  At at_ = At::cell_start;
+};
+
+}  // namespace
+
+RecordReader::RecordReader(const std::string& path, RecordKind kind) : path_(path), kind_(kind) {
+  if (path == "-") {
+    path_ = "standard input";
+    file_ = Descriptor(0);
+  } else {
+    require_local_name(path);
+    file_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!file_.valid() && (errno == ENOENT || errno == ENOTDIR)) {
+      throw Error(ErrorCode::not_found, "no such file", {.path = path, .hint = "check the path"});
+    }
+    if (!file_.valid()) throw_errno("open", path);
+  }
+  while (buffer_.size() < 3 && fill()) {
+  }
+  if (buffer_.starts_with("\xEF\xBB\xBF") && kind != RecordKind::nul_separated) at_ = 3;
+}
+
+RecordReader::~RecordReader() {
+  if (file_.get() == 0) file_.release();  // do not close standard input
+}
+
+bool RecordReader::fill() {
+  if (ended_) return false;
+  if (at_ > 0) {
+    buffer_.erase(0, at_);
+    base_ += at_;
+    at_ = 0;
+  }
+  const std::size_t kept = buffer_.size();
+  buffer_.resize(kept + k_block_bytes);
+  ssize_t got = -1;
+  do {
+    got = ::read(file_.get(), buffer_.data() + kept, k_block_bytes);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) throw_errno("read", path_);
+  buffer_.resize(kept + static_cast<std::size_t>(got));
+  ended_ = got == 0;
+  return !ended_;
+}
+
+/// Position in the buffer of the end of the record that starts at `at_`: its separator or the end of the file.
+std::size_t RecordReader::find_end() {
+  const char separator = kind_ == RecordKind::nul_separated ? '\0' : '\n';
+  const bool quotes = kind_ == RecordKind::csv || kind_ == RecordKind::tsv;
+  QuoteState state(kind_ == RecordKind::csv ? ',' : '\t');
+  std::size_t length = 0;
+  for (;;) {
+    if (quotes) {
+      for (; at_ + length < buffer_.size(); ++length) {
+        const char c = buffer_[at_ + length];
+        if (c == '\n' && !state.quoted()) return at_ + length;
+        state.take(c);
+      }
+    } else {
+      const std::size_t found = buffer_.find(separator, at_ + length);
+      if (found != std::string::npos) return found;
+      length = buffer_.size() - at_;
+    }
+    if (length > k_max_record_bytes) {
+      throw Error(ErrorCode::damaged, fmt::format("line {}: longer than 16 MiB", line_),
+                  {.path = path_, .hint = "is it the kind of file it was said to be?"});
+    }
+    if (!fill()) break;
+  }
+  if (state.quoted())
+    throw Error(ErrorCode::damaged, fmt::format("line {}: a quote is never closed", line_), {.path = path_});
+  return buffer_.size();
+}
+
+/// Refuses a list that is separated in the other way: its one line would be a name that no file has.
+void RecordReader::check_separator(std::size_t end) const {
+  if (kind_ == RecordKind::lines && record_.find('\0') != std::string_view::npos) {
+    throw Error(ErrorCode::invalid_argument, "the names in the list end with NUL, not newline",
+                {.path = path_, .hint = "give `null`"});
+  }
+  const bool is_whole_file = kind_ == RecordKind::nul_separated && offset_ == 0 && end == buffer_.size();
+  if (is_whole_file && record_.find('\n') != std::string_view::npos) {
+    throw Error(ErrorCode::invalid_argument, "the names in the list end with newline, not NUL",
+                {.path = path_, .hint = "leave `null` out"});
+  }
+}
+
+bool RecordReader::next() {
+  line_ = next_line_;
+  if (at_ >= buffer_.size() && !fill()) return false;
+  const std::size_t end = find_end();
+  offset_ = base_ + at_;
+  record_ = std::string_view(buffer_).substr(at_, end - at_);
+  check_separator(end);
+  next_line_ += 1;
+  if (kind_ != RecordKind::nul_separated) {
+    next_line_ += static_cast<std::uint64_t>(std::count(record_.begin(), record_.end(), '\n'));
+  }
+  at_ = std::min(end + 1, buffer_.size());
+  if (kind_ != RecordKind::nul_separated && record_.ends_with('\r')) record_.remove_suffix(1);
+  return true;
+}
+
+void rethrow_at_line(const Error& error, const std::string& path, std::uint64_t line) {
+  ErrorContext context = error.context();
+  if (!context.path.empty()) throw error;
+  context.path = path;
+  throw Error(error.code(), fmt::format("line {}: {}", line, error.message()), std::move(context));
+}
+
+void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells, bool skip_spaces) {
+  cells.clear();
+  std::size_t at = 0;
+  for (;;) {
+    std::string& cell = cells.emplace_back();
+    while (skip_spaces && at < record.size() && record[at] == ' ') ++at;
+    if (at < record.size() && record[at] == '"') {
+      for (++at; at < record.size(); ++at) {
+        if (record[at] == '"') {
+          if (at + 1 == record.size() || record[at + 1] != '"') break;
+          ++at;
+        }
+        cell += record[at];
+      }
+      at = std::min(at + 1, record.size());
+    }
+    const std::size_t end = std::min(record.find(delimiter, at), record.size());
+    cell += record.substr(at, end - at);
+    if (end == record.size()) return;
+    at = end + 1;
+  }
+}
+
+}  // namespace bale

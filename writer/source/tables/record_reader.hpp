@@ -1,0 +1,61 @@
+// Reads a text file record by record: lines, NUL-separated names, CSV and TSV records (RFC 4180).
+//
+// Memory: one block and the longest record. For one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/writer/source/files/long_path.hpp"
+
+namespace bale {
+
+enum class RecordKind { lines, nul_separated, csv, tsv };
+
+class RecordReader {
+ public:
+  static constexpr std::size_t k_max_record_bytes = std::size_t{16} << 20;
+
+  /// "-" is standard input. Throws `not_found`, `io`.
+  RecordReader(const std::string& path, RecordKind kind);
+  ~RecordReader();
+
+  /// Moves to the next record, without its line end. Returns false at the end. Throws `io`, and `damaged` for a record
+  /// longer than k_max_record_bytes or an unclosed quote.
+  bool next();
+  /// Valid until the next call of next().
+  std::string_view record() const { return record_; }
+  /// Offset of the record in the file, including a byte order mark.
+  std::uint64_t offset() const { return offset_; }
+  /// Line on which the record starts, from 1; the record's number if records are NUL-separated.
+  std::uint64_t line() const { return line_; }
+
+ private:
+  void check_separator(std::size_t end) const;
+  std::size_t find_end();
+  bool fill();
+
+  std::string path_;
+  RecordKind kind_;
+  Descriptor file_;
+  std::string buffer_;
+  std::size_t at_ = 0;      // next record's start in buffer_
+  std::uint64_t base_ = 0;  // offset of buffer_ in the file
+  bool ended_ = false;
+  std::string_view record_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t line_ = 1;
+  std::uint64_t next_line_ = 1;
+};
+
+/// Rethrows `error` with file and line added, unless it already names a path.
+[[noreturn]] void rethrow_at_line(const Error& error, const std::string& path, std::uint64_t line);
+
+/// Splits the record into cells and removes their quotes. Overwrites `cells`. A quote inside an unquoted cell is text.
+/// `skip_spaces`: spaces before a cell do not belong to it, as in "a, b".
+void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells, bool skip_spaces = false);
+
+}  // namespace bale

@@ -1,0 +1,278 @@
+#include "bale/writer/stream/open_dataset.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
+#include "bale/formats/shard/shard_index.hpp"
+#include "bale/formats/shard/shard_name.hpp"
+#include "bale/writer/destination/apart.hpp"
+#include "bale/writer/journal/finished_check.hpp"
+#include "bale/writer/publish/dataset_manifest.hpp"
+
+namespace bale {
+namespace {
+
+void add_new_names(const std::vector<std::string>& names, std::vector<std::string>& out) {
+  for (const std::string& name : names) {
+    if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+  }
+}
+
+[[noreturn]] void refuse_damaged_run(const std::string& path) {
+  throw Error(ErrorCode::damaged, "a shard of the earlier run is missing or damaged",
+              {.path = path, .hint = "its samples are lost: start again with `overwrite`"});
+}
+
+}  // namespace
+
+OpenDataset::OpenDataset(const PackOptions& options, const std::vector<std::string>& classes, bool may_be_empty)
+    : options_(options), classes_(classes), may_be_empty_(may_be_empty), plan_(make_open_plan(options, classes)) {
+  require_local_name(options_.destination, NameUse::writing);
+  require_all_apart({}, options_.destination);
+  if (!Journal::present(options_.destination)) {
+    std::vector<Manifest> finished;
+    if (options_.mode == DestinationMode::resume) finished = finished_manifests(options_, plan_);
+    if (!finished.empty()) {
+      take_complete(std::move(finished.front()));
+      return;
+    }
+    require_may_begin(options_, plan_, {});
+  }
+  Destination destination = prepare_destination(options_, plan_, {});
+  journal_.emplace(std::move(destination.journal));
+  if (!destination.finished.empty()) {  // killed after its manifest was written
+    take_complete(std::move(destination.finished.front()));
+    journal_->remove();
+    journal_.reset();
+    return;
+  }
+  publisher_.emplace(*journal_, options_, plan_);
+  try {
+    try_format_options(options_, partial_directory());
+  } catch (...) {
+    if (journal_->content().finished.empty()) leave();
+    throw;
+  }
+}
+
+void OpenDataset::take_complete(Manifest manifest) {
+  Journal::clear_removed(options_.destination);
+  run_parallel(manifest.shards.size(), 0, [&](std::size_t number) {
+    const FinishedShard finished{.subdirectory = {}, .shard = manifest.shards[number]};
+    if (!is_intact(moves_of_shard(options_, dataset(), {.file = finished.shard.file}), options_, finished, {})) {
+      refuse_damaged_run(join_path(options_.destination, finished.shard.file));
+    }
+  });
+  for (const ManifestShard& shard : manifest.shards) add({.subdirectory = {}, .shard = shard});
+  complete_ = std::move(manifest);
+}
+
+PackReport OpenDataset::report() const {
+  PackReport report{.num_samples = complete_->num_samples, .num_resumed_shards = complete_->shards.size()};
+  for (const ManifestShard& shard : complete_->shards) report.num_bytes += shard.bytes;
+  report.outputs.push_back({options_.destination, *complete_});
+  return report;
+}
+
+std::string OpenDataset::shard_file(std::uint64_t shard) const {
+  return shard_file_name(*options_.format.layout, name(), shard, 0);
+}
+
+std::string OpenDataset::pending_path(std::uint64_t shard) const {
+  // No dataset has a name with a dot in front.
+  return journal_->staged_path(fmt::format(".samples-{:06}", shard));
+}
+
+std::uint64_t OpenDataset::num_shards() const {
+  const std::lock_guard lock(mutex_);
+  return shards_.size();
+}
+
+std::uint64_t OpenDataset::num_samples() const {
+  if (complete_) return complete_->num_samples + complete_->num_skipped;
+  const std::lock_guard lock(mutex_);
+  return shards_.empty() ? 0 : shards_.back().first + shards_.back().count;
+}
+
+PlannedShard OpenDataset::planned(const FinishedShard& finished) const {
+  return {.file = finished.shard.file, .begin = 0, .end = finished.shard.num_samples, .bytes = finished.shard.bytes};
+}
+
+std::string OpenDataset::path_of_index(const FinishedShard& finished) const {
+  const std::string& file = finished.shard.file;
+  return index_path(is_staged() ? journal_->staged_path(file) : join_path(options_.destination, file));
+}
+
+void OpenDataset::add(FinishedShard finished) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t first = shards_.empty() ? 0 : shards_.back().first + shards_.back().count;
+  const std::uint64_t count = finished.shard.num_samples + finished.skipped.size();
+  shards_.push_back({.first = first, .count = count, .finished = std::move(finished)});
+}
+
+/// Whether a recorded shard is there and whole. Gives its files their final names, which a killed run may have left
+/// undone. Returns false if it was recorded and not published when the power failed; its samples may still wait then.
+/// Throws `damaged` if it was published.
+bool OpenDataset::finish_publishing(const FinishedShard& finished) const {
+  const std::vector<Replacement::Move> moves = moves_of_shard(options_, dataset(), planned(finished));
+  const auto staged = [&](const Replacement::Move& move) { return is_file(journal_->path_of(move.first)); };
+  const auto final_path = [&](const Replacement::Move& move) { return join_path(options_.destination, move.second); };
+  // The shard itself gets its final name after all files beside it.
+  const bool published = is_staged() ? std::all_of(moves.begin(), moves.end(), staged)
+                                     : name_is_taken(final_path(moves.back())) && !staged(moves.back());
+  const bool all_there = std::all_of(moves.begin(), moves.end(), [&](const Replacement::Move& move) {
+    return staged(move) || (!is_staged() && is_file(final_path(move)));
+  });
+  if (!published && !all_there) return false;
+  if (!is_staged() && all_there) {
+    for (const Replacement::Move& move : moves) {
+      if (staged(move)) publish_rename(journal_->path_of(move.first), final_path(move));
+    }
+  }
+  if (is_intact(moves, options_, finished, is_staged() ? partial_directory() : std::string{})) return true;
+  refuse_damaged_run(is_staged() ? journal_->path_of(moves.back().first) : final_path(moves.back()));
+}
+
+void OpenDataset::take_up_shards(const OnKey& on_key, std::vector<std::string>& fields) {
+  std::map<std::string, FinishedShard> recorded;
+  for (const FinishedShard& finished : journal_->content().finished) recorded[finished.shard.file] = finished;
+  std::vector<FinishedShard> found;
+  for (std::uint64_t shard = 0; recorded.contains(shard_file(shard)); ++shard) {
+    found.push_back(recorded[shard_file(shard)]);
+  }
+  std::vector<char> whole(found.size(), 1);
+  run_parallel(found.size(), 0, [&](std::size_t shard) {
+    if (found[shard].shard.num_samples != 0) whole[shard] = finish_publishing(found[shard]) ? 1 : 0;
+  });
+  for (std::size_t shard = 0; shard < found.size(); ++shard) {
+    FinishedShard& finished = found[shard];
+    if (whole[shard] == 0) {
+      if (shard + 1 < found.size()) refuse_damaged_run(join_path(options_.destination, finished.shard.file));
+      return;
+    }
+    if (finished.shard.num_samples != 0) {
+      const ShardIndex index = ShardIndex::load(path_of_index(finished));
+      for (std::uint64_t i = 0; i < index.size(); ++i) on_key(index.key(i));
+      for (const FieldInfo& field : index.fields()) add_new_names({field.name}, fields);
+    }
+    add(std::move(finished));
+    ++num_resumed_;
+  }
+}
+
+std::vector<std::shared_ptr<PendingShard>> OpenDataset::take_up(const OnKey& on_key, std::vector<std::string>& fields) {
+  take_up_shards(on_key, fields);
+  std::set<std::string> kept;
+  if (is_staged()) {
+    for (const Shard& shard : shards_) kept.insert(Journal::staged_name(shard.finished.shard.file));
+  }
+  std::vector<std::shared_ptr<PendingShard>> all;
+  std::uint64_t first = num_samples();
+  for (std::uint64_t shard = num_shards();; ++shard) {
+    auto pending = std::make_shared<PendingShard>(shard, first, pending_path(shard));
+    if (!pending->recover()) break;
+    for (std::uint64_t i = 0; i < pending->size(); ++i) on_key(pending->key(i));
+    add_new_names(pending->names(), fields);
+    kept.insert(base_name(pending->path()));
+    first += pending->size();
+    all.push_back(std::move(pending));
+  }
+  journal_->remove_temporary_except(kept);
+  return all;
+}
+
+std::optional<std::string> OpenDataset::find(std::string_view key) const {
+  const auto name = [&](std::uint64_t sample, const std::string& file) {
+    return fmt::format("sample {} of {}", sample, printable(file));
+  };
+  const std::lock_guard searching(search_mutex_);
+  if (searched_) {
+    if (const auto found = searched_->second.find(key)) return name(*found, searched_->first);
+  }
+  for (std::size_t shard = 0;; ++shard) {
+    std::string file;
+    std::string path;
+    {
+      const std::lock_guard lock(mutex_);
+      while (shard < shards_.size() && shards_[shard].finished.shard.num_samples == 0) ++shard;
+      if (shard >= shards_.size()) return std::nullopt;
+      file = shards_[shard].finished.shard.file;
+      path = path_of_index(shards_[shard].finished);
+    }
+    ShardIndex index = ShardIndex::load(path);
+    const std::optional<std::uint64_t> found = index.find(key);
+    if (!found) continue;
+    searched_.emplace(file, std::move(index));
+    return name(*found, file);
+  }
+}
+
+void OpenDataset::publish(FinishedShard&& finished) {
+  journal_->record(finished);
+  if (is_staged()) {
+    sync_names();
+  } else if (finished.shard.num_samples != 0) {
+    publisher_->shard(dataset(), planned(finished));
+  }
+  add(std::move(finished));
+}
+
+void OpenDataset::sync_names() const {
+  if (is_staged()) sync_directory(partial_directory());
+}
+
+/// With the names that depend on the number of shards.
+FinishedShard OpenDataset::with_final_names(const FinishedShard& finished, std::uint64_t shard) const {
+  const Layout& layout = *options_.format.layout;
+  const std::string_view suffix = layout.suffix;
+  const std::string file = shard_file_name(layout, name(), shard, shards_.size());
+  const std::string_view stem = std::string_view(file).substr(0, file.size() - suffix.size());
+  const std::size_t old_stem = finished.shard.file.size() - suffix.size();
+  FinishedShard named = finished;
+  for (std::string& sidecar : named.shard.sidecars) sidecar = std::string(stem) + sidecar.substr(old_stem);
+  named.shard.file = file;
+  return named;
+}
+
+PackReport OpenDataset::finish(bool encoded_keys) {
+  PackReport report{.num_resumed_shards = num_resumed_};
+  DatasetManifest manifest(options_, plan_, dataset(), {.classes = classes_, .encoded_keys = encoded_keys}, report);
+  const SkippedSample* skipped = nullptr;
+  std::uint64_t num_written = 0;
+  for (const Shard& shard : shards_) {
+    num_written += shard.finished.shard.num_samples;
+    if (skipped == nullptr && !shard.finished.skipped.empty()) skipped = &shard.finished.skipped.front();
+  }
+  if (num_written == 0 && skipped != nullptr && !may_be_empty_) {
+    const SkippedSample first = *skipped;
+    leave();
+    refuse_empty_dataset(options_.destination, num_samples(), first);
+  }
+  for (std::size_t number = 0; number < shards_.size(); ++number) {
+    const FinishedShard named = with_final_names(shards_[number].finished, number);
+    PlannedShard shard = planned(named);
+    shard.staged_as = shards_[number].finished.shard.file;
+    manifest.add(named);
+    if (is_staged() && named.shard.num_samples != 0) publisher_->shard(dataset(), shard);
+    dataset().shards.push_back(std::move(shard));
+  }
+  manifest.publish(*publisher_);
+  report.replaced = publisher_->finish();
+  journal_->remove();
+  return report;
+}
+
+void OpenDataset::release() {
+  publisher_.reset();
+  journal_.reset();
+}
+
+void OpenDataset::leave() { abandon_destination(*journal_, options_, plan_); }
+
+}  // namespace bale
