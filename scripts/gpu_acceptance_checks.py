@@ -11,6 +11,7 @@ import numpy as np
 
 import bale
 from bale import transforms as T
+from bale.program import program_path
 
 try:
     import torch
@@ -21,7 +22,7 @@ OPTIONS = {"batch_size": 16, "seed": 3, "workers": 2}
 
 
 def program():
-    return bale.program.program_path()
+    return program_path()
 
 
 class FakeDevice:

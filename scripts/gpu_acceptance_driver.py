@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 
-from bale.nvjpeg import library_path
+from bale._loader.nvjpeg import library_path
 from bale.program import program_path
 
 RESULT = re.compile(r"^(begins|ok|failed|skipped): (.*)$")

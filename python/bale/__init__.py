@@ -4,24 +4,46 @@
     for images, labels in loader:   # numpy arrays; images are views of shared memory
         ...
 
-`bale.torch` has the same with torch tensors. Importing bale imports neither torch nor numpy.
+`bale.torch` has the same with torch tensors. Importing bale imports neither torch nor numpy, and what it has is imported when it
+is first used.
 """
-from bale import parquet, transforms
-from bale._bale import NO_LABEL, Batch, DeviceBatch, cuda_available
-from bale.bad_sample import BadSample
-from bale.cache import set_cache
-from bale.dataset import Dataset
-from bale.errors import Error
-from bale.fields import Field
-from bale.loader import Loader
-from bale.mds import to_mds
-from bale.opened_file import open_file
-from bale.parquet.written import to_parquet
-from bale.program import convert, inspect, merge, pack, pack_part, plan, verify
-from bale.ragged import Ragged
-from bale.writer import Writer
+from typing import TYPE_CHECKING
+
+from bale._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from bale import errors, options, parquet, transforms
+    from bale._bale import NO_LABEL, Batch, DeviceBatch, cuda_available
+    from bale._dataset.cache import set_cache
+    from bale._dataset.dataset import Dataset
+    from bale._dataset.remote_file import open_file
+    from bale._export.mds import to_mds
+    from bale._export.parquet_files import to_parquet
+    from bale._loader.bad_sample import BadSample
+    from bale._loader.fields import Field
+    from bale._loader.loader import Loader
+    from bale._loader.ragged import Ragged
+    from bale.errors import Error
+    from bale.program import convert, inspect, merge, pack, pack_part, plan, verify
+    from bale.writer import Writer
+
+__getattr__, __dir__ = lazy_names(globals(), {
+    "_bale": "NO_LABEL Batch DeviceBatch cuda_available",
+    "_dataset.cache": "set_cache",
+    "_dataset.dataset": "Dataset",
+    "_dataset.remote_file": "open_file",
+    "_export.mds": "to_mds",
+    "_export.parquet_files": "to_parquet",
+    "_loader.bad_sample": "BadSample",
+    "_loader.fields": "Field",
+    "_loader.loader": "Loader",
+    "_loader.ragged": "Ragged",
+    "errors": "Error",
+    "program": "convert inspect merge pack pack_part plan verify",
+    "writer": "Writer",
+}, submodules="errors launch options parquet transforms")
 
 __all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Ragged", "Writer",
-           "convert", "cuda_available", "inspect", "merge", "open_file", "pack", "pack_part", "parquet", "plan", "set_cache",
-           "to_mds", "to_parquet", "transforms", "verify"]
+           "convert", "cuda_available", "errors", "inspect", "merge", "open_file", "options", "pack", "pack_part", "parquet", "plan",
+           "set_cache", "to_mds", "to_parquet", "transforms", "verify"]
 __version__ = "0.3.1"

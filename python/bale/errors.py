@@ -1,9 +1,7 @@
 """bale.Error and its subclasses."""
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Callable
+from typing import Any, Callable
 
 
 class Error(RuntimeError):
@@ -80,7 +78,6 @@ class OutOfMemoryError(Error, MemoryError):
 
 class RetryableError(Error):
     """What may succeed if it is tried again, such as storage that does not answer: code "retryable"."""
-
 
 # The table of formats/base/errors/error_code.cpp: code, exit code of the program, class. A test compares the two.
 VERDICTS: tuple[tuple[str, int, type[Error]], ...] = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 import os
 import sys
 
+from bale._progress_bar import bar_class, is_watched
+from bale._warnings import warn_of_left_out
 from bale.child_process import call_program
 from bale.errors import Error, code_of_exit, make_error
-from bale.left_out import warn_of_left_out
 from bale.program_messages import ProgramMessages
-from bale.progress_bar import bar_class, is_watched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
     >>> report = bale.pack(((image, label) for image, label in source), "packed", classes=["cat", "dog"])
     """
     if source is not None:
-        from bale.sample_sources import pack_samples, pack_splits, tables_of
+        from bale._writer.pack_samples import pack_samples, pack_splits, tables_of
 
         is_shown = is_watched() if progress is None else progress
         bar = bar_class() if is_shown and not options.get("quiet") else None
@@ -298,7 +298,7 @@ def inspect(spec: Path) -> Report:
 
 def _check_options(command: str, given: Any) -> None:
     from bale import options
-    from bale.keywords import check_keywords
+    from bale._keywords import check_keywords
 
     check_keywords(command, given, getattr(options, f"{command.capitalize()}Options"))
 

@@ -6,10 +6,10 @@ import os
 import weakref
 
 from bale import _bale
+from bale._warnings import warn_of_left_out
+from bale._writer.field_values import FieldValues, label_of, labels_of
+from bale._writer.labels import class_names
 from bale.errors import DamagedError, make_error
-from bale.field_values import FieldValues, label_of, labels_of
-from bale.labels import class_names
-from bale.left_out import warn_of_left_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ MUTATIONS = [
     Mutation("every row has room for the largest image", "loader/fields/row_layout.cpp",
              "  LargestRows largest(options.batch_size, max_deliveries);", "  LargestRows largest(options.batch_size, options.batch_size + 0 * max_deliveries);",
              ("python", "tests/python/test_python_loader.py", "-k", "one_large")),
-    Mutation("every batch has the keys of the first samples", "python/bale/positions.py",
+    Mutation("every batch has the keys of the first samples", "python/bale/_loader/lazy_keys.py",
              "        return [keys[index] for index in indices.tolist()]\n", "        return list(keys[:len(indices)])\n", KEYS),
-    Mutation("every Loader opens its dataset twice", "python/bale/positions.py",
+    Mutation("every Loader opens its dataset twice", "python/bale/_loader/lazy_keys.py",
              "        self._spec = spec\n        self._dataset = dataset\n",
              "        self._spec = spec\n        self._dataset = dataset or Dataset(spec)\n", KEYS),
 ]

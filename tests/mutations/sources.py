@@ -51,7 +51,7 @@ MUTATIONS = [
              "  if (!are_numbered(entries)) {\n", "  if (!are_numbered(entries) || !entries.empty()) {\n", (*LABELS, "spellings")),
     Mutation("boxes in pixels are parts of the sides", "writer/source/annotations/open_images.cpp",
              "    is_relative_ = false;\n", "", (*VOC_YOLO, "boxes_in_pixels")),
-    Mutation("classes= renames the numbers of a source with classes", "python/bale/labels.py",
+    Mutation("classes= renames the numbers of a source with classes", "python/bale/_writer/labels.py",
              "            if not self._own:\n", "            if True:\n", (*PYTHON_LABELS, "renumber_a_source")),
     Mutation("annotations of unknown images are dropped", "writer/source/annotations/annotated_source.cpp",
              "  losses_.push_back({path, why, num_samples});\n", "", (*ANNOTATIONS, "without_an_image")),

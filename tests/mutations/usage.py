@@ -4,16 +4,16 @@ from mutations.mutation import Mutation
 PAIRS = ("python", "tests/python/test_pairs.py")
 
 MUTATIONS = [
-    Mutation("a file is packed whose pixels the dataset has changed", "python/bale/image_files.py",
+    Mutation("a file is packed whose pixels the dataset has changed", "python/bale/_writer/image_files.py",
              "return bool(original.convert(image.mode).tobytes() == image.tobytes())", "return True",
              ("python", "tests/python/test_python_pack_samples.py", "-k", "changes_are_its_pixels")),
-    Mutation("a keyword that there is not is a library's text", "python/bale/keywords.py",
+    Mutation("a keyword that there is not is a library's text", "python/bale/_keywords.py",
              "        if name not in known:\n", "        if False:\n",
              ("python", "tests/python/test_python_pack_samples.py", "-k", "keywords")),
     Mutation("views given as a transform are one list", "python/bale/transforms/translation.py",
              "    if isinstance(transform, (list, tuple)) and len(transform) > 1 and ", "    if False and ",
              ("python", "tests/python/test_loader_views.py", "-k", "refused")),
-    Mutation("an epoch without a batch is silent", "python/bale/loader.py",
+    Mutation("an epoch without a batch is silent", "python/bale/_loader/loader.py",
              "            if self.drop_last and self._num_deliveries and len(self) == 0:\n", "            if False:\n",
              ("python", "tests/python/test_python_loader.py", "-k", "tails")),
     Mutation("memory of batches beyond hold is never freed", "loader/cuda/buffers/device_buffer_pool.cpp",
@@ -23,7 +23,7 @@ MUTATIONS = [
     Mutation("memory of a batch is freed while work still uses it", "loader/cuda/buffers/device_buffer_pool.cpp",
              "[](const auto& use) { return use->done(); }", "[](const auto&) { return true; }",
              ("cuda", "Any number of batches on a device*")),
-    Mutation("labels keep their batch on the device", "python/bale/torch/loader.py",
+    Mutation("labels keep their batch on the device", "python/bale/torch/_loader/loader.py",
              "        labels = labels.clone()  #", "        #",
              ("python", "tests/python/test_python_cuda.py", "-k", "all_tensors_may_be_kept")),
     Mutation("a batch ends with the GIL", "python/bindings/let_go.hpp",

@@ -8,9 +8,9 @@ import inspect
 import re
 
 import bale
-import bale.dataset
-import bale.fields
-import bale.opened_file
+import bale._dataset.dataset
+import bale._dataset.remote_file
+import bale._loader.batch_fields
 import bale.parquet
 
 SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Warns", "Notes", "Examples")
@@ -117,7 +117,7 @@ def public_of(place):
     found = {name: getattr(module, name) for name in module.__all__}
     if place == "bale":
         found |= {kind.__name__: kind for kind in (
-            bale.dataset.Keys, bale.fields.BatchFields, bale.fields.JsonRows, bale.opened_file.OpenedFile, bale.errors.ArgumentError,
+            bale._dataset.dataset.Keys, bale._loader.batch_fields.BatchFields, bale._loader.batch_fields.JsonRows, bale._dataset.remote_file.OpenedFile, bale.errors.ArgumentError,
             bale.errors.PathNotFoundError, bale.errors.FieldNotFoundError)}
     return {f"{place}.{name}": value for name, value in found.items() if callable(value)}
 

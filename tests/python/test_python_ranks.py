@@ -199,7 +199,7 @@ ATTENDANCE = """
     import os, sys, tempfile, time, warnings
     import torch.distributed as dist
     import bale, bale.torch as bt
-    from bale.torch.attendance import ATTENDANCE
+    from bale.torch._attendance import ATTENDANCE
 
     def loader(**options):
         return bt.Loader(sys.argv[1], 4, workers=0, seed=1, transform=bale.transforms.val(8), **options)

@@ -147,7 +147,7 @@ def test_states_ranks_and_prefetcher(run):
 
 def test_what_moves_batches_finds_the_tensors_of_a_ragged(run):
     run("""
-    from bale.torch.nested import map_tensors, tensors
+    from bale.torch._tree import map_tensors, tensors
     with load() as loader:
         _, _, samples, fields = next(iter(loader))
     moved = map_tensors(lambda tensor: tensor.clone(), fields)

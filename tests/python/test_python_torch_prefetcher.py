@@ -10,7 +10,7 @@ HEAD = """
     import torch.utils.data
     import bale
     import bale.torch as bt
-    import bale.torch.prefetcher as prefetcher
+    import bale.torch._prefetcher as prefetcher
 
     PACK = sys.argv[1]
 
@@ -302,7 +302,7 @@ def test_tensors_without_record_stream(run):
 def test_what_is_page_locked_for(run):
     run("""
     import types
-    from bale.torch.copy_stream import can_pin
+    from bale.torch._copy_stream import can_pin
     def accelerator(kind):
         here = kind is not None
         return types.SimpleNamespace(is_available=lambda: here, current_accelerator=lambda: torch.device(kind) if here else None)

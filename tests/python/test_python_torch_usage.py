@@ -197,8 +197,8 @@ def test_dtypes_are_those_of_torch_and_numpy_and_their_names(run):
     for wrong in (torch.int64, "int4", np.complex64, 3):
         raises(ValueError, "dtype", lambda: T.train(32, dtype=wrong))
         raises(ValueError, "dtype", lambda: bt.Prefetcher(small(), "cpu", dtype=wrong))
-    assert bale.fields.options_of({"a": bale.Field("npy", dtype=torch.float32)}) == bale.fields.options_of({"a": bale.Field("npy", dtype="float32")})
-    raises(TypeError, "", lambda: bale.fields.options_of({"a": bale.Field("npy", dtype=torch.bfloat16)}))
+    assert options_of({"a": bale.Field("npy", dtype=torch.float32)}) == options_of({"a": bale.Field("npy", dtype="float32")})
+    raises(TypeError, "", lambda: options_of({"a": bale.Field("npy", dtype=torch.bfloat16)}))
     """)
 
 

@@ -8,10 +8,14 @@
 Each function packs the parts that are missing, and says that a dataset is there after `bale merge` has found all of its shards.
 `python -m bale.launch` is the same as a command. An engine is imported when its function is called.
 """
-from bale.launch.kubernetes import kubernetes_manifest
-from bale.launch.local import pack_locally
-from bale.launch.ray_tasks import pack_on_ray
-from bale.launch.slurm import SlurmJobs, pack_on_slurm, submit_to_slurm
-from bale.launch.spark_tasks import pack_on_spark
+from bale.launch._kubernetes import kubernetes_manifest
+from bale.launch._local import pack_locally
+from bale.launch._ray_tasks import pack_on_ray
+from bale.launch._slurm import SlurmJobs, pack_on_slurm, submit_to_slurm
+from bale.launch._spark_tasks import pack_on_spark
 
 __all__ = ["SlurmJobs", "kubernetes_manifest", "pack_locally", "pack_on_ray", "pack_on_slurm", "pack_on_spark", "submit_to_slurm"]
+
+
+def __dir__() -> list[str]:
+    return __all__

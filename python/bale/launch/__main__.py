@@ -1,6 +1,6 @@
 """`python -m bale.launch ENGINE PLAN`."""
 import sys
 
-from bale.launch.command_line import main
+from bale.launch._command_line import main
 
 sys.exit(main())

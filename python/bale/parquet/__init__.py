@@ -7,16 +7,17 @@ Needs pyarrow: `pip install bale[parquet]`. Importing this module does not impor
 """
 from __future__ import annotations
 
-from bale.parquet.found import find_splits
-from bale.parquet.samples import TableSamples, samples
+from collections.abc import Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bale.program import Path
+from bale._types import Path
+from bale.parquet._found import find_splits
+from bale.parquet._samples import TableSamples, samples
 
 __all__ = ["TableSamples", "samples", "splits"]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def splits(source: Path | Sequence[Path]) -> dict[str, list[str]]:

@@ -14,12 +14,16 @@ Sampler               the type of Loader.sampler
 rank_and_world_size   rank and world size of this process
 to_tv_tensors         wraps images and masks for torchvision's v2 transforms
 """
-from bale.torch.dataset import Dataset
-from bale.torch.fields import Ragged
-from bale.torch.iterable import IterableDataset
-from bale.torch.loader import Loader
-from bale.torch.prefetcher import Prefetcher
-from bale.torch.ranks import Sampler, rank_and_world_size
-from bale.torch.tv_tensors import to_tv_tensors
+from bale.torch._dataset import Dataset
+from bale.torch._iterable import IterableDataset
+from bale.torch._loader.fields import Ragged
+from bale.torch._loader.loader import Loader
+from bale.torch._prefetcher import Prefetcher
+from bale.torch._ranks import Sampler, rank_and_world_size
+from bale.torch._tv_tensors import to_tv_tensors
 
 __all__ = ["Dataset", "IterableDataset", "Loader", "Prefetcher", "Ragged", "Sampler", "rank_and_world_size", "to_tv_tensors"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 
-from bale.dtype_names import dtype_name
+from bale._dtypes import dtype_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bale import _bale
-from bale.dtype_names import dtype_name
+from bale._dtypes import dtype_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

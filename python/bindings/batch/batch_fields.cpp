@@ -132,7 +132,7 @@ nb::list field_rows(nb::handle self, std::size_t number) {
 template <typename AnyBatch>
 nb::object fields(nb::handle self) {
   const nb::object& positions = nb::cast<const AnyBatch&>(self).positions();
-  return nb::module_::import_("bale.fields").attr("BatchFields")(self, positions);
+  return nb::module_::import_("bale._loader.batch_fields").attr("BatchFields")(self, positions);
 }
 
 }  // namespace

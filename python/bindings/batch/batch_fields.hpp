@@ -1,4 +1,4 @@
-// `fields` of a Python batch, and what bale.fields.BatchFields makes it of.
+// `fields` of a Python batch, and what bale._loader.batch_fields.BatchFields makes it of.
 #pragma once
 
 #include "bale/python/bindings/bindings.hpp"

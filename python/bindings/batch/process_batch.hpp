@@ -17,7 +17,7 @@ namespace bale::python {
 
 class ProcessBatch {
  public:
-  /// `positions` is a bale.positions.Positions, which knows the keys.
+  /// `positions` is a bale._loader.lazy_keys.LazyKeys, which knows the keys.
   ProcessBatch(Batch batch, std::vector<Transform> views, nb::object positions)
       : batch_(std::make_unique<Batch>(std::move(batch))),
         views_(std::move(views)),

@@ -15,7 +15,7 @@ namespace bale::python {
 
 class ProcessDeviceBatch {
  public:
-  /// `positions` is a bale.positions.Positions, which knows the keys.
+  /// `positions` is a bale._loader.lazy_keys.LazyKeys, which knows the keys.
   ProcessDeviceBatch(DeviceBatch batch, nb::object positions)
       : batch_(std::make_unique<DeviceBatch>(std::move(batch))), positions_(std::move(positions)), pid_(::getpid()) {}
   ProcessDeviceBatch(ProcessDeviceBatch&&) noexcept = default;

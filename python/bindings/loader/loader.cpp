@@ -36,7 +36,7 @@ BoxFormat box_format_of(nb::handle given) {
                            {{"xyxy", BoxFormat::xyxy}, {"xywh", BoxFormat::xywh}, {"cxcywh", BoxFormat::cxcywh}});
 }
 
-/// From the tuples that bale.fields.options_of makes: name, source, kind, optional, type, shape, fill, format,
+/// From the tuples that bale._loader.fields.options_of makes: name, source, kind, optional, type, shape, fill, format,
 /// stored_format, view, members, without.
 std::vector<Field> fields_of(nb::handle given) {
   std::vector<Field> fields;

@@ -1,0 +1,1 @@
+"""bale.Dataset, and what it is opened with."""

@@ -1,0 +1,1 @@
+"""Datasets written as files of others: Parquet and MDS."""

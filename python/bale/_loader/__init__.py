@@ -1,0 +1,1 @@
+"""bale.Loader: its options, its epochs and what a batch holds."""

@@ -1,0 +1,53 @@
+"""What a bale.Loader is told of a device, and what it says where the device or its driver refuses something."""
+from __future__ import annotations
+
+from typing import Any
+
+from bale import _bale
+from bale._loader.nvjpeg import library_path
+from bale._warnings import warn
+
+
+def device_options(device: str | None, decode: str, *, depth: int, hold: int, device_hflip: float,
+                   device_convert: bool) -> dict[str, Any] | None:
+    """The options of a _bale.CudaLoader; None without a device. Raises ValueError for options that contradict each other."""
+    if decode not in ("host", "device"):
+        raise ValueError(f"decode: {decode!r} is neither 'host' nor 'device'")
+    if device is None:
+        if device_hflip:
+            raise ValueError("device_hflip needs a device")
+        if decode == "device":
+            raise ValueError("decode='device' needs a device")
+        return None
+    return {"device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": device_hflip,
+            "device_convert": device_convert, "decodes": decode == "device",
+            "nvjpeg_library": library_path() if decode == "device" else ""}
+
+
+def _ordinal(device: str) -> int:
+    kind, _, number = device.partition(":")
+    if kind != "cuda" or not (number == "" or number.isdecimal()):
+        raise ValueError(f"device: {device!r} is neither 'cuda' nor 'cuda:N'")
+    return int(number or 0)
+
+
+class Fallbacks:
+    """Warns of what is done in a slower way, each once."""
+
+    def __init__(self, loader_name: str, may_come_later: bool) -> None:
+        """`may_come_later`: the device decodes, and may stop doing so. By the first batch, the driver has been asked for
+        everything else."""
+        self._loader_name = loader_name
+        self._may_come_later = may_come_later
+        self._known = False
+        self._told: set[str] = set()
+
+    def warn(self, loader: _bale.CudaLoader) -> None:
+        """To be called after a batch."""
+        if self._known and not self._may_come_later:
+            return
+        self._known = True
+        for fallback in loader.fallbacks():
+            if fallback not in self._told:
+                self._told.add(fallback)
+                warn(f"{self._loader_name}: {fallback}", RuntimeWarning)

@@ -1,0 +1,41 @@
+"""LazyKeys: what a batch needs of its dataset to tell the keys of its samples."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bale._dataset.dataset import Dataset
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class LazyKeys:
+    """The dataset of a Loader, opened when it is first asked for: most loops never ask. Batches keep it, not their Loader."""
+
+    def __init__(self, spec: str, dataset: Dataset | None) -> None:
+        self._spec = spec
+        self._dataset = dataset
+        self._version: tuple[int, int] | None = None
+
+    def bind(self, version: tuple[int, int]) -> None:
+        """Makes this the dataset that the Loader has open. Any other is an error, now or when it is opened."""
+        self._version = version
+        if self._dataset is not None:
+            self._dataset._dataset.require_version(version)
+
+    @property
+    def dataset(self) -> Dataset:
+        if self._dataset is None:
+            dataset = Dataset(self._spec)
+            if self._version is not None:
+                dataset._dataset.require_version(self._version)
+            self._dataset = dataset
+        return self._dataset
+
+    def keys_of(self, indices: NDArray[np.int64]) -> list[str]:
+        keys = self.dataset.keys
+        return [keys[index] for index in indices.tolist()]
+
+    def sizes_of(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.dataset.image_sizes(indices.tolist())

@@ -1,0 +1,32 @@
+"""Keywords that Loaders had before Order, Reading and Cuda. They work, with a warning that has the new spelling."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bale._loader.options import Order, Reading
+from bale._warnings import warn
+
+# The keyword, the name of its value, and the value's member.
+_MOVED = {
+    **{name: ("order", name) for name in Order._fields},
+    **{name: ("reading", name) for name in Reading._fields},
+    **{name: ("device", name) for name in ("depth", "hold", "decode")},
+    "device_hflip": ("device", "hflip"),
+    "device_convert": ("device", "convert"),
+}
+OLD_KEYWORDS = frozenset(_MOVED)
+
+
+def with_old_keywords(function: str, given: Mapping[str, Any], **values: Any) -> tuple[Any, ...]:
+    """The values (order, reading, device) with what old keywords say. Raises TypeError for a keyword that never was one."""
+    spellings = []
+    for keyword, value in given.items():
+        option, member = _MOVED.get(keyword, ("", ""))
+        if option not in values:
+            raise TypeError(f"{function}() got an unexpected keyword argument {keyword!r}")
+        values[option] = values[option]._replace(**{member: value})
+        spellings.append(f"{keyword}= is {option}=bale.{type(values[option]).__name__}({member}=...)")
+    if spellings:
+        warn(f"{function}: {'; '.join(spellings)} now. The old keywords will be removed", DeprecationWarning)
+    return tuple(values.values())

@@ -1,0 +1,14 @@
+"""Types that several modules name."""
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+Report: TypeAlias = dict[str, Any]
+Numbers: TypeAlias = "ArrayLike"
+Shuffle: TypeAlias = bool | Literal["block", "node-local", "stream"]
+Tail: TypeAlias = Literal["pad", "drop", "uneven"]

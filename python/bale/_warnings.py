@@ -1,0 +1,57 @@
+"""Warnings, which name the line of the user's program that called the package."""
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from bale._types import Report
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Issues a warning at the first caller outside of this package."""
+    warnings.warn(text, category, stacklevel=_level_of_caller())
+
+
+def warn_of_left_out(report: Report, shown: Callable[[str], str] = str) -> None:
+    """One UserWarning with what a report has that no option asked for: ignored
+    entries, remarks, patterns and options without effect, skipped samples. `shown` makes a message of the program one for its
+    user."""
+    said = [shown(line) for line in _lines(report)]
+    if said:
+        warn("; ".join(said))
+
+
+def _lines(report: Report) -> list[str]:
+    notices: dict[str, Any] = report.get("notices", {})
+    entries, asked = notices.get("entries", []), notices.get("asked", [])
+    lines = []
+    for why, count in notices.get("reasons", {}).items():
+        if why not in asked:
+            example = next((f" (such as {entry['name']})" for entry in entries if entry["why"] == why), "")
+            lines.append(f"ignored {count}{example}: {why}")
+    lines += [f"{remark['path']}: {remark['what']}" if remark["path"] else remark["what"] for remark in notices.get("warnings", [])]
+    lines += report.get("warnings", [])
+    skipped = report.get("skipped", [])
+    if isinstance(skipped, list) and skipped:
+        count = max(len(skipped), sum(output.get("skipped", 0) for output in report.get("outputs", [])))
+        lines.append(f"{count} sample{'s' if count > 1 else ''} skipped, the first: {_of_first(skipped[0])}")
+    return lines
+
+
+def _of_first(skipped: dict[str, Any]) -> str:
+    origin, why = str(skipped["origin"]), str(skipped["why"])
+    return why if why.startswith(origin) else f"{origin}: {why}"
+
+
+def _level_of_caller() -> int:
+    level = 1  # of warn()
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(_HERE):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -1,0 +1,1 @@
+"""bale.Writer's values, and bale.pack() of samples."""

@@ -1,0 +1,105 @@
+"""What all launchers share: which parts are missing, packing those, and the merge that says whether all are there."""
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any
+
+from bale._types import Path, Report
+from bale.errors import Error, make_error
+from bale.launch._part import Parts, failure
+from bale.program import program_path
+
+Attempt = Callable[[Parts, list[int]], "list[Exception]"]
+
+_MAX_DEFAULT_PARTS = 1000  # what a Slurm cluster takes if nobody configured it
+# Each part is a process, and what it packs should take long beside its start.
+_DEFAULT_PART_BYTES = 1 << 30
+_RETRYABLE = 5
+# Seconds between merges that miss parts whose attempts succeeded: caches of network file systems live this long.
+_VISIBLE_AFTER_S = (1, 2, 4, 8, 16, 32)
+
+
+class DatasetParts:
+    """A plan, cut into parts.
+
+    plan      path of the plan file
+    count     number of parts; None: one per GiB of payload, at least `workers`, at most 1,000 and at most one per `jobs` shards
+    jobs      shards that each attempt writes at a time
+    workers   parts that the engine should have at least, if there are enough shards
+    program   the program `bale` of attempts; None: the package's own
+    engine    words of the command line after `python -m bale.launch` that packs what is missing
+    """
+
+    def __init__(self, plan: Path, count: int | None, *, jobs: int, program: Path | None, engine: str,
+                 workers: int = 16) -> None:
+        if jobs < 1:
+            raise make_error("invalid_argument", f"jobs: {jobs} is less than 1")
+        if count is not None and count < 1:
+            raise make_error("invalid_argument", f"parts: {count} is less than 1")
+        path = os.path.abspath(os.fsdecode(plan))
+        self._report: Report | None = None
+        number = self._default_count(path, jobs, workers) if count is None else count
+        self.parts = Parts(path, number, jobs, os.fsdecode(program) if program else None, os.getcwd())
+        self._again = f"python -m bale.launch {engine} {shlex.quote(path)} --parts {number}"
+        self.array = ""  # the missing parts as `bale merge` writes them: 3,17-19
+
+    def _default_count(self, plan: str, jobs: int, workers: int) -> int:
+        state = self._merge(plan, None)
+        if self._report is not None:
+            return 1
+        wanted = max(-(-int(state["payload_bytes"]) // _DEFAULT_PART_BYTES), workers)
+        return min(wanted, -(-int(state["shards"]) // jobs), _MAX_DEFAULT_PARTS)
+
+    def missing(self) -> list[int]:
+        """Numbers of the parts that are missing. If none is, the dataset is published."""
+        if self._report is None:
+            state = self._merge(self.parts.plan, self.parts.count)
+            if self._report is None:
+                self.array = state["array"]
+                numbers: list[int] = state["missing_parts"]
+                return numbers
+        return []
+
+    def pack(self, attempt: Attempt) -> Report:
+        """Packs the missing parts by `attempt` and returns the report of the merge. Raises the bale.Error of a part that failed,
+        with the missing parts and the command that packs them."""
+        missing = self.missing()
+        if missing:
+            failed = attempt(self.parts, missing)
+            missing = self.missing()
+            for seconds in () if failed else _VISIBLE_AFTER_S:
+                if not missing:
+                    break
+                time.sleep(seconds)
+                missing = self.missing()
+            if missing:
+                raise self._incomplete(missing, failed)
+        assert self._report is not None
+        return self._report
+
+    def _incomplete(self, missing: list[int], failed: list[Exception]) -> Exception:
+        first = failed[0] if failed else None
+        reason = f"{first}; " if first else ""
+        text = (f"{len(missing)} of {self.parts.count} parts not packed: {self.array}: {reason}"
+                f"the others are kept; to pack these, run `{self._again}`")
+        error = make_error(first.code if isinstance(first, Error) else "retryable", text)
+        error.__cause__ = first
+        return error
+
+    def _merge(self, plan: str, count: int | None) -> dict[str, Any]:
+        """Merges, or returns what is missing."""
+        parts = [] if count is None else ["--parts", str(count)]
+        done = subprocess.run([program_path(), "merge", plan, "--json", "--quiet", *parts], stdin=subprocess.DEVNULL, capture_output=True,
+                              check=False)
+        if done.returncode not in (0, 4, _RETRYABLE) or not done.stdout:
+            raise failure("merge", done.returncode, done.stderr)
+        # Names of files may be of any bytes.
+        said: dict[str, Any] = json.loads(done.stdout.decode("utf-8", "surrogateescape"))
+        if done.returncode != _RETRYABLE:
+            self._report = said
+        return said

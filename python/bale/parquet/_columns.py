@@ -1,0 +1,420 @@
+"""What each column of a table becomes in a sample: the image, the label, or a field."""
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from bale import _bale
+from bale.errors import make_error
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Kind = Literal["image", "images", "file", "text", "json", "array", "bytes", "number"]
+
+IMAGE_NAMES = ("image", "img", "picture", "jpg", "jpeg", "png", "webp", "x", "data")
+CLASSES_NOTE = b"bale_classes"  # of a schema: names of classes that no ClassLabel can have
+KEYS_NOTE = b"bale_keys"  # of a schema: "encoded" if keys that every format encodes are the names of files here
+LABEL_NAMES = ("label", "class", "target", "y", "cls")
+
+
+class Column(NamedTuple):
+    """A column that becomes a field."""
+
+    name: str
+    kind: Kind
+    stem: str  # of its fields, as stem_of() makes it
+    shape: tuple[int, ...] | None = None  # of a row of Array2D ... Array5D, -1 for a side that varies
+    classes: tuple[str, ...] = ()  # of a ClassLabel
+
+
+class Columns:
+    """The columns of one table.
+
+    image, label   the columns that are the image and the label; None if there is none
+    classes        names of class 0, 1, ... of the label, or without one of what is labeled inside of a sample (objects.category)
+    fields         all other columns that are kept; notes such as `__url__` only if `keep` names them
+
+    `image`, `label` and `keep` are as of bale.parquet.samples(). Raises ValueError if a column is not there or cannot be kept."""
+
+    def __init__(self, schema: pa.Schema, *, image: str | None, label: str | None, keep: Sequence[str] | None,
+                 key: str | None) -> None:
+        self._schema = schema
+        self._features = features_of(schema)
+        for name in schema.names:
+            if schema.names.count(name) > 1:
+                raise ValueError(f"two columns are called {name!r}")
+        for name in [image, label, key, *(keep or ())]:
+            if name and name not in schema.names:
+                raise ValueError(f"no column {name!r}; there are {', '.join(schema.names)}")
+        self.image = image if image is not None else self._find_image()
+        self.label = label if label is not None else self._find_label()
+        self.image_kind: Kind | None = None
+        if self.image:
+            self.image_kind = self._kind_of_image(self.image)
+        roles = {self.image, self.label, key}
+        others = [name for name in schema.names if not name.startswith("__")] if keep is None else keep
+        names = [name for name in others if name not in roles]
+        self.fields = [self._column(name) for name in names]
+        self.classes: list[str] | None = self._find_classes(schema)
+        _require_different(self.fields)
+
+    @property
+    def is_named_class(self) -> bool:
+        """Whether labels are names of classes."""
+        return self.label is not None and is_text(self._schema.field(self.label).type)
+
+    @property
+    def path(self) -> str | None:
+        """The column of the paths of images, as Table.rows() takes it."""
+        if self.image is None:
+            return None
+        kind = _storage(self._schema.field(self.image).type)
+        if is_text(kind):
+            return self.image
+        return f"{self.image}.path" if _is_file(kind) and is_text(_members(kind).get("path")) else None
+
+    def wanted(self) -> list[str]:
+        """Names of all columns that are read."""
+        return [name for name in (self.image, self.label, *(column.name for column in self.fields)) if name]
+
+    def _feature(self, name: str) -> dict[str, Any]:
+        feature = self._features.get(name)
+        return feature if isinstance(feature, dict) else {}
+
+    def _type_name(self, name: str) -> str:
+        kind = self._feature(name).get("_type")
+        return kind if isinstance(kind, str) else ""
+
+    def _find_image(self) -> str | None:
+        """A column that is said to be of images, else a struct of bytes and path, else bytes with the name of an image."""
+        schema = self._schema
+        said: list[str] = [name for name in schema.names if self._type_name(name) == "Image"]
+        if not said and not self._features:
+            said = [name for name in schema.names if _is_file(_storage(schema.field(name).type))]
+        if not said:
+            said = [name for name in schema.names if name.lower() in IMAGE_NAMES and _is_bytes(schema.field(name).type)]
+        ranks = {name: number for number, name in enumerate(IMAGE_NAMES)}
+        return min(said, key=lambda name: ranks.get(name.lower(), len(ranks)), default=None)
+
+    def _find_label(self) -> str | None:
+        names: list[str] = self._schema.names
+        for name in names:
+            if self._type_name(name) == "ClassLabel":
+                return name
+        lower: dict[str, str] = {name.lower(): name for name in reversed(self._schema.names)}
+        for name in LABEL_NAMES:
+            if name in lower and _is_integer(self._schema.field(lower[name]).type):
+                return lower[name]
+        return None
+
+    def _find_classes(self, schema: pa.Schema) -> list[str] | None:
+        own = classes_in(schema)
+        if own:
+            return own
+        if self.label:
+            return next(_class_labels(self._feature(self.label)), None)
+        inside = [names for column in self.fields if column.kind == "json" for names in _class_labels(self._features.get(column.name))]
+        return inside[0] if inside and all(names == inside[0] for names in inside) else None
+
+    def _kind_of_image(self, name: str) -> Kind:
+        kind = _storage(self._schema.field(name).type)
+        if _is_file(kind) or _is_bytes(kind) or is_text(kind):
+            return "image"
+        raise ValueError(f"column {name!r} holds {kind}, neither bytes nor paths of images")
+
+    def _column(self, name: str) -> Column:
+        kind = _storage(self._schema.field(name).type)
+        stem = stem_of(name)
+        said = self._type_name(name)
+        if said.startswith("Array") and self._feature(name).get("shape"):
+            shape = tuple(-1 if side is None else int(side) for side in self._feature(name)["shape"])
+            return Column(name, "array", stem, shape)
+        if _is_file(kind):
+            return Column(name, "image" if said in ("Image", "") else "file", stem)
+        if _is_list(kind) and _is_file(_storage(kind.value_type)):
+            inner = self._feature(name).get("feature")
+            if isinstance(inner, dict) and inner.get("_type", "Image") != "Image":
+                raise ValueError(f"column {name!r} holds lists of {inner['_type']}: leave it out, with the columns to keep in `columns`")
+            return Column(name, "images", stem)
+        if _is_bytes(kind):
+            return Column(name, "bytes", stem)
+        if is_text(kind):
+            return Column(name, "text", stem)
+        shape_of_array = _shape_of_array(kind)
+        if shape_of_array is not None:
+            return Column(name, "array", stem, shape_of_array)
+        if _is_nested(kind):
+            if _holds_bytes(kind):
+                raise ValueError(f"column {name!r} holds bytes inside of {kind}: leave it out, with the columns to keep in `columns`")
+            return Column(name, "json", stem)
+        return Column(name, "number", stem, classes=tuple(next(_class_labels(self._feature(name)), ())))
+
+
+def _class_labels(feature: Any) -> Iterator[list[str]]:
+    """The names of the classes of each ClassLabel in a feature."""
+    if isinstance(feature, dict):
+        if feature.get("_type") == "ClassLabel" and isinstance(feature.get("names"), list):
+            yield [str(name) for name in feature["names"]]
+            return
+        for inner in feature.values():
+            yield from _class_labels(inner)
+    elif isinstance(feature, list):
+        for inner in feature:
+            yield from _class_labels(inner)
+
+
+def classes_in(schema: pa.Schema) -> list[str]:
+    """The names of classes that to_parquet() noted beside the columns; empty if it did not."""
+    text = (schema.metadata or {}).get(CLASSES_NOTE)
+    if text is None:
+        return []
+    names = json.loads(text)
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def features_of(schema: pa.Schema) -> dict[str, Any]:
+    """The features that Hugging Face's datasets stores in a schema; empty if it has none. Raises ValueError if they are not JSON."""
+    text = (schema.metadata or {}).get(b"huggingface")
+    if text is None:
+        return {}
+    stored = json.loads(text)
+    try:
+        features = stored["info"]["features"]
+    except (KeyError, TypeError):
+        return {}
+    return features if isinstance(features, dict) else {}
+
+
+def fields_of_batch(batch: pa.RecordBatch, columns: Iterable[Column], bytes_of: Callable[[Any], bytes | None]) -> list[dict[str, Any]]:
+    """The fields of each row. `bytes_of` gives the content of a value {bytes, path}."""
+    rows: list[dict[str, Any]] = [{} for _ in range(batch.num_rows)]
+    numbers: list[dict[str, Any]] = [{} for _ in rows]
+    columns = list(columns)
+    for column in columns:
+        found = _values(batch.column(column.name), column)
+        for row, (fields, value) in enumerate(zip(rows, found, strict=True)):
+            if column.kind == "number":
+                numbers[row][column.name] = value
+                if isinstance(value, int) and 0 <= value < len(column.classes):
+                    numbers[row][f"{column.name}.name"] = column.classes[value]
+            elif value is not None:
+                _add(fields, column, value, bytes_of)
+    is_taken = any(column.kind in ("text", "json") and column.stem == "json" for column in columns)
+    for fields, values in zip(rows, numbers, strict=True):
+        if is_taken:
+            for name, value in values.items():
+                put(fields, _named(stem_of(name), "json"), _json(value))
+        elif values:
+            put(fields, "json", _json(values))
+    return rows
+
+
+def put(fields: dict[str, Any], name: str, value: Any) -> None:
+    """Sets a field. Raises ValueError if another column gave it already."""
+    if name in fields:
+        raise ValueError(f"two columns give the field {name!r}: leave one out, with the columns to keep in `columns`")
+    fields[name] = value
+
+
+def _add(fields: dict[str, Any], column: Column, value: Any, bytes_of: Callable[[Any], bytes | None]) -> None:
+    if column.kind in ("image", "file"):
+        content = bytes_of(value)
+        if content is not None:
+            extension = field_of_image(content) if column.kind == "image" else extension_of(value.get("path"))
+            put(fields, _named(column.stem, extension), content)
+    elif column.kind == "images":
+        for number, one in enumerate(value):
+            content = bytes_of(one) if one is not None else None
+            if content is not None:
+                put(fields, f"{column.stem}.{number}.{field_of_image(content)}", content)
+    elif column.kind == "bytes":
+        put(fields, _named(column.stem, _bale.image_field_of(value)), value)
+    elif column.kind == "json":
+        put(fields, _named(column.stem, "json"), _json(value))
+    elif column.kind == "array":
+        put(fields, _named(column.stem, "npy"), value)
+    else:
+        is_json = column.stem == "json" or column.stem.endswith(".json")
+        put(fields, column.stem if is_json else _named(column.stem, "txt"), value)
+
+
+def field_of_image(content: bytes) -> str:
+    """By its first bytes. What is not an image has the name of one, so that the Writer refuses it, or leaves it out."""
+    return _bale.image_field_of(content) or "jpg"
+
+
+def extension_of(path: str | None) -> str:
+    """Of a file that is not an image; empty if its name has none."""
+    extension = (path or "").rpartition("/")[2].rpartition(".")[2].lower()
+    return extension if "." in (path or "") and extension.isascii() and extension.isalnum() else ""
+
+
+def stem_of(name: str) -> str:
+    """A column's name as that of a field: lower case, "_" for "/" and spaces, and dots only between other characters."""
+    return re.sub(r"\.\.+", ".", re.sub(r"[\s/\x00-\x1f\x7f]", "_", name.lower()).strip(".")) or "_"
+
+
+def _named(stem: str, extension: str) -> str:
+    """COLUMN.EXTENSION, or the column's name if it has the extension already."""
+    return stem if not extension or stem == extension or stem.endswith("." + extension) else f"{stem}.{extension}"
+
+
+def _require_different(columns: Sequence[Column]) -> None:
+    seen: dict[str, str] = {}
+    for column in columns:
+        if column.stem in seen:
+            raise ValueError(f"columns {seen[column.stem]!r} and {column.name!r} would be fields of the same name: leave one out, with the "
+                             "columns to keep in `columns`")
+        seen[column.stem] = column.name
+
+
+def _values(array: pa.Array, column: Column) -> list[Any]:
+    """One value per row: Python's, and numpy's for arrays."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if column.kind != "array":
+        plain: list[Any] = array.to_pylist()
+        return plain
+    return [_array(array[i], column) for i in range(len(array))]
+
+
+def _array(scalar: Any, column: Column) -> Any:
+    if not scalar.is_valid:
+        return None
+    values = scalar.values
+    shape = [len(values)]
+    while _is_list(values.type):
+        if values.null_count:
+            raise _null_inside(column)
+        values = values.flatten()
+        shape.append(-1)
+    if values.null_count and not _is_floating(values.type):
+        raise _null_inside(column)
+    assert column.shape is not None
+    return values.to_numpy(zero_copy_only=False).reshape(_whole_shape(column.shape, shape[0], len(values)))
+
+
+def _whole_shape(shape: tuple[int, ...], rows: int, count: int) -> tuple[int, ...]:
+    """The first side is the number of rows. At most one other is not known."""
+    rest = 1
+    for side in shape[1:]:
+        rest *= side if side > 0 else 1
+    whole = (rows, *shape[1:])
+    return tuple(side if side >= 0 else count // max(1, rows * rest) for side in whole)
+
+
+def _null_inside(column: Column) -> Exception:
+    return make_error("unsupported", f"column {column.name!r} has an array with a null inside",
+                      hint="leave it out, with the columns to keep in `columns`")
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, default=_plain).encode()
+
+
+def _plain(value: Any) -> Any:
+    import datetime
+    import decimal
+
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if isinstance(value, decimal.Decimal):
+        return str(value)
+    raise make_error("unsupported", f"a value of type {type(value).__name__} cannot be stored as JSON",
+                     hint="leave its column out, with the columns to keep in `columns`")
+
+
+def _storage(kind: Any) -> Any:
+    import pyarrow as pa
+
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def _is_file(kind: Any) -> bool:
+    """{bytes, path}, as datasets stores images; other writers leave out one of the two, or have only nulls in it."""
+    members = _members(kind)
+    if "bytes" not in members or not set(members) <= {"bytes", "path"}:
+        return False
+    has_bytes, has_path = _is_bytes(members["bytes"]), is_text(members.get("path"))
+    is_right = has_bytes or _is_called(members["bytes"], "null") and has_path
+    return is_right and (has_path or "path" not in members or _is_called(members["path"], "null"))
+
+
+def _members(kind: Any) -> dict[str, Any]:
+    """The types of the members of a struct; empty of anything else."""
+    import pyarrow as pa
+
+    return {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)} if pa.types.is_struct(kind) else {}
+
+
+def _is_called(kind: Any, name: str) -> bool:
+    """Whether pyarrow's is_NAME() is true, if this pyarrow has it."""
+    import pyarrow as pa
+
+    return kind is not None and bool(getattr(pa.types, f"is_{name}", lambda _: False)(kind))
+
+
+def _is_bytes(kind: Any) -> bool:
+    return any(_is_called(kind, name) for name in ("binary", "large_binary", "fixed_size_binary", "binary_view"))
+
+
+def is_text(kind: Any) -> bool:
+    """Whether values of an Arrow type, or None, are strings."""
+    if _is_called(kind, "dictionary"):
+        kind = kind.value_type
+    return any(_is_called(kind, name) for name in ("string", "large_string", "string_view"))
+
+
+def _is_integer(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind))
+
+
+def _is_floating(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_floating(kind))
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def _is_nested(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_nested(kind))
+
+
+def _holds_bytes(kind: Any) -> bool:
+    kind = _storage(kind)
+    if _is_bytes(kind):
+        return True
+    return _is_nested(kind) and any(_holds_bytes(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def _shape_of_array(kind: Any) -> tuple[int, ...] | None:
+    """Of a list of numbers, whose inner lists all have fixed sizes: (-1, ...). None for all others."""
+    import pyarrow as pa
+
+    if not _is_list(kind):
+        return None
+    shape = [-1]
+    kind = kind.value_type
+    while pa.types.is_fixed_size_list(kind):
+        shape.append(kind.list_size)
+        kind = kind.value_type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    return tuple(shape) if is_number else None

@@ -1,0 +1,89 @@
+"""DataLoader's options and attributes on a Loader: options with the same meaning are accepted, others are refused."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch.utils.data
+from torch.utils.data.distributed import DistributedSampler
+
+from bale.torch._loader.dataset_argument import Reach
+from bale.torch._loader.drawn import drawn_of
+
+# What Loader has in place of a DataLoader's option; the option's default changes nothing and is accepted.
+_OURS = {
+    "collate_fn": (None, "the Loader makes the batches. What works on whole batches, such as mixup, goes into the loop: "
+                         "`images, labels = mixup(images, labels)`. For a collate_fn of your own use bale.torch.Dataset "
+                         "with a DataLoader"),
+    "prefetch_factor": (None, "it counts batches per worker; give prefetch, which counts those of all workers together"),
+    "worker_init_fn": (None, "the Loader's workers are programs that run no Python; leave it out, and give a seed for the "
+                             "same batches every time"),
+    "multiprocessing_context": (None, "the Loader's workers are programs that run no Python; leave it out"),
+    "timeout": (0, "give stall_timeout_s, the seconds after which a stalled worker is replaced"),
+}
+
+class Attributes:
+    """Attributes of a DataLoader that a Loader does not need but frameworks read: Lightning batch_sampler, timm's
+    PrefetchLoader collate_fn. The values are DataLoader's defaults."""
+
+    batch_sampler: Any = None
+    collate_fn = None
+    in_order = True
+    multiprocessing_context = None
+    pin_memory_device = ""
+    prefetch_factor = None
+    timeout = 0
+    worker_init_fn = None
+
+
+def refuse_others(**given: Any) -> None:
+    """Raises TypeError for the first option that has no meaning here, saying what to use instead."""
+    for name, value in given.items():
+        default, instead = _OURS[name]
+        if value != default and value is not torch.utils.data.default_collate:
+            raise TypeError(f"{name}: bale.torch.Loader does not take DataLoader's {name}: {instead}")
+
+
+def same(ours_name: str, ours: Any, theirs_name: str, theirs: Any, default: Any) -> Any:
+    """The value of an option with two names. Raises ValueError if both are given and differ."""
+    if theirs == default:
+        return ours
+    if ours not in (default, theirs):
+        raise ValueError(f"{theirs_name}={theirs!r} contradicts {ours_name}={ours!r}; they are names of one option")
+    return theirs
+
+
+def options_of_sampler(sampler: Any, reach: Reach) -> dict[str, Any]:
+    """The Loader's options that are equivalent to `sampler`. Raises TypeError if there are none, ValueError if it was made for other
+    samples than those in reach."""
+    kind = type(sampler)
+
+    def part_of(source: Any) -> dict[str, Any]:
+        positions = reach.positions_of(source)
+        return {} if positions is None else {"subset": positions}
+
+    if kind is torch.utils.data.SequentialSampler:
+        return {"shuffle": False, **part_of(sampler.data_source)}
+    if kind is torch.utils.data.RandomSampler and not sampler.replacement and sampler.num_samples == len(sampler.data_source):
+        return {"shuffle": True, **part_of(sampler.data_source)}
+    if kind is torch.utils.data.RandomSampler and sampler.replacement:
+        positions, size = reach.positions_of(sampler.data_source), reach.size
+        weights = np.ones(size) if positions is None else np.bincount(positions, minlength=size).astype(np.float64)
+        return {"weights": weights, "num_draws": sampler.num_samples}
+    if kind is torch.utils.data.SubsetRandomSampler:
+        return {"subset": list(sampler.indices), "shuffle": True}
+    if kind is torch.utils.data.WeightedRandomSampler and sampler.replacement:
+        return {"weights": sampler.weights.numpy(), "num_draws": sampler.num_samples}
+    if kind is DistributedSampler:
+        # Its drop_last leaves out less than one sample per rank. The Loader's would leave out whole batches, so ranks are
+        # filled up instead, as without it.
+        return {"rank": sampler.rank, "world_size": sampler.num_replicas, "shuffle": sampler.shuffle, "seed": sampler.seed,
+                **part_of(sampler.dataset)}
+    if isinstance(sampler, (Sequence, np.ndarray, torch.Tensor)):
+        return {"subset": sampler, "shuffle": False}
+    theirs = torch.utils.data.Sampler
+    if isinstance(sampler, theirs) and getattr(kind, "__iter__", None) is not getattr(theirs, "__iter__", None):
+        return {"shuffle": False, "drawn": drawn_of(sampler, False, reach)}
+    raise TypeError(f"sampler: {kind.__name__} is not a torch.utils.data.Sampler that can be iterated: make it one, or give shuffle, subset, weights with "
+                    f"num_draws, repeats, or rank and world_size")
