@@ -146,7 +146,7 @@ def to_device(tensor, device):
     assert device == torch.device("cuda", 0) and tensor.device.type == "cpu"
     moved.append(tensor)
     return tensor.clone()
-bale.torch._loader.loader.to_device = to_device
+bale.torch._loader.conversion.to_device = to_device
 fields = {**FIELDS, "note": bale.Field("none.txt", optional=True)}
 options = {"workers": 1, "threads": True, "seed": 5, "transform": TRAIN, "fields": fields, "with_samples": True, "with_mask": True}
 for more in ({}, {"mix": T.Mix(mixup=0.8)}, {"tail": "uneven", "rank": 2, "world_size": 3, "with_mask": False}):

@@ -246,7 +246,7 @@ print("ended")
 TORCH = """
 import types
 import torch, torch.utils.dlpack
-import bale.torch as bt, bale.torch._loader.loader
+import bale.torch as bt, bale.torch._loader.conversion
 # What a torch with CUDA has, and this one has not: capsules of the device become tensors of what lies there.
 TYPES = {(0, 64): torch.int64, (1, 8): torch.uint8, (2, 16): torch.float16, (4, 16): torch.bfloat16, (2, 32): torch.float32}
 def from_device(exported):
@@ -259,7 +259,7 @@ def from_device(exported):
     assert fake.fake_cuda_read(flat.data_ptr(), managed.data, flat.numel() * flat.element_size(), STREAM) == 0
     return flat.as_strided(shape, strides)
 STREAM = 2
-bale.torch._loader.loader.tensor_of = from_device
+bale.torch._loader.conversion.tensor_of = from_device
 torch.cuda.current_stream = lambda device=None: types.SimpleNamespace(cuda_stream=STREAM)
 torch.cuda.current_device = lambda: 0
 """
@@ -290,7 +290,7 @@ import warnings
 options = dict(batch_size=8, workers=1, threads=True, seed=2, transform=bale.transforms.train(32), with_mask=True)
 host, device = bt.Loader(spec, **options), bt.Loader(spec, device="cuda", hold=2, **options)
 # A torch with CUDA makes views of the device; here whatever is read from it keeps its batch, unless it is cloned.
-keeping = bale.torch._loader.loader.tensor_of
+keeping = bale.torch._loader.conversion.tensor_of
 class View(torch.Tensor):
     pass
 def view(exported):
@@ -302,7 +302,7 @@ def slice_of(self, rows):
     made.exported = self.exported
     return made
 View.__getitem__ = slice_of
-bale.torch._loader.loader.tensor_of = view
+bale.torch._loader.conversion.tensor_of = view
 with warnings.catch_warnings():
     warnings.simplefilter("error")
     targets = [labels for _, labels, _ in device]

@@ -197,6 +197,7 @@ def test_dtypes_are_those_of_torch_and_numpy_and_their_names(run):
     for wrong in (torch.int64, "int4", np.complex64, 3):
         raises(ValueError, "dtype", lambda: T.train(32, dtype=wrong))
         raises(ValueError, "dtype", lambda: bt.Prefetcher(small(), "cpu", dtype=wrong))
+    from bale._loader.fields import options_of
     assert options_of({"a": bale.Field("npy", dtype=torch.float32)}) == options_of({"a": bale.Field("npy", dtype="float32")})
     raises(TypeError, "", lambda: options_of({"a": bale.Field("npy", dtype=torch.bfloat16)}))
     """)

@@ -12,7 +12,7 @@ from bale.errors import Error
 
 if TYPE_CHECKING:
     from bale._dataset.dataset import Dataset
-    from bale._loader.loader import Loader
+    from bale._loader.base import LoaderBase
 
 _SHOWN = 8  # thumbnails of a Dataset
 _SIDE = 96  # pixels of their longer side
@@ -68,7 +68,7 @@ def html_of_dataset(dataset: Dataset) -> str:
     return _table("bale.Dataset", shown(dataset.spec), rows) + html_of_samples(dataset, spread(len(dataset), _SHOWN), _SIDE)
 
 
-def html_of_loader(loader: Loader, name: str) -> str:
+def html_of_loader(loader: LoaderBase, name: str) -> str:
     """A table of its options and counters. It takes no batch."""
     rows = [("batches per epoch", f"{loader._text_of_batches()} of {loader.batch_size:,} samples"), ("rank", f"{loader.rank} of {loader.world_size}")]
     rows += [("transform" if len(loader.views) == 1 else f"view {i}", repr(view)) for i, view in enumerate(loader.views)]

@@ -5,22 +5,23 @@ from typing import Any
 
 from bale import _bale
 from bale._loader.nvjpeg import library_path
+from bale._loader.options import Cuda
 from bale._warnings import warn
 
 
-def device_options(device: str | None, decode: str, *, depth: int, hold: int, device_hflip: float,
-                   device_convert: bool) -> dict[str, Any] | None:
+def device_options(cuda: Cuda) -> dict[str, Any] | None:
     """The options of a _bale.CudaLoader; None without a device. Raises ValueError for options that contradict each other."""
+    device, depth, hold, hflip, convert, decode = cuda
     if decode not in ("host", "device"):
         raise ValueError(f"decode: {decode!r} is neither 'host' nor 'device'")
     if device is None:
-        if device_hflip:
+        if hflip:
             raise ValueError("device_hflip needs a device")
         if decode == "device":
             raise ValueError("decode='device' needs a device")
         return None
-    return {"device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": device_hflip,
-            "device_convert": device_convert, "decodes": decode == "device",
+    return {"device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": hflip,
+            "device_convert": convert, "decodes": decode == "device",
             "nvjpeg_library": library_path() if decode == "device" else ""}
 
 

@@ -9,7 +9,7 @@ import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 
 from bale.torch._loader.dataset_argument import Reach
-from bale.torch._loader.drawn import drawn_of
+from bale.torch._loader.sampler_tracking import drawn_of
 
 # What Loader has in place of a DataLoader's option; the option's default changes nothing and is accepted.
 _OURS = {
@@ -54,7 +54,22 @@ def same(ours_name: str, ours: Any, theirs_name: str, theirs: Any, default: Any)
     return theirs
 
 
-def options_of_sampler(sampler: Any, reach: Reach) -> dict[str, Any]:
+def options_of_samplers(sampler: Any, batch_sampler: Any, reach: Reach) -> dict[str, Any]:
+    """The Loader's options that follow from a sampler or a batch_sampler, and as `sampler` what is left of the two. Raises ValueError
+    if both are given."""
+    if type(batch_sampler) is torch.utils.data.BatchSampler:
+        sampler = batch_sampler.sampler
+        sizes = {"batch_size": batch_sampler.batch_size, "drop_last": batch_sampler.drop_last}
+        return {"sampler": sampler, **sizes, **_options_of_sampler(sampler, reach)}
+    if batch_sampler is None:
+        return {"sampler": sampler, **({} if sampler is None else _options_of_sampler(sampler, reach))}
+    if sampler is not None:
+        raise ValueError("sampler and batch_sampler: give one of them")
+    size = {"batch_size": batch_sampler.batch_size} if hasattr(batch_sampler, "batch_size") else {}
+    return {"sampler": None, **size, "shuffle": False, "drawn": drawn_of(batch_sampler, True, reach)}
+
+
+def _options_of_sampler(sampler: Any, reach: Reach) -> dict[str, Any]:
     """The Loader's options that are equivalent to `sampler`. Raises TypeError if there are none, ValueError if it was made for other
     samples than those in reach."""
     kind = type(sampler)

@@ -1,44 +1,35 @@
 """bale.torch.Loader: the batches of bale.Loader as tensors."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 import torch
 import torch.utils.data
-import torch.utils.dlpack
 
 from bale import transforms
+from bale._loader import order as orders
+from bale._loader.base import LoaderBase, option_names
+from bale._loader.epochs import EpochIterator
 from bale._loader.fields import Field
-from bale._loader.loader import option_names
-from bale._loader.passes import Place
+from bale._loader.options import Cuda, ImageMode, OnBadSample, Order, Reading
+from bale._loader.passes import Begun, Place
 from bale._types import Numbers, Shuffle, Tail
 from bale._warnings import warn
 from bale.torch._copy_stream import can_pin
 from bale.torch._loader import dataloader_names
-from bale.torch._loader.batch_samples import Samples
-from bale.torch._loader.batch_tensors import (
-    cuda_device,
-    current_stream,
-    rows_up_to_the_last,
-    tensor_of,
-    tensor_of_array,
-    to_device,
-)
+from bale.torch._loader.batch_tensors import cuda_device
+from bale.torch._loader.conversion import Conversion
 from bale.torch._loader.dataset_argument import Part, Reach, given, within
-from bale.torch._loader.drawn import drawn_of
-from bale.torch._loader.fields import check_names, numbered_in, tensors_of
-from bale.torch._loader.rank_tracking import MAX_SEED, FollowingLoader, default_seed, is_asked_to_overfit
-from bale.torch._loader.soft_labels import soft_labels_of
-from bale.torch._ranks import rank_and_world_size
+from bale.torch._loader.lightning import is_asked_to_overfit, warn_of_states_left
+from bale.torch._loader.rank_tracking import MAX_SEED, Ranks, Seeds, default_seed
+from bale.torch._loader.sampler_tracking import GivenSampler
+from bale.torch._ranks import OrderedSampler, Sampler
 from bale.torch._samples import IGNORE_INDEX, Spec
-from bale.torch._tree import map_tensors
 from bale.transforms.translation import views_of_loader
 
-_NO_ROWS = object()
 
-
-class Loader(FollowingLoader, dataloader_names.Attributes):
+class Loader(LoaderBase, dataloader_names.Attributes):
     """bale.Loader with tensors: shuffled, augmented batches (images, labels) of a packed dataset, in place of a DataLoader.
 
     Images are N x C x H x W of the transform's dtype: channels_last if the transform's layout is "nhwc" (the default),
@@ -244,14 +235,14 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
                  repeats: int = 1, block_samples: int = 64, window_blocks: int = 16, ranks_per_node: int | None = None,
                  field: str = "", label_field: str = "",
                  fields: Mapping[str, str | Field] | None = None,
-                 on_bad_sample: Literal["fail", "skip", "substitute"] = "fail", verify_checksums: bool = True,
+                 on_bad_sample: OnBadSample = "fail", verify_checksums: bool = True,
                  max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0, storage_timeout_s: float = 1800.0,
                  read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
                  seek_point_cache_bytes: int = 0, with_mask: bool = False, with_samples: bool = False,
                  pin: bool = False, device: torch.device | str | int | None = None, depth: int = 2, hold: int = 3,
                  device_hflip: float = 0.0, device_convert: bool = True, decode: Literal["host", "device"] = "host",
                  mix: transforms.Mix | None = None,
-                 mode: Literal["RGB", "L", "RGBA", "I;16"] | None = None, num_workers: int | None = None,
+                 mode: ImageMode | None = None, num_workers: int | None = None,
                  pin_memory: bool = False, generator: torch.Generator | None = None,
                  sampler: torch.utils.data.Sampler[int] | Sequence[int] | None = None,
                  batch_sampler: torch.utils.data.Sampler[list[int]] | Sequence[Sequence[int]] | None = None, collate_fn: Callable[..., Any] | None = None, prefetch_factor: None = None,
@@ -259,75 +250,140 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         dataloader_names.refuse_others(collate_fn=collate_fn, prefetch_factor=prefetch_factor,
                                        worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context,
                                        timeout=timeout)
+        same = dataloader_names.same
         taken = given(spec)
-        spec, positions, self._given_dataset = taken.spec, taken.positions, taken.dataset
-        field = dataloader_names.same("field", field, "the Dataset's field", taken.field, "")
-        label_field = dataloader_names.same("label_field", label_field, "the Dataset's label_field", taken.label_field, "")
-        workers = dataloader_names.same("workers", workers, "num_workers", num_workers, None)
-        pin = dataloader_names.same("pin", pin, "pin_memory", pin_memory, False)
-        seed = dataloader_names.same("seed", seed, "generator", generator and generator.initial_seed() & MAX_SEED, None)
-
+        workers = same("workers", workers, "num_workers", num_workers, None)
+        pin = same("pin", pin, "pin_memory", pin_memory, False)
+        seed = same("seed", seed, "generator", generator and generator.initial_seed() & MAX_SEED, None)
+        reading = Reading(same("field", field, "the Dataset's field", taken.field, ""),
+                          same("label_field", label_field, "the Dataset's label_field", taken.label_field, ""), IGNORE_INDEX, threads,
+                          persistent_workers, verify_checksums, max_pixels, stall_timeout_s, storage_timeout_s, read_ahead_bytes,
+                          large_transfers, direct_io, seek_point_cache_bytes)
         reach = Reach(taken, subset)
-        own_batches = batch_sampler
-        if type(batch_sampler) is torch.utils.data.BatchSampler:
-            sampler = cast("Any", batch_sampler.sampler)
-            batch_size, drop_last = batch_sampler.batch_size, batch_sampler.drop_last
-            own_batches = None
-        elif batch_sampler is not None:
-            if sampler is not None:
-                raise ValueError("sampler and batch_sampler: give one of them")
-            batch_size = getattr(batch_sampler, "batch_size", batch_size)
-        dealt: dict[str, Any] = {} if sampler is None else dataloader_names.options_of_sampler(sampler, reach)
-        if own_batches is not None:
-            dealt = {"shuffle": False, "drawn": drawn_of(own_batches, True, reach)}
-        spec = reach.spec
+        dealt = dataloader_names.options_of_samplers(sampler, batch_sampler, reach)
         if (subset is not None and "subset" in dealt) or ((subset is not None or weights is not None) and "drawn" in dealt):
             raise ValueError("sampler: subset or weights choose samples, too; give one of them")
-        shuffle, subset, seed = dealt.get("shuffle", shuffle), dealt.get("subset", subset), dealt.get("seed", seed)
-        weights, num_draws = dealt.get("weights", weights), dealt.get("num_draws", num_draws)
-        rank, world_size = dealt.get("rank", rank), dealt.get("world_size", world_size)
+        order = Order(dealt.get("subset", subset), dealt.get("weights", weights), dealt.get("num_draws", num_draws), repeats,
+                      block_samples, window_blocks, ranks_per_node)
         made_views = views_of_loader(transform, views, mode)
-        delivered = made_views[0]
-        self._soft_labels = None if mix is None else soft_labels_of(mix)
-        if mix is not None:
-            mix = mix._replace(num_classes=None, label_smoothing=0.0)
         # With subset=, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
-        self._part = subset if sampler is None and positions is None else None
-        subset, weights = within(taken, subset, weights)
-        self._rank_given = world_size is not None
-        rank, world_size = rank_and_world_size(rank, world_size)
-        seed, augment_seed = self._settle_seeds(seed, augment_seed, world_size)
+        self._part = order.subset if dealt["sampler"] is None and taken.positions is None else None
+        chosen, weighted = within(taken, order.subset, order.weights)
+        self._ranks = Ranks(dealt.get("rank", rank), dealt.get("world_size", world_size))
+        self._seeds = Seeds(dealt.get("seed", seed), augment_seed, self._ranks.world_size)
         self.device = None if device is None else cuda_device(device)
-        views = made_views if len(made_views) > 1 else None
-        super().__init__(
-            spec, batch_size, transform=delivered if views is None else None, views=views, shuffle=shuffle, seed=seed, augment_seed=augment_seed, workers=workers,
-            threads=threads, prefetch=prefetch, persistent_workers=persistent_workers, rank=rank, world_size=world_size,
-            tail=tail, drop_last=drop_last, subset=subset, weights=weights, num_draws=num_draws, repeats=repeats,
-            block_samples=block_samples, window_blocks=window_blocks, ranks_per_node=ranks_per_node, field=field, label_field=label_field,
-            fields=fields, on_bad_sample=on_bad_sample,
-            verify_checksums=verify_checksums, max_pixels=max_pixels, stall_timeout_s=stall_timeout_s,
-            storage_timeout_s=storage_timeout_s, read_ahead_bytes=read_ahead_bytes, large_transfers=large_transfers,
-            direct_io=direct_io, seek_point_cache_bytes=seek_point_cache_bytes, depth=depth, hold=hold, mix=mix,
-            device=None if self.device is None else str(self.device), device_hflip=device_hflip, device_convert=device_convert,
-            decode=decode, no_label=IGNORE_INDEX)
-        vars(self).update(transform=delivered, generator=generator, with_mask=with_mask, with_samples=with_samples, pin_memory=pin,
-                          persistent_workers=persistent_workers, pin=pin and self.device is None and can_pin())
-        check_names({} if fields is None else fields, mixes=mix is not None)
-        self._numbered_fields = numbered_in(fields)
-        self._optional_fields = {name for name, _, _, optional, *_ in self._options["fields"] if optional}
-        self._warned = False
-        self._shortens = tail == "uneven" and not with_mask
-        self._follow(sampler, dealt.get("drawn"), taken, repeats, weights is not None)
-        self.batch_sampler = batch_sampler
+        self._taken, self._repeats, self._has_weights = taken, repeats, weighted is not None
+        self._sampler = GivenSampler(dealt["sampler"], dealt.get("drawn"), taken)
+        self._sampler.refuse_ranks(self._ranks.world_size)
+        self.generator, self.batch_sampler, self.with_mask, self.with_samples = generator, batch_sampler, with_mask, with_samples
+        self.pin, self.pin_memory = pin and self.device is None and can_pin(), pin
+        self.persistent_workers = persistent_workers
+        self._open(
+            reach.spec, made_views, Cuda(None if self.device is None else str(self.device), depth, hold, device_hflip, device_convert, decode),
+            order._replace(subset=chosen, weights=weighted, augment_seed=self._seeds.augmentation),
+            batch_size=dealt.get("batch_size", batch_size), workers=workers, prefetch=prefetch, seed=self._seeds.order,
+            shuffle=dealt.get("shuffle", shuffle), rank=self._ranks.rank, world_size=self._ranks.world_size,
+            tail=orders.tail_name(tail, dealt.get("drop_last", drop_last)), fields=fields, on_bad_sample=on_bad_sample,
+            mix=mix and mix._replace(num_classes=None, label_smoothing=0.0), reading=reading)
+        self._convert = Conversion(made_views, self.device, with_mask=with_mask, with_samples=with_samples,
+                                   pin=self.pin, shortens=tail == "uneven" and not with_mask,
+                                   mix=mix, fields=fields)
 
-    def _settle_seeds(self, seed: int | None, augment_seed: int | None, world_size: int) -> tuple[int, int]:
-        """The seeds of order and augmentation. Those that were not given here come with a state, if one is loaded."""
-        self._taken_from_states = [*(["seed"] if seed is None else []),
-                                   *(["augment_seed"] if seed is None and augment_seed is None else [])]
-        if augment_seed is None:
-            augment_seed = torch.initial_seed() & MAX_SEED if seed is None else seed
-        self._seed_given = seed is not None
-        return default_seed(world_size) if seed is None else seed, augment_seed
+    # --- iterating
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterates over the next epoch; after load_state_dict(), over the rest of that state's. An earlier iterator becomes
+        invalid."""
+        self._follow_ranks()
+        return EpochIterator(self, self._epochs)
+
+    def _seek(self) -> None:
+        epoch = self._sampler.newly_set_epoch()
+        if epoch is not None:
+            self.set_epoch(epoch)
+        self._draw()
+        self._sampler.is_drawn = False
+        self._native.seek(self._epochs.next_place())
+        warn_of_states_left(self._native.fingerprint)
+
+    def _take(self) -> Any:
+        batch = self._next(self._convert.stream)
+        if batch is None:
+            return None
+        converted = self._convert(batch, self._native.keys)
+        return converted if converted is not None else self._take()  # an epoch ends before a last batch without rows
+
+    def _begin(self) -> Begun:
+        begun = self._epochs.begin()
+        self._ranks.begin(begun.place, self._spec, self._native.fingerprint)
+        return begun
+
+    def _end(self) -> None:
+        self._epochs.leave()
+        self._ranks.end()
+
+    def set_epoch(self, epoch: int) -> None:
+        super().set_epoch(epoch)
+        self._sampler.set_epoch(epoch)
+
+    set_epoch.__doc__ = LoaderBase.set_epoch.__doc__
+
+    def __len__(self) -> int:
+        """Number of batches of a whole epoch. It is the same on every rank, except with tail="uneven" without a mask, where
+        a rank without samples left has one less. A resumed epoch has only the batches that are left."""
+        if not self._epochs.is_under_way:
+            self._follow_ranks()
+            if self._sampler.draws and not self._sampler.is_drawn:
+                length, counts_batches = self._sampler.length()
+                if counts_batches:
+                    return length
+                self._native.num_deliveries_known = length * self._repeats
+        batches = super().__len__()
+        if not (self._convert.shortens and batches and self.world_size > 1):
+            return batches
+        return batches - (self._plan_of_epoch().row(batches - 1, 0) is None)
+
+    # --- what changes after it was made
+
+    def _follow_ranks(self) -> None:
+        if not self._ranks.have_changed():
+            return
+        world_size = self._ranks.world_size
+        self._sampler.refuse_ranks(world_size)
+        seed = {} if self._seeds.is_known else {"seed": default_seed(world_size)}
+        self._make_again(rank=self._ranks.rank, world_size=world_size, **seed)
+
+    def _make_again(self, **options: Any) -> None:
+        self._epochs.leave()
+        self._native.make_again(**options)
+
+    def _draw(self) -> None:
+        """Has the sampler choose the samples of the next pass, if it has no counterpart."""
+        if not self._sampler.draws or self._sampler.is_drawn:
+            return
+        positions, size = self._sampler.draw()
+        self._choose(orders.selection(len(self._native.keys.dataset), positions, None, None, self._repeats),
+                     **({} if size is None else {"batch_size": size}))
+
+    def _choose(self, chosen: Any, **options: Any) -> None:
+        self._epochs.leave()
+        self._native.choose(chosen, **options)
+
+    def _stop_shuffling(self) -> None:
+        """What Lightning's overfit_batches does with a DataLoader: the samples of its dataset in their order."""
+        if isinstance(self._sampler.given, torch.utils.data.SequentialSampler):
+            return
+        draws = self._sampler.draws or self._has_weights
+        if self._native.options["shuffle"] == "none" and not draws:
+            return
+        warn("bale.torch.Loader: Lightning's overfit_batches wants the same batches in each epoch, so this Loader does not shuffle "
+             "any more")
+        chosen = self._native.chosen
+        if draws:
+            positions = self._taken.positions
+            chosen = None if positions is None else orders.selection(len(self._native.keys.dataset), positions, None, None, 1)
+        self._sampler, self._has_weights = GivenSampler(None, None, self._taken), False
+        self._choose(chosen, shuffle="none")
 
     # --- resuming
 
@@ -341,7 +397,8 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         dict from str to int
             Can be pickled and stored as JSON.
         """
-        return {**super().state_dict(), "seed": self._options["seed"], "augment_seed": self._options["augment_seed"]}
+        options = self._native.options
+        return {**super().state_dict(), "seed": options["seed"], "augment_seed": options["augment_seed"]}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Continues at the position of a state.
@@ -357,29 +414,25 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
             If the state is of another dataset, selection, shuffle or seed.
         """
         Place.of_state(state, "bale.Loader")  # refuses others before anything changes
-        seeds = {name: state[name] for name in self._taken_from_states if name in state}
-        if any(self._options[name] != seed for name, seed in seeds.items()):
-            self._options.update(seeds)
-            self._open_again()
-        self._seed_given |= "seed" in seeds
+        seeds = self._seeds.of_state(state)
+        if any(self._native.options[name] != seed for name, seed in seeds.items()):
+            self._make_again(**seeds)
         self._follow_ranks()
-        super().load_state_dict(self._load_drawn(state))
+        if self._sampler.draws:  # within a pass the sampler must choose the samples that it had chosen, or the state is refused
+            self._sampler.is_drawn = False
+            if state["position"]:
+                self._draw()
+            else:
+                state = {**state, "fingerprint": self._native.fingerprint}
+        super().load_state_dict(state)
 
-    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        args, options = super()._arguments()
-        if options.get("generator") is None:
-            return args, options
-        return args, {**options, "generator": None, "seed": self._options["seed"]}  # generators cannot be pickled
+    def __reduce__(self) -> tuple[Any, ...]:
+        made_again, (kind, args, options, state) = super().__reduce__()
+        if options.get("generator") is not None:  # generators cannot be pickled
+            options = {**options, "generator": None, "seed": self._native.options["seed"]}
+        return made_again, (kind, args, options, state)
 
     # --- what frameworks look for
-
-    def __len__(self) -> int:
-        """Number of batches of a whole epoch. It is the same on every rank, except with tail="uneven" without a mask, where
-        a rank without samples left has one less. A resumed epoch has only the batches that are left."""
-        batches = super().__len__()
-        if not (self._shortens and batches and self.world_size > 1):
-            return batches
-        return batches - (self._plan_of_epoch().row(batches - 1, 0) is None)
 
     @property
     def dataset(self) -> Any:
@@ -387,99 +440,25 @@ class Loader(FollowingLoader, dataloader_names.Attributes):
         if is_asked_to_overfit():
             self._stop_shuffling()
             raise AttributeError("dataset")  # then Lightning leaves the loader as it is
-        if self._given_dataset is not None and self._part is None:
-            return self._given_dataset
-        whole: Any = self._whole_dataset  # is one for torch, too
+        if self._taken.dataset is not None and self._part is None:
+            return self._taken.dataset
+        whole: Any = self._native.keys.dataset  # is one for torch, too
         return whole if self._part is None else Part(whole, cast("Sequence[int]", self._part))
+
+    @property
+    def sampler(self) -> Any:
+        """The sampler that was given, else a bale.torch.Sampler with set_epoch(), rank, num_replicas and len()."""
+        if is_asked_to_overfit():
+            self._stop_shuffling()
+        if self._sampler.given is not None:
+            return self._sampler.given
+        return OrderedSampler(self) if self._native.options["shuffle"] == "none" else Sampler(self)
 
     @property
     def num_workers(self) -> int:
         """Number of workers, an int."""
-        return self._loader.workers
+        return self._native.made.workers
 
-    def _stream(self) -> int:
-        return current_stream(self.device)
-
-    def _next(self) -> Any:
-        """As in bale.Loader, but an epoch ends before a last batch without rows."""
-        batch = super()._next()
-        return super()._next() if batch is _NO_ROWS else batch
-
-    def _convert(self, batch: Any) -> Any:
-        if self.device is not None:
-            return self._from_device(batch)
-        mask = batch.mask if self.with_mask or self._shortens else None
-        rows = len(batch)
-        if self._shortens and mask is not None and not mask[-1]:
-            rows = rows_up_to_the_last(mask)
-            if rows == 0:
-                return _NO_ROWS
-        if getattr(batch, "is_copy", False):
-            self._warn_once("you keep so many batches that further ones are copied out of the ring; that costs time and "
-                            "memory. Keep fewer, or raise prefetch")
-        images: Any
-        if self.transform.kind in ("ragged", "raw"):
-            images = [self._chw(tensor_of_array(batch.image(i), self.transform)) for i in range(rows)]
-            labels = torch.from_numpy(batch.labels)
-            if self.pin:
-                images = [image.pin_memory() for image in images]
-        else:
-            images, labels = map(torch.utils.dlpack.from_dlpack, batch.capsules())
-            more_views = [batch.capsules(view)[0] for view in range(1, len(self.views))]
-            views = [image[:rows] for image in (images, *map(torch.utils.dlpack.from_dlpack, more_views))]
-            if self.pin:
-                views = [view.pin_memory() for view in views]
-            images = views if more_views else views[0]
-        target: Any = labels[:rows]
-        if batch.shares is not None:
-            target = self._mixed_target(target, torch.from_numpy(batch.partner_labels)[:rows], torch.from_numpy(batch.shares)[:rows])
-        if self.pin:
-            target = tuple(part.pin_memory() for part in target) if isinstance(target, tuple) else target.pin_memory()
-        more = (torch.from_numpy(mask[:rows]),) if self.with_mask and mask is not None else ()
-        return (images, target, *more, *self._samples_of(batch, rows), *self._fields_of(batch, rows))
-
-    def _fields_of(self, batch: Any, rows: int) -> tuple[dict[str, Any], ...]:
-        """The last element of a batch: its fields, if it has any."""
-        if not self._options["fields"]:
-            return ()
-        made = tensors_of(batch, self._optional_fields, self._numbered_fields, rows, self.pin)
-        return (made if self.device is None else map_tensors(lambda tensor: to_device(tensor, self.device), made),)
-
-    def _mixed_target(self, labels: torch.Tensor, partner_labels: torch.Tensor, shares: torch.Tensor) -> Any:
-        if self._soft_labels is None:
-            return labels, partner_labels, shares
-        return self._soft_labels(labels, partner_labels, shares)
-
-    def _samples_of(self, batch: Any, rows: int) -> tuple[Samples, ...]:
-        if not self.with_samples:
-            return ()
-        return (Samples(torch.from_numpy(batch.indices)[:rows], self._positions),)
-
-    def _warn_once(self, what: str) -> None:
-        if not self._warned:
-            self._warned = True
-            warn(f"bale.torch.Loader: {what}")
-
-    def _from_device(self, batch: Any) -> Any:
-        rows = len(batch)
-        if batch.is_beyond_hold:
-            self._warn_once("you keep so many batches on the device that more of its memory is taken for each further one. "
-                            "Keep fewer, keep copies in ordinary memory (tensor.cpu()), or raise hold")
-        if self._shortens:
-            rows = rows_up_to_the_last(tensor_of(batch.mask).cpu().numpy())
-            if rows == 0:
-                return _NO_ROWS
-        images, labels = (tensor[:rows] for tensor in map(tensor_of, batch.capsules(self._stream())))
-        labels = labels.clone()  # kilobytes; a view would keep the whole batch on the device
-        target: Any = labels
-        if batch.shares is not None:
-            target = self._mixed_target(labels, tensor_of(batch.partner_labels)[:rows].clone(),
-                                        tensor_of(batch.shares)[:rows].clone())
-        mask = (tensor_of(batch.mask).view(torch.bool).clone(),) if self.with_mask else ()
-        return (images, target, *mask, *self._samples_of(batch, rows), *self._fields_of(batch, rows))
-
-    def _chw(self, image: torch.Tensor) -> torch.Tensor:
-        return image if self.transform.layout == "nchw" or image.dim() < 3 else image.movedim(-1, 0)
 
 # What DataLoader has and the Loader's workers do not know may be set, and changes nothing there either: Lightning does.
-Loader._fixed = (FollowingLoader._fixed | option_names(Loader.__init__) | {"sampler"}) - vars(dataloader_names.Attributes).keys()
+Loader._fixed = (option_names(Loader.__init__) | {"dataset", "sampler"}) - vars(dataloader_names.Attributes).keys()

@@ -1,0 +1,252 @@
+"""What bale.Loader and bale.torch.Loader have in common: what is said of a Loader, and how it ends."""
+from __future__ import annotations
+
+import atexit
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bale import _bale
+from bale._bale import Batch, DeviceBatch
+from bale._dataset.cache import warn_of_cache
+from bale._dataset.dataset import Dataset
+from bale._dataset.notices import warn_of_notices
+from bale._dataset.pictures import html_of_loader
+from bale._dataset.spec import shown, text_of_spec
+from bale._loader.bad_sample import BadSample
+from bale._loader.device import device_options
+from bale._loader.epochs import Epochs
+from bale._loader.lazy_keys import LazyKeys
+from bale._loader.native import Native
+from bale._loader.options import Cuda, Order, native_options
+from bale._loader.passes import Place
+from bale._types import Path
+from bale._warnings import warn
+from bale.errors import make_error
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_live: weakref.WeakSet[LoaderBase] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Stops the workers before the interpreter exits. Batches that are held stay readable. Daemon threads that iterate a
+    Loader stop, without an exception."""
+    _bale.stop_other_threads()
+    for loader in list(_live):
+        loader._native.close_at_exit()
+
+
+class LoaderBase:
+    """A Loader without its options and its batches: over one Native, and one count of epochs."""
+
+    _fixed: ClassVar[frozenset[str]]  # attributes that nobody may set
+    _given: tuple[tuple[Any, ...], dict[str, Any]]
+    _native: Native
+    views: list[Any]
+    transform: Any
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        made = super().__new__(cls)
+        made._given = (args, options)
+        return made
+
+    def _open(self, spec: Path | Sequence[Path] | Dataset, views: list[Any], cuda: Cuda, order: Order, **options: Any) -> None:
+        """Called once, at the end of a constructor. `options` are those of native_options()."""
+        is_open = isinstance(spec, Dataset)  # then it has warned already
+        self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
+        self.views, self.transform = views, views[0]
+        if cuda.device is not None and len(views) > 1:
+            raise ValueError("views: batches on a device have one view; leave device out, and move the images of each view "
+                             "yourself")
+        native = native_options(views=views, order=order, **options)
+        keys = LazyKeys(self._spec, spec if isinstance(spec, Dataset) else None)
+        chosen = order.selection(len(keys.dataset)) if order.chooses else None
+        self._native = Native(self._spec, native, chosen, device_options(cuda), keys, self._name())
+        self._epochs = Epochs()
+        self._warns_later = not is_open and self._native.num_deliveries_known is None
+        if not is_open and not self._warns_later:
+            warn_of_notices(self._spec, self._native.made.notices())
+        self._is_made = True
+        _live.add(self)
+
+    # --- iterating
+
+    def _next(self, stream: int = 0) -> Batch | DeviceBatch | None:
+        """The next batch of the native Loader; None at the end of the epoch. Stream 0 is the default one; DLPack names others later."""
+        batch = self._native.next(stream)
+        if batch is None:
+            if self.drop_last and self._native.num_deliveries and self._plan_of_epoch().num_batches == 0:
+                warn(f"{self._name()}: the epoch is empty: {self._native.num_deliveries} samples are less than a batch of "
+                     f"{self.batch_size} on each of {self.world_size} ranks, and drop_last leaves them out")
+            warn_of_cache()  # the disk may have become full
+            if self._warns_later:
+                self._warns_later = False
+                warn_of_notices(self._spec, self._native.made.notices())
+        return batch
+
+    def _plan_of_epoch(self) -> _bale.RankPlan:
+        return self._native.plan_of_epoch()
+
+    def __len__(self) -> int:
+        """Number of batches of a whole epoch, the same on every rank. A resumed epoch has only the batches that are left. Waits
+        for the scan of shards that are scanned while they are read."""
+        return self._plan_of_epoch().num_batches
+
+    @property
+    def epoch(self) -> int:
+        """Number of the epoch that an iterator is in, or that is iterated next; an int."""
+        return self._epochs.place().epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Makes the next iteration that of an epoch, which is always the same.
+
+        Directly after load_state_dict(), the epoch of that state is continued instead, so the usual loop over epochs needs
+        no special case. An iterator that has not returned a batch yet follows; one that has becomes invalid.
+
+        Parameters
+        ----------
+        epoch : int
+            Number of the epoch, from 0.
+
+        Raises
+        ------
+        bale.Error
+            If the Loader is closed, or is one of the parent process.
+        ValueError
+            If the number is below 0.
+        """
+        if self._epochs.set_epoch(epoch):
+            self._native.set_epoch(self._epochs.next_place().number)
+
+    # --- resuming
+
+    def state_dict(self) -> dict[str, int]:
+        """Returns the place after the last batch that was returned.
+
+        That is the epoch, the position in it, and as "pass" the iterations since set_epoch(), if that was called.
+
+        Take it on one rank, between steps. It can be loaded with any world size, batch size and number of workers; within an
+        epoch of shuffle="node-local", only with as many nodes and ranks. If a loop is left by `break`, it is still the place
+        in that epoch: to continue with the next epoch, call set_epoch() first.
+
+        Returns
+        -------
+        dict from str to int
+            Can be pickled and stored as JSON.
+        """
+        _, position, fingerprint, nodes, ranks = self._native.made.state()
+        place = self._epochs.place(position)
+        state = {**place.in_state(), "fingerprint": fingerprint}
+        return {**state, "nodes": nodes, "ranks_per_node": ranks} if nodes and place.position else state
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Continues at the place of a state. States of earlier versions load, too.
+
+        Parameters
+        ----------
+        state : dict from str to int
+            What state_dict() returned.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another dataset, selection, shuffle or seed, or of the middle of a node-local epoch on other
+            nodes.
+        """
+        place = Place.of_state(state, "bale.Loader")
+        if "worker" in state:
+            raise ValueError("this state is of one of several DataLoader workers over bale.torch.IterableDataset, which knows "
+                             "only its own share; load it there, or take states in one process or of a Loader")
+        self._native.load(place, state)
+        self._epochs.load(place)
+
+    # --- looking
+
+    @property
+    def batch_size(self) -> int:
+        """Samples per batch and rank."""
+        return int(self._native.options["batch_size"])
+
+    @property
+    def drop_last(self) -> bool:
+        """Whether the incomplete end of an epoch is left out."""
+        return bool(self._native.options["tail"] == "drop")
+
+    @property
+    def rank(self) -> int:
+        """Rank of this process."""
+        return int(self._native.options["rank"])
+
+    @property
+    def world_size(self) -> int:
+        """Number of ranks."""
+        return int(self._native.options["world_size"])
+
+    @property
+    def bad_samples(self) -> list[BadSample]:
+        """Every bad sample of the batches so far, once, a list of BadSample."""
+        return self._native.bad_samples
+
+    @property
+    def counters(self) -> dict[str, Any]:
+        """Counters since the Loader was made, a dict: `batches`, `samples`, `workers_replaced`, `wait_seconds` and others."""
+        return self._native.counters
+
+    @property
+    def worker_pids(self) -> list[int]:
+        """Process ids of the running workers, a list of int; empty with threads."""
+        return self._native.made.worker_pids()
+
+    def _repr_html_(self) -> str:
+        return html_of_loader(self, self._name())
+
+    def __repr__(self) -> str:
+        """Also works after close()."""
+        return (f"{self._name()}({shown(self._spec)!r}, batch_size={self.batch_size}, transform={self.transform!r}, "
+                f"rank={self.rank} of {self.world_size}): {self._text_of_batches()} batches")
+
+    def _name(self) -> str:
+        """As users call the class."""
+        return f"{type(self).__module__.partition('._')[0]}.Loader"
+
+    def _text_of_batches(self) -> str:
+        return "not counted" if self._native.num_deliveries_known is None else f"{self._plan_of_epoch().num_batches:,}"
+
+    # --- ending
+
+    def close(self) -> None:
+        """Stops the workers. Batches that are held stay readable. The Loader cannot be used afterwards."""
+        self._native.close()
+        self._epochs.end_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        if self._native.is_used:
+            raise make_error("invalid_argument", "a Loader that was iterated has workers of this process and cannot be pickled; "
+                             "pickle it before its first iteration, or make one in each process")
+        return _made_again, (type(self), *self._given, self.state_dict())
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """ValueError for what the workers know already: to set it would change nothing."""
+        if name in self._fixed and vars(self).get("_is_made"):
+            raise ValueError(f"{name} cannot be changed after a Loader is made; make another Loader")
+        super().__setattr__(name, value)
+
+
+def option_names(function: Callable[..., Any]) -> frozenset[str]:
+    code = function.__code__
+    return frozenset(code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount])
+
+
+def _made_again(kind: type[LoaderBase], args: tuple[Any, ...], options: dict[str, Any], state: dict[str, int]) -> LoaderBase:
+    made = kind(*args, **options)
+    made.load_state_dict(state)
+    return made

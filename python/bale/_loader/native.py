@@ -1,0 +1,132 @@
+"""The native Loader, and how it is made again: in a forked process, and with other options."""
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from bale import _bale
+from bale._bale import Batch, DeviceBatch
+from bale._dataset.spec import shown
+from bale._loader.bad_sample import BadSample
+from bale._loader.device import Fallbacks
+from bale._loader.lazy_keys import LazyKeys
+from bale._loader.passes import Place
+
+
+class Native:
+    """A _bale.Loader, or a _bale.CudaLoader if there are options of a device, and what outlives one: counters and bad samples.
+
+    options    of the extension module, by name
+    chosen     the deliveries of an epoch; None: all samples
+    keys       of its dataset
+    is_used    a batch was taken; then it is the process's that has taken it
+    """
+
+    def __init__(self, spec: str, options: dict[str, Any], chosen: _bale.Selection | None, device: dict[str, Any] | None,
+                 keys: LazyKeys, name: str) -> None:
+        self.options, self.chosen, self.keys = options, chosen, keys
+        self._spec, self._device = spec, device
+        self._fallbacks = Fallbacks(name, may_come_later=device is not None and device["decodes"])
+        self._made, self._process = self._make(), os.getpid()
+        self._place: tuple[int, ...] | None = None  # of a state within an epoch, until a batch was taken
+        self._earlier_bad: list[BadSample] = []     # of those made before
+        self._earlier_counters: dict[str, Any] = {}
+        self.is_used = False
+        keys.bind(self._made.version())
+        self.num_deliveries_known: int | None = None
+        if self._made.is_counted():
+            self.num_deliveries  # noqa: B018 - known from now on, also after close()
+
+    def _make(self) -> _bale.Loader | _bale.CudaLoader:
+        if self._device is None:
+            return _bale.Loader(self._spec, self.options, self.chosen)
+        return _bale.CudaLoader(self._spec, self.options, self._device, self.chosen)
+
+    @property
+    def made(self) -> _bale.Loader | _bale.CudaLoader:
+        """A process that was forked makes its own, if no batch was taken before."""
+        if not self.is_used and self._process != os.getpid():
+            self.make_again()
+        return self._made
+
+    def make_again(self, resumes: bool = True, **options: Any) -> None:
+        """At the same place, with changed options."""
+        if self.is_used and self._process == os.getpid():
+            self._earlier_bad, self._earlier_counters = self.bad_samples, self.counters
+        self.options = {**self.options, **options}
+        self._made.close()
+        self._made, self._process = self._make(), os.getpid()
+        if resumes and self._place is not None:
+            self._made.load_state(*self._place)
+
+    def choose(self, chosen: _bale.Selection | None, **options: Any) -> None:
+        """Makes it again for other samples, at the beginning of an epoch."""
+        self.chosen = chosen
+        self.num_deliveries_known = None
+        self.make_again(resumes=False, **options)
+
+    # --- places
+
+    def seek(self, place: Place) -> None:
+        if place.position == 0:  # load() has gone to any other
+            self.set_epoch(place.number)
+
+    def set_epoch(self, number: int) -> None:
+        self._place = None
+        self.made.set_epoch(number)
+
+    def load(self, place: Place, state: Mapping[str, int]) -> None:
+        """Raises ValueError if the state is of another dataset, selection, shuffle or seed."""
+        wanted = (place.number, place.position, state["fingerprint"], state.get("nodes", 0), state.get("ranks_per_node", 0))
+        self.made.load_state(*wanted)
+        self._place = wanted if place.position else None
+
+    @property
+    def fingerprint(self) -> int:
+        return self.made.state()[2]
+
+    # --- batches
+
+    def next(self, stream: int) -> Batch | DeviceBatch | None:
+        """`stream` is the handle of the device's stream on which the batch will be used."""
+        made = self.made
+        self.is_used = True
+        if isinstance(made, _bale.CudaLoader):
+            batch: Batch | DeviceBatch | None = made.next(stream, self.keys)
+            self._fallbacks.warn(made)
+        else:
+            batch = made.next(self.keys)
+        self._place = None
+        return batch
+
+    @property
+    def num_deliveries(self) -> int:
+        """Per epoch, on all ranks. Waits for the scan of shards that are scanned while they are read."""
+        if self.num_deliveries_known is None:
+            self.num_deliveries_known = self.made.num_samples() if self.chosen is None else len(self.chosen)
+        return self.num_deliveries_known
+
+    def plan_of_epoch(self) -> _bale.RankPlan:
+        """The plan of a whole epoch for this rank."""
+        of = self.options
+        return _bale.RankPlan(self.num_deliveries, 0, of["batch_size"], of["rank"], of["world_size"], of["tail"])
+
+    # --- looking
+
+    @property
+    def bad_samples(self) -> list[BadSample]:
+        known = {bad.sample for bad in self._earlier_bad}
+        return self._earlier_bad + [bad._replace(shard=shown(bad.shard), reason=shown(bad.reason))
+                                    for bad in map(BadSample._make, self.made.bad_samples()) if bad.sample not in known]
+
+    @property
+    def counters(self) -> dict[str, Any]:
+        earlier = self._earlier_counters
+        return {name: value + earlier[name] if name in earlier else value for name, value in self.made.counters().items()}
+
+    def close(self) -> None:
+        self._made.close()
+
+    def close_at_exit(self) -> None:
+        self._made.close_at_exit()

@@ -1,0 +1,117 @@
+"""What a native batch becomes: (images, target, ...) as tensors."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+import torch.utils.dlpack
+
+from bale._loader.fields import Field
+from bale._loader.lazy_keys import LazyKeys
+from bale._warnings import warn
+from bale.torch._loader.batch_samples import Samples
+from bale.torch._loader.batch_tensors import current_stream, rows_up_to_the_last, tensor_of, tensor_of_array, to_device
+from bale.torch._loader.fields import check_names, numbered_in, tensors_of
+from bale.torch._loader.soft_labels import soft_labels_of
+from bale.torch._tree import map_tensors
+from bale.transforms import Mix
+
+
+class Conversion:
+    """Makes tensors of native batches.
+
+    shortens   a last batch without rows at its end has fewer rows, or is none
+    """
+
+    def __init__(self, views: Sequence[Any], device: torch.device | None, *, with_mask: bool, with_samples: bool, pin: bool,
+                 shortens: bool, mix: Mix | None, fields: Mapping[str, str | Field] | None) -> None:
+        self._num_views, self._transform = len(views), views[0]
+        self._device = device
+        self._with_mask, self._with_samples, self.pin = with_mask, with_samples, pin
+        self.shortens = shortens
+        self._soft_labels = None if mix is None else soft_labels_of(mix)
+        self._has_fields = bool(fields)
+        check_names(fields or {}, mixes=mix is not None)
+        self._numbered = numbered_in(fields)
+        self._optional = {name for name, field in (fields or {}).items() if isinstance(field, Field) and field.optional}
+        self._warned = False
+
+    @property
+    def stream(self) -> int:
+        """The handle of the stream on which the next batch will be used."""
+        return 0 if self._device is None else current_stream(self._device)
+
+    def __call__(self, batch: Any, keys: LazyKeys) -> tuple[Any, ...] | None:
+        """None for a batch that is nothing but rows without a sample, if it shortens."""
+        return self._of_host(batch, keys) if self._device is None else self._of_device(batch, keys)
+
+    def _of_host(self, batch: Any, keys: LazyKeys) -> tuple[Any, ...] | None:
+        mask = batch.mask if self._with_mask or self.shortens else None
+        rows = len(batch)
+        if self.shortens and mask is not None and not mask[-1]:
+            rows = rows_up_to_the_last(mask)
+            if rows == 0:
+                return None
+        if getattr(batch, "is_copy", False):
+            self._warn_once("you keep so many batches that further ones are copied out of the ring; that costs time and "
+                            "memory. Keep fewer, or raise prefetch")
+        images, labels = self._images_and_labels(batch, rows)
+        target: Any = labels[:rows]
+        if batch.shares is not None:
+            target = self._mixed(target, torch.from_numpy(batch.partner_labels)[:rows], torch.from_numpy(batch.shares)[:rows])
+        if self.pin:
+            target = tuple(part.pin_memory() for part in target) if isinstance(target, tuple) else target.pin_memory()
+        more = (torch.from_numpy(mask[:rows]),) if self._with_mask and mask is not None else ()
+        return (images, target, *more, *self._samples_of(batch, keys, rows), *self._fields_of(batch, rows))
+
+    def _images_and_labels(self, batch: Any, rows: int) -> tuple[Any, torch.Tensor]:
+        if self._transform.kind in ("ragged", "raw"):
+            images = [self._chw(tensor_of_array(batch.image(i), self._transform)) for i in range(rows)]
+            return [image.pin_memory() for image in images] if self.pin else images, torch.from_numpy(batch.labels)
+        first, labels = map(torch.utils.dlpack.from_dlpack, batch.capsules())
+        more_views = [batch.capsules(view)[0] for view in range(1, self._num_views)]
+        views = [image[:rows] for image in (first, *map(torch.utils.dlpack.from_dlpack, more_views))]
+        if self.pin:
+            views = [view.pin_memory() for view in views]
+        return views if more_views else views[0], labels
+
+    def _of_device(self, batch: Any, keys: LazyKeys) -> tuple[Any, ...] | None:
+        rows = len(batch)
+        if batch.is_beyond_hold:
+            self._warn_once("you keep so many batches on the device that more of its memory is taken for each further one. "
+                            "Keep fewer, keep copies in ordinary memory (tensor.cpu()), or raise hold")
+        if self.shortens:
+            rows = rows_up_to_the_last(tensor_of(batch.mask).cpu().numpy())
+            if rows == 0:
+                return None
+        images, labels = (tensor[:rows] for tensor in map(tensor_of, batch.capsules(self.stream)))
+        labels = labels.clone()  # kilobytes; a view would keep the whole batch on the device
+        target: Any = labels
+        if batch.shares is not None:
+            target = self._mixed(labels, tensor_of(batch.partner_labels)[:rows].clone(), tensor_of(batch.shares)[:rows].clone())
+        mask = (tensor_of(batch.mask).view(torch.bool).clone(),) if self._with_mask else ()
+        return (images, target, *mask, *self._samples_of(batch, keys, rows), *self._fields_of(batch, rows))
+
+    def _mixed(self, labels: torch.Tensor, partner_labels: torch.Tensor, shares: torch.Tensor) -> Any:
+        if self._soft_labels is None:
+            return labels, partner_labels, shares
+        return self._soft_labels(labels, partner_labels, shares)
+
+    def _samples_of(self, batch: Any, keys: LazyKeys, rows: int) -> tuple[Samples, ...]:
+        return (Samples(torch.from_numpy(batch.indices)[:rows], keys),) if self._with_samples else ()
+
+    def _fields_of(self, batch: Any, rows: int) -> tuple[dict[str, Any], ...]:
+        """The last element of a batch: its fields, if it has any."""
+        if not self._has_fields:
+            return ()
+        made = tensors_of(batch, self._optional, self._numbered, rows, self.pin)
+        return (made if self._device is None else map_tensors(lambda tensor: to_device(tensor, self._device), made),)
+
+    def _chw(self, image: torch.Tensor) -> torch.Tensor:
+        return image if self._transform.layout == "nchw" or image.dim() < 3 else image.movedim(-1, 0)
+
+    def _warn_once(self, what: str) -> None:
+        if not self._warned:
+            self._warned = True
+            warn(f"bale.torch.Loader: {what}")
