@@ -35,7 +35,7 @@ if [ -z "$folder" ]; then
   folder=$out/images
   step "Make a small ImageNet: 10 classes of 50 images"
   install_packages "${BALE_SAMPLE_PACKAGES[@]}"
-  /usr/bin/python3 "$home/scripts/make_images.py" "$folder" --classes 10 --per-class 50 --odd
+  /usr/bin/python3 "$home/tests/support/make_images.py" "$folder" --classes 10 --per-class 50 --odd
 fi
 
 rows=()

@@ -94,9 +94,9 @@ if [ "$plain" = 1 ]; then
     -DBALE_TEST_EXAMPLES_PYTHON="$examples_venv/bin/python"
   if [ "$long" = 1 ]; then  # before the tests, whose result is to be the last lines
     step "Mutations"
-    scripts/check_mutations.py --python "$venv/bin/python"
+    scripts/checks/check_mutations.py --python "$venv/bin/python"
     step "Types of the Python package"
-    scripts/check_types.sh
+    scripts/checks/check_types.sh
   fi
   step "All tests"
   ctest --preset release "${ctest_args[@]}"

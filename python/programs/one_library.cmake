@@ -1,4 +1,4 @@
-# The programs inside of the module: a wheel has their code once (BALE_ONE_LIBRARY, scripts/wheels.sh). What is left of
+# The programs inside of the module: a wheel has their code once (BALE_ONE_LIBRARY, scripts/release/wheels.sh). What is left of
 # bin/bale and bin/bale-worker loads the module and calls the function that it exports for it.
 enable_language(C)
 target_sources(_bale PRIVATE programs/entries.cpp)

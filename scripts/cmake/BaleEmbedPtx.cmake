@@ -1,5 +1,5 @@
 # bale_embed_ptx(OUT FILE...): each FILE.ptx as a C++ source with `extern const char* const k_FILE_ptx`; OUT is the list of
-# those. scripts/make_ptx.sh makes the files, so no build needs a compiler for devices.
+# those. scripts/gpu/make_ptx.sh makes the files, so no build needs a compiler for devices.
 function(bale_embed_ptx out)
   set(sources "")
   foreach(ptx IN LISTS ARGN)

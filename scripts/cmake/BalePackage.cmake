@@ -1,4 +1,4 @@
-# A Debian package of the program, by `cpack -G DEB` (scripts/deb.sh). It has what the install component `program` has. The
+# A Debian package of the program, by `cpack -G DEB` (scripts/release/deb.sh). It has what the install component `program` has. The
 # libraries and headers are installed by `cmake --install` only: they are static, and their users build against them.
 set(BALE_PACKAGE_CONTACT "bale's maintainers <bale@localhost>" CACHE STRING "Maintainer of the Debian package")
 

@@ -50,7 +50,7 @@ def set_times(source):
 
 
 def make_source(source):
-    spec = importlib.util.spec_from_file_location("make_images", REPO / "scripts" / "make_images.py")
+    spec = importlib.util.spec_from_file_location("make_images", REPO / "tests" / "support" / "make_images.py")
     images = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(images)
     import numpy

@@ -1,5 +1,5 @@
 // test_gpu: tests over whichever CUDA driver this machine has. A GPU, its driver and bale-worker (BALE_WORKER) are all
-// that they need: scripts/gpu_carry.sh takes the program to another machine.
+// that they need: scripts/gpu/gpu_carry.sh takes the program to another machine.
 //
 // Prints one line per test at its end: "ok: NAME", "failed: NAME" or "skipped: NAME: WHY", the last also for a part of
 // one. Exit code: 0 if all passed, 1 if not, 3 if there is no driver or no device.

@@ -1,4 +1,4 @@
-"""Ways to break the code that some test must notice; scripts/check_mutations.py applies them.
+"""Ways to break the code that some test must notice; scripts/checks/check_mutations.py applies them.
 
 One module per area, each with a list MUTATIONS.
 """

@@ -137,7 +137,7 @@ def bale():
 
 
 def load_make_images():
-    spec = importlib.util.spec_from_file_location("make_images", REPO / "scripts" / "make_images.py")
+    spec = importlib.util.spec_from_file_location("make_images", REPO / "tests" / "support" / "make_images.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["make_images"] = module  # so that its worker processes can find the functions
     spec.loader.exec_module(module)

@@ -11,7 +11,7 @@ from python_support import ENVIRONMENT
 
 PARTS = 8
 OPTIONS = ["--name", "x", "--shard-samples", "2"]  # 20 shards
-ENGINES = pytest.mark.skipif("BALE_TEST_ENGINES" not in os.environ, reason="scripts/check_engines.sh installs engines and runs this")
+ENGINES = pytest.mark.skipif("BALE_TEST_ENGINES" not in os.environ, reason="scripts/checks/check_engines.sh installs engines and runs this")
 
 
 class Case:

@@ -65,7 +65,7 @@ def test_promises_are_tested(document):
 
 
 def test_the_site_has_every_document():
-    """scripts/site/mkdocs.yml lists all of docs/, and nothing that does not exist."""
+    """scripts/release/site/mkdocs.yml lists all of docs/, and nothing that does not exist."""
     listed = set(re.findall(r": ((?:docs|README|CHANGELOG)[\w/.-]*\.md)$", (REPO / "scripts" / "site" / "mkdocs.yml").read_text(), re.M))
     there = {str(path.relative_to(REPO)) for path in (REPO / "docs").rglob("*.md")} - {"docs/STYLE.md"}
     assert listed == there | {"README.md", "CHANGELOG.md"}

@@ -8,7 +8,7 @@ import sys
 import pytest
 from conftest import REPO
 
-CHECK = REPO / "scripts" / "check_layers.py"
+CHECK = REPO / "scripts" / "checks" / "check_layers.py"
 ROOMS = ["formats", "reader", "writer", "loader", "tools", "python"]
 
 

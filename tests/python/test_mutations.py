@@ -1,4 +1,4 @@
-"""Every mutation of tests/mutations fits the code, and names a test that there is: none runs here (scripts/check_mutations.py)."""
+"""Every mutation of tests/mutations fits the code, and names a test that there is: none runs here (scripts/checks/check_mutations.py)."""
 import re
 import sys
 

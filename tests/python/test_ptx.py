@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "scripts" / "make_ptx.sh"
+SCRIPT = ROOT / "scripts" / "gpu" / "make_ptx.sh"
 KEPT = [*sorted((ROOT / "loader" / "cuda" / "kernels" / "ptx").glob("*.ptx")), *sorted((ROOT / "tools" / "measure" / "step" / "ptx").glob("*.ptx"))]
 
 
@@ -15,7 +15,7 @@ def test_the_sources_have_not_changed_since():
     assert len(KEPT) == 4
     for kept in KEPT:
         text = kept.read_text()
-        assert text.startswith(f"// Made by scripts/make_ptx.sh. SHA-256 of the sources: {sources}\n"), "run scripts/make_ptx.sh"
+        assert text.startswith(f"// Made by scripts/gpu/make_ptx.sh. SHA-256 of the sources: {sources}\n"), "run scripts/gpu/make_ptx.sh"
         assert "\n.version 6.0\n.target sm_60\n" in text
 
 

@@ -1,4 +1,4 @@
-"""scripts/gpu_acceptance.py over the fake driver: all that needs no GPU and no PyTorch."""
+"""scripts/gpu/gpu_acceptance.py over the fake driver: all that needs no GPU and no PyTorch."""
 import json
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from python_support import run_script
 
 
 def accept(folder, out, tests=BUILD / "tests" / "test_gpu"):
-    words = [sys.executable, REPO / "scripts" / "gpu_acceptance.py", folder, "--fake", "--out", out, "--tests", tests]
+    words = [sys.executable, REPO / "scripts" / "gpu" / "gpu_acceptance.py", folder, "--fake", "--out", out, "--tests", tests]
     return subprocess.run(words, env={**PYTHON, **ENVIRONMENT}, capture_output=True, text=True, timeout=300)
 
 
@@ -87,7 +87,7 @@ def test_wrong_pixels_are_noticed(bale, photos, tmp_path):
     bale.pack(photos, tmp_path / "packed")
     out = run_script(f"""
 import sys
-sys.path.insert(0, {str(REPO / "scripts")!r})
+sys.path.insert(0, {str(REPO / "scripts" / "gpu")!r})
 import gpu_acceptance_checks as checks
 class WrongDevice(checks.FakeDevice):
     def array(self, exported):

@@ -1,4 +1,4 @@
-"""scripts/check_nodes.py without namespaces: two processes, gloo on 127.0.0.1, a cache each, one of them is killed."""
+"""tests/nodes/check_nodes.py without namespaces: two processes, gloo on 127.0.0.1, a cache each, one of them is killed."""
 import os
 import subprocess
 
@@ -11,7 +11,7 @@ EXAMPLES_PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-e
 
 @pytest.mark.parametrize("engine, python", [("loop", SYSTEM_PYTHON), *([("lightning", EXAMPLES_PYTHON)] if LONG else [])])
 def test_two_nodes_on_loopback(tmp_path, engine, python):
-    done = subprocess.run([python, REPO / "scripts" / "check_nodes.py", "--loopback", "--engine", engine, "--work", tmp_path / "work"],
+    done = subprocess.run([python, REPO / "tests" / "nodes" / "check_nodes.py", "--loopback", "--engine", engine, "--work", tmp_path / "work"],
                           capture_output=True, text=True, timeout=300, env=ENVIRONMENT, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "all checks passed" in done.stdout and done.stdout.count("ok ") >= 15

@@ -1,4 +1,4 @@
-"""bale.launch on Ray of PyPI, on this machine. scripts/check_engines.sh installs and runs this."""
+"""bale.launch on Ray of PyPI, on this machine. scripts/checks/check_engines.sh installs and runs this."""
 import os
 import signal
 import subprocess

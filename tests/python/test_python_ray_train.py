@@ -1,5 +1,5 @@
 """python/examples/imagenet_ray.py with two processes (gloo): a process that is killed changes nothing of what is learned.
-scripts/check_engines.sh installs Ray and runs this."""
+scripts/checks/check_engines.sh installs Ray and runs this."""
 import os
 import re
 import signal

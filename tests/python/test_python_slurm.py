@@ -1,4 +1,4 @@
-"""bale.launch on a Slurm cluster of one node: Debian's slurmctld, slurmd and munged. scripts/check_engines.sh installs and runs this."""
+"""bale.launch on a Slurm cluster of one node: Debian's slurmctld, slurmd and munged. scripts/checks/check_engines.sh installs and runs this."""
 
 import pytest
 from launch_support import ENGINES, PARTS, case  # noqa: F401 - a fixture

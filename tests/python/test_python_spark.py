@@ -1,4 +1,4 @@
-"""bale.launch on PySpark's local-cluster: two executors, each a process of its own. scripts/check_engines.sh installs and runs this."""
+"""bale.launch on PySpark's local-cluster: two executors, each a process of its own. scripts/checks/check_engines.sh installs and runs this."""
 import os
 
 import pytest

@@ -1,5 +1,5 @@
 """The Debian package of this build, unpacked, and what the scripts of a release answer to wrong arguments. The packages
-themselves are tried on minimal systems: scripts/deb.sh --check and scripts/try_wheel.sh."""
+themselves are tried on minimal systems: scripts/release/deb.sh --check and scripts/release/try_wheel.sh."""
 import os
 import re
 import subprocess
@@ -9,7 +9,8 @@ import sysconfig
 import pytest
 from conftest import BUILD, REPO
 
-SCRIPTS = ["deb.sh", "wheels.sh", "try_wheel.sh", "gpu_carry.sh", "release.sh", "try_sdist.sh", "check_aarch64.sh"]
+SCRIPTS = ["release/deb.sh", "release/wheels.sh", "release/try_wheel.sh", "gpu/gpu_carry.sh", "release/release.sh", "release/try_sdist.sh",
+           "checks/check_aarch64.sh"]
 
 
 def run(script, *arguments):
@@ -24,24 +25,24 @@ def test_help_is_the_head_of_the_script(script):
 
 
 @pytest.mark.parametrize("script, arguments, said", [
-    ("deb.sh", ["--frobnicate"], "not an option: --frobnicate"),
-    ("deb.sh", ["--out"], "no value after --out"),
-    ("deb.sh", ["--check", "sarge"], "not a system that is checked: sarge"),
-    ("wheels.sh", ["--python", "/nowhere/python3.12"], "no such interpreter: /nowhere/python3.12"),
-    ("wheels.sh", ["--target", "vax"], "not a target: vax"),
-    ("wheels.sh", ["bookworm"], "not an option: bookworm"),
-    ("try_wheel.sh", [], "no folder with wheels"),
-    ("try_wheel.sh", ["/nowhere"], "no wheels in /nowhere"),
-    ("try_wheel.sh", ["/nowhere", "sarge"], "not a system that is tried: sarge"),
-    ("gpu_carry.sh", [], "no folder"),
-    ("gpu_carry.sh", ["/"], "/ is there already"),
-    ("gpu_carry.sh", ["/nowhere/new", "--images", "0"], "not a number of images: 0"),
-    ("gpu_carry.sh", ["/nowhere/new", "--wheels", "/nowhere"], "no wheels in /nowhere"),
-    ("release.sh", ["--frobnicate"], "not an option: --frobnicate"),
-    ("try_sdist.sh", [], "usage: scripts/try_sdist.sh FOLDER [SUITE]"),
-    ("try_sdist.sh", ["/nowhere"], "no source archive in /nowhere"),
-    ("try_sdist.sh", ["/nowhere", "sarge"], "not a system that is tried: sarge"),
-    ("check_aarch64.sh", ["--cache"], "no value after --cache"),
+    ("release/deb.sh", ["--frobnicate"], "not an option: --frobnicate"),
+    ("release/deb.sh", ["--out"], "no value after --out"),
+    ("release/deb.sh", ["--check", "sarge"], "not a system that is checked: sarge"),
+    ("release/wheels.sh", ["--python", "/nowhere/python3.12"], "no such interpreter: /nowhere/python3.12"),
+    ("release/wheels.sh", ["--target", "vax"], "not a target: vax"),
+    ("release/wheels.sh", ["bookworm"], "not an option: bookworm"),
+    ("release/try_wheel.sh", [], "no folder with wheels"),
+    ("release/try_wheel.sh", ["/nowhere"], "no wheels in /nowhere"),
+    ("release/try_wheel.sh", ["/nowhere", "sarge"], "not a system that is tried: sarge"),
+    ("gpu/gpu_carry.sh", [], "no folder"),
+    ("gpu/gpu_carry.sh", ["/"], "/ is there already"),
+    ("gpu/gpu_carry.sh", ["/nowhere/new", "--images", "0"], "not a number of images: 0"),
+    ("gpu/gpu_carry.sh", ["/nowhere/new", "--wheels", "/nowhere"], "no wheels in /nowhere"),
+    ("release/release.sh", ["--frobnicate"], "not an option: --frobnicate"),
+    ("release/try_sdist.sh", [], "usage: scripts/release/try_sdist.sh FOLDER [SUITE]"),
+    ("release/try_sdist.sh", ["/nowhere"], "no source archive in /nowhere"),
+    ("release/try_sdist.sh", ["/nowhere", "sarge"], "not a system that is tried: sarge"),
+    ("checks/check_aarch64.sh", ["--cache"], "no value after --cache"),
 ])
 def test_wrong_arguments_are_refused_in_one_line(script, arguments, said):
     done = run(script, *arguments)
@@ -51,7 +52,7 @@ def test_wrong_arguments_are_refused_in_one_line(script, arguments, said):
 
 @pytest.fixture(scope="module")
 def package(bale, tmp_path_factory):
-    """The package, and what it has: the same as from `scripts/deb.sh`, of this build."""
+    """The package, and what it has: the same as from `scripts/release/deb.sh`, of this build."""
     root = tmp_path_factory.mktemp("deb")
     done = subprocess.run(["cpack", "-G", "DEB", "--config", BUILD / "CPackConfig.cmake", "-B", root / "made"],
                           capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Datasets in OpenStack Swift, through its S3 middleware. Skipped if python3-swift is not installed: scripts/check_swift.sh installs
+"""Datasets in OpenStack Swift, through its S3 middleware. Skipped if python3-swift is not installed: scripts/checks/check_swift.sh installs
 it and runs this."""
 import pytest
 from conftest import key_list, tree_bytes

@@ -61,7 +61,7 @@ def test_around_the_world(bale, packed, tmp_path):
 
 def test_every_pair_of_layouts(tiny):
     """There and back between any two: fields equal at each stop, shards in the end."""
-    done = subprocess.run([sys.executable, REPO / "scripts" / "round_trips.py", tiny, "--bale", PROGRAM,
+    done = subprocess.run([sys.executable, REPO / "scripts" / "bench" / "round_trips.py", tiny, "--bale", PROGRAM,
                            "--shard-samples", "4"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith(f"{len(LAYOUTS) ** 2} of {len(LAYOUTS) ** 2} pairs equal\n")

@@ -1,4 +1,4 @@
-"""A network trained by torchvision's reference recipe V2 (scripts/check_training.py): bale's list, and Pillow and torchvision with the
+"""A network trained by torchvision's reference recipe V2 (scripts/checks/check_training.py): bale's list, and Pillow and torchvision with the
 steps that the loader recorded, give the same input bit for bit, hence the same losses."""
 import subprocess
 
@@ -20,7 +20,7 @@ def test_inputs_and_losses_are_those_of_the_replayed_steps(request, layout):
     """Long tier: 100 photos of about 500 x 375 pixels at 128."""
     photos = request.getfixturevalue(by_tier("photos", "larger_photos"))
     size, epochs = by_tier((32, 5), (128, 10))
-    done = subprocess.run([SYSTEM_PYTHON, REPO / "scripts" / "check_training.py", photos, "--size", str(size), "--batch", "20",
+    done = subprocess.run([SYSTEM_PYTHON, REPO / "scripts" / "checks" / "check_training.py", photos, "--size", str(size), "--batch", "20",
                            "--epochs", str(epochs), "--layout", layout], capture_output=True, text=True, timeout=600,
                           env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"}, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,6 +1,6 @@
 // Shared by the sources of the kernels: divides the work of convert_kernel.hpp among the threads.
 //
-// Clang compiles them to PTX without CUDA's headers (scripts/make_ptx.sh); the driver compiles the PTX. They are
+// Clang compiles them to PTX without CUDA's headers (scripts/gpu/make_ptx.sh); the driver compiles the PTX. They are
 // compiled without floating-point contraction, so that mixed values are the same as on the host.
 #pragma once
 

@@ -48,7 +48,7 @@ void add_page(PageRequest& page, CommandModel& app) {
       add_output(app, "--html", "FILE", page.file, "Also write a page with the stages as a chart, and what to try");
   add_flag(app, "--force", page.force, "Replace FILE if it exists");
   add_text(app, "--beside", "FILE", page.beside,
-           "Show the speeds of other loaders on the page: FILE has what `scripts/bench_train.py --json` printed")
+           "Show the speeds of other loaders on the page: FILE has what `scripts/bench/bench_train.py --json` printed")
       .needs(html);
 }
 

@@ -39,7 +39,7 @@ std::vector<PeerFigure> load_peer_figures(const std::string& path) {
     }
   } catch (const Error&) {
     throw Error(ErrorCode::invalid_argument, "not figures of loaders",
-                {.path = path, .hint = "give what scripts/bench_train.py --json printed"});
+                {.path = path, .hint = "give what scripts/bench/bench_train.py --json printed"});
   }
   std::vector<PeerFigure> figures;
   for (const auto& [name, rate] : best) figures.push_back({name, rate});

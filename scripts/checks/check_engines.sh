@@ -1,0 +1,20 @@
+#!/bin/bash
+# Packs and trains on real engines: a Slurm cluster of one node, Ray, and PySpark's local-cluster. Installs what is missing first:
+# Debian's Slurm, Java and torch as root, Ray and PySpark (about 600 MB) into the environment .venv-engines.
+#
+#   scripts/checks/check_engines.sh [BUILD_DIR] [PYTEST-ARGUMENT...]   # default: build
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. scripts/packages.sh
+build=$(realpath "${1:-build}")
+shift || true
+venv=$PWD/.venv-engines requirements=tests/python/requirements-engines.txt
+
+install_packages "${BALE_ENGINE_PACKAGES[@]}"
+if ! cmp -s "$requirements" "$venv/installed.txt"; then
+  /usr/bin/python3 -m venv --clear --system-site-packages "$venv"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements"
+  cp "$requirements" "$venv/installed.txt"
+fi
+BALE_TEST_ENGINES=1 BALE_BUILD_DIR=$build PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m pytest -q \
+  -p no:cacheprovider tests/python/test_python_{slurm,ray,ray_train,spark}.py "$@"
