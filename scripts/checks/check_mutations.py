@@ -80,10 +80,11 @@ def result_of(test, python):
 
 
 def text_of_test(name):
-    """Of a Python test and of the modules beside it that it imports."""
+    """Of a Python test and of the tests' own modules that it imports."""
     text = (REPO / name).read_text()
     modules = re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE)
-    return "".join([text, *(path.read_text() for path in ((REPO / name).with_name(f"{module}.py") for module in modules) if path.is_file())])
+    paths = (path for module in modules for path in (REPO / "tests" / "python").rglob(f"{module}.py"))
+    return "".join([text, *(path.read_text() for path in paths)])
 
 
 def targets_of(mutation):

@@ -8,4 +8,4 @@ build=$(realpath "${1:-build}")
 python=${2:-.venv/bin/python}
 
 /usr/bin/python3 -c "import swift" 2>/dev/null || apt-get install -y --no-install-recommends python3-swift
-BALE_BUILD_DIR=$build PYTHONPATH=$build/python "$python" -m pytest -q tests/python/test_remote_swift.py
+BALE_BUILD_DIR=$build PYTHONPATH=$build/python "$python" -m pytest -q tests/python/remote/test_remote_swift.py

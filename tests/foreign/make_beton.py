@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/foreign/beton with FFCV's own DatasetWriter: the files that tests/python/test_foreign_beton.py reads.
+"""Writes tests/foreign/beton with FFCV's own DatasetWriter: the files that tests/python/interop/test_foreign_beton.py reads.
 
 usage: tests/foreign/make_beton.py [FOLDER]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/foreign/litdata with LitData's own writer: the chunks that tests/python/test_foreign_litdata.py reads.
+"""Writes tests/foreign/litdata with LitData's own writer: the chunks that tests/python/interop/test_foreign_litdata.py reads.
 
 usage: tests/foreign/make_litdata.py [FOLDER]
 

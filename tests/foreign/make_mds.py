@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/foreign/mds with MosaicML's own MDSWriter: the shards that tests/python/test_foreign_mds.py reads.
+"""Writes tests/foreign/mds with MosaicML's own MDSWriter: the shards that tests/python/interop/test_foreign_mds.py reads.
 
 usage: tests/foreign/make_mds.py [FOLDER]
 
@@ -42,7 +42,7 @@ class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def import_streaming():
-    """The package; tests/python/test_python_sinks.py reads with it."""
+    """The package; tests/python/parquet/test_python_sinks.py reads with it."""
     finder = Absent()
     sys.meta_path.append(finder)
     try:

@@ -1,5 +1,5 @@
 """Makes tests/foreign/svhn: MAT-files as SVHN's, written by SciPy 1.17.1. The pixels and labels are svhn_arrays() of
-tests/python/test_svhn.py.
+tests/python/sources/test_svhn.py.
 
     pip install numpy scipy
     python tests/foreign/make_svhn.py

@@ -2,7 +2,7 @@
 """Writes a tiny pack of every layout, an unfinished pack and loader states as the built program makes them.
 
 The result goes to tests/golden/VERSION and is committed: every later version must read, verify and resume it
-(tests/python/test_golden.py). Run it only for a version whose stored bytes changed, never over an existing folder.
+(tests/python/formats/test_golden.py). Run it only for a version whose stored bytes changed, never over an existing folder.
 usage: BALE_BUILD_DIR=build PYTHONPATH=build/python tests/golden/make_golden.py
 """
 import hashlib

@@ -3,7 +3,7 @@
 
 #include "bale/loader/cuda/kernels/convert_args.hpp"
 #include "bale/tests/gpu/gpu_support.hpp"
-#include "bale/tests/unit/resize_cases.hpp"
+#include "bale/tests/unit/cuda/resize_cases.hpp"
 
 namespace bale::cuda_detail {
 extern const char* const k_resize_kernels_ptx;

@@ -9,7 +9,7 @@
 #include "bale/loader/cuda/driver/context.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
-#include "bale/tests/unit/device_support.hpp"
+#include "bale/tests/unit/cuda/device_support.hpp"
 #include "bale/tools/measure/step/dummy_step.hpp"
 
 namespace bale::test {

@@ -3,7 +3,7 @@ from mutations.mutation import Mutation
 
 FLIPS = ("conformance", "every flipped bit of*")
 INDEX = ("conformance", "every flipped bit and*")
-POWER = ("python", "tests/python/test_power_loss.py", "-k", "tar.plain")
+POWER = ("python", "tests/python/writer/test_power_loss.py", "-k", "tar.plain")
 
 MUTATIONS = [
     # Damage that is not looked for.
@@ -88,10 +88,10 @@ MUTATIONS = [
              "  file.write_at(0, bytes);\n  file.sync();", "  file.write_at(0, bytes);", POWER),
     Mutation("the directory is not synced after a rename", "formats/base/files/file.cpp",
              "  sync_directory(parent_directory(to));\n", "",
-             ("python", "tests/python/test_power_loss.py", "-k", "index")),
+             ("python", "tests/python/writer/test_power_loss.py", "-k", "index")),
     Mutation("a failed fsync is tried again", "formats/base/files/file.cpp",
              "if (::fsync(fd_) != 0) throw_errno", "if (::fsync(fd_) != 0 && ::fsync(fd_) != 0) throw_errno",
-             ("python", "tests/python/test_bad_input.py", "-k", "fsync")),
+             ("python", "tests/python/writer/test_bad_input.py", "-k", "fsync")),
     Mutation("resuming believes what the journal says", "writer/journal/finished_check.cpp",
              "    const ShardIndex index = ShardIndex::load(index_path(path));\n",
              "    const ShardIndex index = ShardIndex::load(index_path(path));\n    if (index.size() != ~0U) return true;\n",
@@ -133,20 +133,20 @@ MUTATIONS = [
     # Others' files.
     Mutation("seek points are nobody's", "writer/shard/shard_job.cpp",
              "      finished.shard.sidecars.push_back(seek_point_path(job_.shard.file));\n", "",
-             ("python", "tests/python/test_seek_points.py", "-k", "overwrite")),
+             ("python", "tests/python/formats/test_seek_points.py", "-k", "overwrite")),
     Mutation("extract follows links", "tools/commands/reading/safe_directory.cpp", "O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC",
-             "O_RDONLY | O_DIRECTORY | O_CLOEXEC", ("python", "tests/python/test_cli.py", "-k", "extract")),
+             "O_RDONLY | O_DIRECTORY | O_CLOEXEC", ("python", "tests/python/cli/test_cli.py", "-k", "extract")),
     Mutation("--overwrite follows a journal anywhere", "writer/journal/journal.cpp", "  check_names(finished);\n", "",
-             ("python", "tests/python/test_bad_input.py", "-k", "overwrite")),
+             ("python", "tests/python/writer/test_bad_input.py", "-k", "overwrite")),
     Mutation("--overwrite follows a journal's last files anywhere", "writer/journal/journal.cpp",
              "  check_paths(content.last_files);\n", "",
-             ("python", "tests/python/test_bad_input.py", "-k", "overwrite")),
+             ("python", "tests/python/writer/test_bad_input.py", "-k", "overwrite")),
     Mutation("--overwrite removes whatever is in the way", "writer/publish/destination.cpp",
              "    if (!tree.holds(file) || known.contains(file)) return;\n",
              "    if (!tree.holds(file) || known.contains(file)) return;\n    return tree.remove(file);\n",
-             ("python", "tests/python/test_bad_input.py", "-k", "overwrite")),
+             ("python", "tests/python/writer/test_bad_input.py", "-k", "overwrite")),
     Mutation("--overwrite removes the old pack before it looks what is in the way", "writer/publish/destination.cpp",
              "  require_way_is_free(options, plan, known, tree);\n",
              "  for (const std::string& file : known) tree.remove(file);\n  require_way_is_free(options, plan, known, tree);\n",
-             ("python", "tests/python/test_bad_input.py", "-k", "overwrite")),
+             ("python", "tests/python/writer/test_bad_input.py", "-k", "overwrite")),
 ]

@@ -1,12 +1,12 @@
 """Mutations of fields in batches."""
 from mutations.mutation import Mutation
 
-FIELDS = ("python", "tests/python/test_fields.py")
-BOXES = ("python", "tests/python/test_box_transforms.py")
-TARGETS = ("python", "tests/python/test_targets.py")
+FIELDS = ("python", "tests/python/fields/test_fields.py")
+BOXES = ("python", "tests/python/transforms/test_box_transforms.py")
+TARGETS = ("python", "tests/python/fields/test_targets.py")
 
-VIEWS = ("python", "tests/python/test_fields_with_views.py")
-DEVICE = ("python", "tests/python/test_fields_on_a_device.py")
+VIEWS = ("python", "tests/python/fields/test_fields_with_views.py")
+DEVICE = ("python", "tests/python/fields/test_fields_on_a_device.py")
 
 MUTATIONS = [
     Mutation("targets follow the first view", "loader/worker/field_filler.cpp", "images[fields_[field].view.value_or(0)]", "images[0]",
@@ -20,7 +20,7 @@ MUTATIONS = [
     Mutation("a target of several views need not say which", "loader/loader_options.cpp", "!target.view && num_views > 1", "false",
              (*VIEWS, "-k", "refused")),
     Mutation("masks come with mixed images", "loader/loader_options.cpp", "refuse_unless(!has_targets(options),", "refuse_unless(true || !has_targets(options),",
-             ("python", "tests/python/test_fields_with_mix.py", "-k", "cannot_follow")),
+             ("python", "tests/python/fields/test_fields_with_mix.py", "-k", "cannot_follow")),
     Mutation("arrays of fields keep memory of the device", "python/bindings/batch/batch_fields.cpp",
              "nb::object owner_of(nb::handle, const ProcessDeviceBatch& batch) {", "nb::object owner_of(nb::handle self, const ProcessDeviceBatch& batch) {\n  if (pid_t{0} == 0) return nb::borrow(self);",
              (*DEVICE, "-k", "keep_no_memory")),

@@ -2,7 +2,7 @@
 from mutations.mutation import Mutation
 
 KEPT = ("loader", "Any number of batches*")
-KEYS = ("python", "tests/python/test_python_loader_keys.py")
+KEYS = ("python", "tests/python/loader/test_python_loader_keys.py")
 
 MUTATIONS = [
     Mutation("a batch is never copied, however many are kept", "loader/session/session.cpp",
@@ -12,7 +12,7 @@ MUTATIONS = [
              "  std::memcpy(pixel_memory.get(), ring.pixels(slot).data(), pixel_bytes / 2);", KEPT),
     Mutation("every row has room for the largest image", "loader/fields/row_layout.cpp",
              "  LargestRows largest(options.batch_size, max_deliveries);", "  LargestRows largest(options.batch_size, options.batch_size + 0 * max_deliveries);",
-             ("python", "tests/python/test_python_loader.py", "-k", "one_large")),
+             ("python", "tests/python/loader/test_python_loader.py", "-k", "one_large")),
     Mutation("every batch has the keys of the first samples", "python/bale/_loader/lazy_keys.py",
              "        return [keys[index] for index in indices.tolist()]\n", "        return list(keys[:len(indices)])\n", KEYS),
     Mutation("every Loader opens its dataset twice", "python/bale/_loader/lazy_keys.py",

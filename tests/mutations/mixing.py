@@ -1,7 +1,7 @@
 """Mutations of mixup and cutmix."""
 from mutations.mutation import Mutation
 
-MIX = ("python", "tests/python/test_python_mix.py")
+MIX = ("python", "tests/python/loader/test_python_mix.py")
 
 MUTATIONS = [
     Mutation("a row is mixed with one without an image", "loader/batch/batch_mix.cpp",

@@ -3,15 +3,15 @@ from mutations.mutation import Mutation
 
 
 def parquet(name):
-    return ("python", "tests/python/test_python_parquet.py", "-k", name)
+    return ("python", "tests/python/parquet/test_python_parquet.py", "-k", name)
 
 
 def faults(name):
-    return ("python", "tests/python/test_python_parquet_faults.py", "-k", name)
+    return ("python", "tests/python/parquet/test_python_parquet_faults.py", "-k", name)
 
 
 def sinks(name):
-    return ("python", "tests/python/test_python_sinks.py", "-k", name)
+    return ("python", "tests/python/parquet/test_python_sinks.py", "-k", name)
 
 
 MUTATIONS = [

@@ -1,9 +1,9 @@
 """Mutations of what a loader does as a citizen of its system: worker processes, threads, and the interpreter's end."""
 from mutations.mutation import Mutation
 
-DAEMONS = ("python", "tests/python/test_python_daemon_threads.py", "-k", "not torch and not device")
+DAEMONS = ("python", "tests/python/loader/test_python_daemon_threads.py", "-k", "not torch and not device")
 
-WORKERS = "tests/python/test_python_workers.py"
+WORKERS = "tests/python/loader/test_python_workers.py"
 
 
 def workers(name):

@@ -1,11 +1,11 @@
 """Mutations of what reports and lists of duplicates promise."""
 from mutations.mutation import Mutation
 
-REPORT = ("python", "tests/python/test_report.py", "-k")
-DEDUP = ("python", "tests/python/test_dedup.py", "-k")
-PATHS = ("python", "tests/python/test_what_a_path_is.py", "-k")
-AGAIN = ("python", "tests/python/test_index_again.py", "-k")
-LIMITS = ("python", "tests/python/test_max_pixels.py", "-k")
+REPORT = ("python", "tests/python/cli/test_report.py", "-k")
+DEDUP = ("python", "tests/python/cli/test_dedup.py", "-k")
+PATHS = ("python", "tests/python/sources/test_what_a_path_is.py", "-k")
+AGAIN = ("python", "tests/python/formats/test_index_again.py", "-k")
+LIMITS = ("python", "tests/python/image/test_max_pixels.py", "-k")
 
 MUTATIONS = [
     Mutation("names are markup", "tools/report/html/page.cpp",

@@ -1,11 +1,11 @@
 """Mutations of reading from servers: what is asked for, what is believed, and the cache that processes share."""
 from mutations.mutation import Mutation
 
-HTTP, S3 = "tests/python/test_remote_http.py", "tests/python/test_remote_s3.py"
-CACHE_DISK, CACHE_FAULTS = "tests/python/test_remote_cache_disk.py", "tests/python/test_remote_cache_faults.py"
-OPENING = "tests/python/test_remote_opening.py"
-FAULTS, CACHE = "tests/python/test_remote_faults.py", "tests/python/test_remote_cache.py"
-ODD = "tests/python/test_remote_odd_servers.py"
+HTTP, S3 = "tests/python/remote/test_remote_http.py", "tests/python/remote/test_remote_s3.py"
+CACHE_DISK, CACHE_FAULTS = "tests/python/cache/test_remote_cache_disk.py", "tests/python/cache/test_remote_cache_faults.py"
+OPENING = "tests/python/remote/test_remote_opening.py"
+FAULTS, CACHE = "tests/python/remote/test_remote_faults.py", "tests/python/cache/test_remote_cache.py"
+ODD = "tests/python/remote/test_remote_odd_servers.py"
 
 
 def python(file, name):
@@ -31,7 +31,7 @@ MUTATIONS = [
     Mutation("what came before the size was known is dropped", "formats/storage/url_file.cpp",
              "body != nullptr ? store_body(*body) : store_head(head);",
              "body != nullptr && body->size() == 0 ? store_body(*body) : store_head(head);",
-             python("tests/python/test_remote_network.py", "unknown_size")),
+             python("tests/python/remote/test_remote_network.py", "unknown_size")),
     Mutation("files of a directory do not have its query", "formats/storage/location/location.cpp",
              "const std::size_t query = begin_of_query(name());", "const std::size_t query = name().size();",
              python(ODD, "with_a_query")),
@@ -42,10 +42,10 @@ MUTATIONS = [
              python(ODD, "beside_a_cache")),
     Mutation("ranges are filled although the cache has no room", "reader/ahead/fill_ahead.cpp",
              "    if (!has_room(range.range.length)) {", "    if (false) {",
-             python("tests/python/test_remote_fill.py", "without_room")),
+             python("tests/python/remote/test_remote_fill.py", "without_room")),
     Mutation("a child of fork() shares its parent's objects", "formats/base/system/per_process.hpp",
              "here == nullptr || here->owner != ::getpid()) {\n      auto", "here == nullptr) {\n      auto",
-             ("python", "tests/python/test_python_remote.py", "-k", "test_forks")),
+             ("python", "tests/python/remote/test_python_remote.py", "-k", "test_forks")),
     Mutation("a change of a file that was not used lately is not noticed", "formats/storage/ranges/known_versions.cpp",
              "fingerprint->second != fingerprint_of(version)) return false;", "fingerprint->second == 0) return false;",
              ("storage", "Of files that were not used lately*")),
@@ -54,10 +54,10 @@ MUTATIONS = [
              python(OPENING, "beside_a_shard")),
     Mutation("a local file that changes is not noticed", "formats/storage/http/file_transport.cpp",
              "if (!wanted.empty() && wanted != response.headers[\"etag\"]) return HttpResponse{.status = 412};", "",
-             python("tests/python/test_remote_files.py", "changes")),
+             python("tests/python/remote/test_remote_files.py", "changes")),
     Mutation("the network is never what training waits for", "tools/measure/verdicts/doctor_verdict.cpp",
              "  if (waits_for_network(figures)) return Bottleneck::network;\n", "",
-             python("tests/python/test_remote_files.py", "doctor")),
+             python("tests/python/remote/test_remote_files.py", "doctor")),
     Mutation("requests for ranges do not name the version", "formats/storage/location/location.cpp",
              'if (!condition.if_match.empty()) request.headers.emplace_back("If-Match", condition.if_match);',
              "(void)condition.if_match;", python(HTTP, "version_is_pinned")),

@@ -1,14 +1,14 @@
 """Mutations of what training scripts expect of a loader that stands in a DataLoader's place."""
 from mutations.mutation import Mutation
 
-EPOCHS = ("python", "tests/python/test_python_epochs.py")
-NAMES = ("python", "tests/python/test_python_torch_dataloader_names.py")
-SAMPLERS = ("python", "tests/python/test_python_torch_samplers.py")
-SCRIPTS = ("python", "tests/python/test_python_scripts.py")
-RANKS = ("python", "tests/python/test_python_ranks.py", "-k", "do_not_know")
-ALONE = ("python", "tests/python/test_python_ranks.py", "-k", "told")
-FRAMEWORKS = ("python", "tests/python/test_python_frameworks.py")
-NAMED = ("python", "tests/python/test_python_image_and_label_fields.py")
+EPOCHS = ("python", "tests/python/loader/test_python_epochs.py")
+NAMES = ("python", "tests/python/pytorch/test_python_torch_dataloader_names.py")
+SAMPLERS = ("python", "tests/python/pytorch/test_python_torch_samplers.py")
+SCRIPTS = ("python", "tests/python/pytorch/test_python_scripts.py")
+RANKS = ("python", "tests/python/loader/test_python_ranks.py", "-k", "do_not_know")
+ALONE = ("python", "tests/python/loader/test_python_ranks.py", "-k", "told")
+FRAMEWORKS = ("python", "tests/python/pytorch/test_python_frameworks.py")
+NAMED = ("python", "tests/python/fields/test_python_image_and_label_fields.py")
 
 MUTATIONS = [
     Mutation("the epoch of a given sampler is lost", "python/bale/torch/_loader/loader.py",
@@ -20,7 +20,7 @@ MUTATIONS = [
              "type(sampler.epoch) is SeenEpoch and sampler.epoch == self._epoch_seen", "False", (*EPOCHS, "-k", "distributed_sampler")),
     Mutation("states that Lightning does not load are not reported", "python/bale/torch/_loader/lightning.py",
              "    while frame is not None:\n", "    while frame is None:\n",
-             ("python", "tests/python/test_python_frameworks.py", "-k", "estimates")),
+             ("python", "tests/python/pytorch/test_python_frameworks.py", "-k", "estimates")),
     Mutation("next(iter(loader)) gives one batch forever", "python/bale/_loader/passes.py",
              "                self._set_next(place.following())\n", "", (*SCRIPTS, "-k", "list")),
     Mutation("passes of one epoch are other epochs", "python/bale/_loader/passes.py",
@@ -64,13 +64,13 @@ MUTATIONS = [
     Mutation("a worker's state overrules set_epoch()", "python/bale/_loader/passes.py",
              "        if following.again != 0 or following.epoch_set == resume.epoch_set:\n", "        if True:\n", (*FRAMEWORKS, "-k", "stateful")),
     Mutation("dtypes of torch have other names", "python/bale/_dtypes.py",
-             '    found = found.removeprefix("torch.")\n', "", ("python", "tests/python/test_python_torch_usage.py", "-k", "dtypes")),
+             '    found = found.removeprefix("torch.")\n', "", ("python", "tests/python/pytorch/test_python_torch_usage.py", "-k", "dtypes")),
     Mutation("batches without images are zeros", "loader/fields/field_layout.cpp",
              "if (options.field.empty() && !has_image) {", "if (options.field.empty() && !has_image && names.empty()) {", (*NAMED, "-k", "without_images")),
     Mutation("the field of the label is ignored", "loader/worker/worker.cpp",
              "  if (label) ring_", "  if (false) ring_", (*NAMED, "-k", "come_from")),
     Mutation("cells of a CSV are not numbers", "loader/transform/fields/json_array.cpp",
-             "takes_texts_ && given.is_text()", "takes_texts_ && given.is_null()", ("python", "tests/python/test_fields.py", "-k", "columns_of_numbers")),
+             "takes_texts_ && given.is_text()", "takes_texts_ && given.is_null()", ("python", "tests/python/fields/test_fields.py", "-k", "columns_of_numbers")),
     Mutation("positions in a Subset are taken for those in its dataset", "python/bale/torch/_loader/dataset_argument.py",
              "        return places[chosen], weights\n", "        return subset, weights\n",
              (*SAMPLERS, "-k", "in_place_of_a_path")),

@@ -1,11 +1,11 @@
 """Mutations of what an error is called, and of what bale takes from containers of newer or other writers."""
 from mutations.mutation import Mutation
 
-VERDICTS = ("python", "tests/python/test_python_verdicts.py")
-DAMAGE = ("python", "tests/python/test_damage.py")
-HDF5 = ("python", "tests/python/test_foreign_hdf5.py")
-LMDB = ("python", "tests/python/test_interop_lmdb.py")
-LABELS = ("python", "tests/python/test_foreign_labels.py")
+VERDICTS = ("python", "tests/python/cli/test_python_verdicts.py")
+DAMAGE = ("python", "tests/python/formats/test_damage.py")
+HDF5 = ("python", "tests/python/interop/test_foreign_hdf5.py")
+LMDB = ("python", "tests/python/interop/test_interop_lmdb.py")
+LABELS = ("python", "tests/python/interop/test_foreign_labels.py")
 
 MUTATIONS = [
     Mutation("an exit code differs from Python's table", "formats/base/errors/error_code.cpp",
@@ -43,5 +43,5 @@ MUTATIONS = [
     Mutation("fractions are rounded to labels", "formats/shard/sample/sample.cpp", " && number == std::floor(number);", ";",
              (*LABELS, "-k", "no_number")),
     Mutation("--jpeg-lossless keeps any number of markers", "formats/image/jpeg/jpeg_lossless.cpp", " || !has_few_segments(image)) return",
-             ") return", ("python", "tests/python/test_seek_points.py", "-k", "square")),
+             ") return", ("python", "tests/python/formats/test_seek_points.py", "-k", "square")),
 ]

@@ -74,7 +74,7 @@ def by_tier(short_tier, long_tier):
 
 
 def shim(**settings):
-    """The environment of a run with the shim (tests/support/shim.c): its settings without BALE_SHIM_."""
+    """The environment of a run with the shim (tests/support/shim/shim.c): its settings without BALE_SHIM_."""
     return {"LD_PRELOAD": str(SHIM), **{f"BALE_SHIM_{name}": str(value) for name, value in settings.items()}}
 
 

@@ -3,7 +3,7 @@
 // The library (libnvjpeg.so.12 or .13) comes with the CUDA toolkit and with the packages nvidia-nvjpeg-cu12 and
 // nvidia-nvjpeg of PyPI. Names, arguments and numbers are those of its binary interface, which nvjpeg.h of CUDA 12 and
 // 13 declares; CUDA 11 has another NvjpegImage. They are declared here so that the build needs no CUDA header;
-// tests/unit/nvjpeg_abi_test.cpp compares them with nvjpeg.h if it is installed.
+// tests/unit/cuda/decode/nvjpeg_abi_test.cpp compares them with nvjpeg.h if it is installed.
 #pragma once
 
 #include <cstddef>

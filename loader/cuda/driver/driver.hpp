@@ -2,8 +2,8 @@
 //
 // The driver (libcuda.so.1) is installed with the GPU's kernel module, not with a program. Without it, a request for a
 // device throws, and everything else works. Names, arguments and numbers are those of the driver's binary interface.
-// They are declared here so that the build needs no CUDA header; tests/unit/cuda_driver_test.cpp compares them with
-// cuda.h if it is installed.
+// They are declared here so that the build needs no CUDA header; tests/unit/cuda/cuda_driver_test.cpp compares them
+// with cuda.h if it is installed.
 #pragma once
 
 #include <cstddef>

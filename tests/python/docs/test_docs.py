@@ -1,0 +1,71 @@
+"""What the documents say exists, exists."""
+import pathlib
+import re
+
+import pytest
+from conftest import REPO
+
+DOCUMENTS = sorted([*REPO.glob("*.md"), *(path for room in ("docs", "formats", "loader", "python") for path in (REPO / room).rglob("*.md"))])
+ROOMS = "formats|reader|writer|loader|tools|python|tests|scripts|docs"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(REPO)))
+def test_paths_exist(document):
+    text = document.read_text()
+    named = set(re.findall(rf"`((?:{ROOMS})/[\w./-]*)`", text))
+    missing = [path for path in named if not (REPO / path).exists()]
+    for name, room in re.findall(rf"`(bale/({ROOMS})/[\w./-]*)`", text):  # as an include names an installed header
+        if not (REPO / room / "include" / name).exists():
+            missing.append(name)
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        if not (document.parent / target).exists():
+            missing.append(target)
+    assert missing == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(REPO)))
+def test_commands_and_options_exist(bale, document):
+    """Every `bale COMMAND --option` in a code block or in backticks is one that the program knows."""
+    text = document.read_text()
+    code = "\n".join(re.findall(r"```.*?\n(.*?)```", text, re.S)) + "\n" + "\n".join(re.findall(r"`(bale [^`]+)`", text))
+    code = code.replace("\\\n", " ")
+    help_texts = {}
+    for command, rest in re.findall(r"\bbale ([a-z]+)\b([^\n|;&]*)", code):
+        if command not in help_texts:
+            help_texts[command] = bale.ok(command, "--help").out
+        for option in re.findall(r"(?<!\S)--?[a-z0][a-z-]*", rest.split("#")[0]):
+            assert re.search(rf"(?<!\S){re.escape(option)}\b", help_texts[command]), (command, option)
+
+
+def test_error_texts_in_troubleshooting_are_in_the_code():
+    """docs/TROUBLESHOOTING.md is by exact text: each heading's words occur in the sources."""
+    sources = ""
+    for room in ("formats", "reader", "writer", "loader", "python", "tools"):
+        for path in (REPO / room).rglob("*"):
+            if path.suffix in (".cpp", ".hpp", ".py"):
+                sources += path.read_text()
+    sources = re.sub(r'"\s*\n\s*"', "", sources).replace('\\"', '"')  # literals that go over two lines
+    sources += re.sub(r"`([a-z_]+)`", lambda name: "--" + name[1].replace("_", "-"), sources)  # as the program shows them
+    headings = re.findall(r"^## `(.*)`", (REPO / "docs" / "TROUBLESHOOTING.md").read_text(), re.M)
+    assert headings
+    system = ("No space left on device", "Permission denied", "Too many open files")
+    missing = [h for h in headings if h not in sources and h not in system]
+    assert missing == []
+
+
+@pytest.mark.parametrize("document", ["GUARANTEES", "ELSEWHERE"])
+def test_promises_are_tested(document):
+    """Every promise names its test as `file::test`, and the test is there."""
+    text = (REPO / "docs" / f"{document}.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "::" in line]
+    assert rows
+    for file, name in re.findall(r"`(tests/[\w/.-]+)::([^`]+)`", text):
+        source = (REPO / pathlib.Path(file)).read_text()
+        assert (f"def {name}(" if file.endswith(".py") else name) in source, (file, name)
+
+
+def test_the_site_has_every_document():
+    """scripts/release/site/mkdocs.yml lists all of docs/, and nothing that does not exist."""
+    listed = set(re.findall(r": ((?:docs|README|CHANGELOG)[\w/.-]*\.md)$", (REPO / "scripts" / "release" / "site" / "mkdocs.yml").read_text(), re.M))
+    there = {str(path.relative_to(REPO)) for path in (REPO / "docs").rglob("*.md")} - {"docs/STYLE.md"}
+    assert listed == there | {"README.md", "CHANGELOG.md"}

@@ -1,0 +1,250 @@
+// The stream of batches: the same for any workers, formats and restarts; every sample as often as promised.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/random.hpp"
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/unit/loader/loader_support.hpp"
+
+using namespace bale;
+using namespace bale::test;
+
+namespace {
+
+/// Digests of the first epochs, by epoch.
+std::vector<std::vector<std::uint64_t>> first_epochs(const Pack& pack, int count) {
+  Loader loader(pack.path, small_batches(0));
+  std::vector<std::vector<std::uint64_t>> digests;
+  for (int i = 0; i < count; ++i) digests.push_back(rest_of_epoch(loader));
+  return digests;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(InTempDir,
+                 "The stream is the same for any number of workers, as threads or processes, in every format") {
+  const ImageSource images(90);
+  std::vector<std::uint64_t> expected;
+  for (const std::string& format : formats_on_disk()) {
+    const std::string pack = pack_images(images, dir / format, format, 20);
+    if (expected.empty()) {
+      Loader loader(pack, small_batches(0));
+      expected = epochs(loader, 2);
+      REQUIRE(expected.size() == 24);
+      REQUIRE(expected[0] != expected[12]);
+    }
+    for (const unsigned workers : {0u, 1u, 2u, 3u, 7u}) {
+      for (const WorkerMode mode : {WorkerMode::threads, WorkerMode::processes}) {
+        INFO(format << ", workers " << workers);
+        LoaderOptions options = small_batches(workers, mode);
+        options.direct_io = workers == 3;
+        options.large_transfers = workers == 2;
+        Loader loader(pack, options);
+        CHECK(epochs(loader, 2) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("A state taken after any batch goes on with the batches that were left, by other workers too") {
+  const Pack pack(50);
+  Loader whole(pack.path, small_batches(0));
+  const std::vector<std::uint64_t> expected = epochs(whole, 2);
+  for (std::size_t stop = 0; stop <= 7; ++stop) {
+    Loader before(pack.path, small_batches(2, WorkerMode::threads));
+    std::vector<std::uint64_t> got;
+    for (std::size_t i = 0; i < stop; ++i) got.push_back(digest(*before.next()));
+    Loader after(pack.path, small_batches(stop % 3, WorkerMode::threads));
+    after.load_state(before.state());
+    CHECK(after.size() == 7 - stop);
+    for (const std::uint64_t one : epochs(after, 2)) got.push_back(one);
+    CHECK(got == expected);
+  }
+}
+
+TEST_CASE("An epoch can be asked for in any order, and what was made ahead for another one is dropped") {
+  const Pack pack(40);
+  const auto expected = first_epochs(pack, 4);
+  Loader loader(pack.path, small_batches(2));
+  for (const std::uint64_t epoch : {2, 0, 3, 3, 1}) {
+    loader.set_epoch(epoch);
+    CHECK(loader.epoch() == epoch);
+    CHECK(rest_of_epoch(loader) == expected[epoch]);
+  }
+  loader.set_epoch(0);
+  REQUIRE(loader.next());
+  loader.set_epoch(0);  // from the middle, back to the beginning
+  CHECK(rest_of_epoch(loader) == expected[0]);
+}
+
+TEST_CASE("Batches that other threads let go of while an epoch is left do not disturb the next one") {
+  const Pack pack(60);
+  const auto expected = first_epochs(pack, 3);
+  Loader loader(pack.path, small_batches(2, WorkerMode::threads));
+  for (std::uint64_t round = 0; round < 300; ++round) {
+    std::vector<Batch> held;
+    for (int i = 0; i < 3; ++i) held.push_back(*loader.next());
+    std::thread other([&] { held.clear(); });
+    loader.set_epoch(round % 3);
+    const auto first = loader.next();
+    other.join();
+    REQUIRE(digest(*first) == expected[round % 3][0]);
+  }
+}
+
+TEST_CASE("Workers that end with each epoch, and no reading on, change nothing") {
+  const Pack pack(40);
+  Loader usual(pack.path, small_batches(1));
+  const auto expected = epochs(usual, 3);
+  LoaderOptions options = small_batches(2);
+  options.persistent_workers = false;
+  options.prefetch_next_epoch = false;
+  Loader loader(pack.path, options);
+  CHECK(epochs(loader, 3) == expected);
+  CHECK(loader.worker_pids().empty());
+}
+
+namespace {
+
+/// One epoch of a random part of a dataset, in one to three legs of random world and batch sizes. Each leg resumes
+/// where the one before it stopped. The raw transform makes this a test of order, dealing and resuming alone, quick
+/// enough for many cases.
+class RandomEpoch {
+ public:
+  RandomEpoch(std::string dataset, std::uint64_t num_samples, KeyedRandom& random)
+      : dataset_(std::move(dataset)), num_samples_(num_samples), random_(random) {
+    subset_.resize(1 + random.below(num_samples));
+    for (std::uint64_t i = 0; i < subset_.size(); ++i) subset_[i] = i;
+    options_.seed = random.next();
+    options_.transform = raw_transform();
+    options_.shuffle =
+        random.below(2) == 0 ? Shuffle::full() : Shuffle::block(1 + random.below(9), 1 + random.below(4));
+    options_.tail = static_cast<Tail>(random.below(3));
+    state_.epoch = random.below(5);
+    num_legs_ = 1 + static_cast<int>(random.below(3));
+  }
+
+  void run() {
+    for (int leg = 0; leg < num_legs_; ++leg) run_leg(leg == 0, leg + 1 == num_legs_);
+  }
+
+  /// Every sample exactly once, except for what the tail allows.
+  void check() const {
+    std::uint64_t once = 0;
+    for (const auto& [sample, count] : times_) {
+      REQUIRE(sample < subset_.size());
+      REQUIRE(count == 1);
+      ++once;
+    }
+    if (options_.tail == Tail::drop) {
+      REQUIRE(subset_.size() - once < step_);
+    } else {
+      REQUIRE(once == subset_.size());
+      REQUIRE(padding_ < step_);
+      if (options_.tail == Tail::uneven) REQUIRE(padding_ == 0);
+    }
+  }
+
+ private:
+  void run_leg(bool is_first, bool is_last) {
+    const std::uint64_t worlds[] = {1, 2, 3, 8};
+    options_.world_size = worlds[random_.below(4)];
+    options_.batch_size = static_cast<std::uint32_t>(1 + random_.below(9));
+    if (state_.position < subset_.size()) step_ = options_.world_size * options_.batch_size;
+    std::uint64_t stop = 0;
+    LoaderState reached;
+    for (options_.rank = 0; options_.rank < options_.world_size; ++options_.rank) {
+      Loader loader(dataset_, options_, Selection::subset(subset_, num_samples_));
+      if (is_first) {
+        loader.set_epoch(state_.epoch);
+      } else {
+        loader.load_state(state_);
+      }
+      // Every rank has the same number of batches. All stop after the same one, in the last leg after the last one.
+      if (options_.rank == 0) stop = is_last ? loader.size() : random_.below(loader.size() + 1);
+      count_rows(loader, stop);
+      if (options_.rank > 0) REQUIRE(loader.state() == reached);
+      reached = loader.state();
+      if (is_last) REQUIRE_FALSE(loader.next());
+    }
+    state_ = reached;
+  }
+
+  void count_rows(Loader& loader, std::uint64_t num_batches) {
+    for (std::uint64_t i = 0; i < num_batches; ++i) {
+      const auto batch = loader.next();
+      REQUIRE(batch);
+      for (std::size_t row = 0; row < batch->size(); ++row) {
+        if (batch->mask()[row] != 0) {
+          ++times_[batch->samples()[row]];
+        } else if (!batch->image(row).empty()) {
+          ++padding_;
+        }
+      }
+    }
+  }
+
+  std::string dataset_;
+  std::uint64_t num_samples_;
+  KeyedRandom& random_;
+  std::vector<std::uint64_t> subset_;
+  LoaderOptions options_{.workers = 0, .prefetch = 1};
+  LoaderState state_;  // where the next leg begins
+  int num_legs_ = 0;
+  std::map<std::uint64_t, int> times_;  // how often each sample was delivered
+  std::uint64_t padding_ = 0;
+  std::uint64_t step_ = 0;  // samples per step of all ranks, in the leg that came to the end
+};
+
+}  // namespace
+
+TEST_CASE("Every sample exactly once over any worlds, tails and resumes in many random cases") {
+  const Pack pack(61);
+  KeyedRandom random{2026};
+#ifdef __SANITIZE_ADDRESS__
+  constexpr int k_rounds = 300;  // five times as slow
+#else
+  constexpr int k_rounds = 2000;
+#endif
+  for (int round = 0; round < k_rounds; ++round) {
+    RandomEpoch epoch(pack.path, pack.images.size(), random);
+    epoch.run();
+    INFO("round " << round);
+    epoch.check();
+  }
+}
+
+TEST_CASE("Draws with replacement and repeats come out of the loader as they were selected") {
+  const Pack pack(30);
+  std::vector<double> weights(30, 0.0);
+  weights[4] = 1;
+  weights[9] = 3;
+  Loader drawn(pack.path, small_batches(2), Selection::weighted(weights, 400));
+  std::map<std::uint64_t, int> times;
+  while (auto batch = drawn.next()) {
+    for (const std::uint64_t sample : batch->samples()) ++times[sample];
+  }
+  CHECK(times.size() == 2);
+  CHECK(times[4] + times[9] == 400);
+  CHECK(times[9] > 250);
+
+  Loader repeated(pack.path, small_batches(2), Selection::all(30).repeated(3));
+  std::map<std::uint64_t, std::vector<Region>> crops;
+  while (auto batch = repeated.next()) {
+    for (std::size_t i = 0; i < batch->size(); ++i) {
+      if (batch->mask()[i] != 0) crops[batch->samples()[i]].push_back(batch->draw(i).crop);
+    }
+  }
+  CHECK(crops.size() == 30);
+  std::size_t varied = 0;
+  for (const auto& [sample, of_sample] : crops) {
+    CHECK(of_sample.size() == 3);
+    varied += of_sample[0] != of_sample[1] || of_sample[1] != of_sample[2];
+  }
+  CHECK(varied >= 29);  // each copy has a draw of its own
+}
