@@ -1,4 +1,5 @@
 """The sources are formatted by .clang-format and pass the rules of ruff in pyproject.toml."""
+import pathlib
 import subprocess
 import sys
 
@@ -16,7 +17,8 @@ def test_cpp():
     pytest.importorskip("clang_format")
     files = [path for room in ROOMS for suffix in ("*.cpp", "*.hpp", "*.cu") for path in sorted((REPO / room).rglob(suffix))]
     assert len(files) > 1000
-    found = run("clang_format", "--dry-run", "--Werror", *files)
+    program = pathlib.Path(sys.executable).with_name("clang-format")  # the package cannot be run as a module
+    found = subprocess.run([program, "--dry-run", "--Werror", *files], capture_output=True, text=True)
     assert found.returncode == 0, f"run clang-format 14 -i on these:\n{found.stderr}"
 
 

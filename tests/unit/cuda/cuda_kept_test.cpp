@@ -62,7 +62,7 @@ TEST_CASE("A caller that always holds more batches than hold takes device memory
   CHECK(fake_cuda::num_calls("cuMemFree_v2") == 0);
 }
 
-TEST_CASE("A device without memory for another batch says how many are held, and goes on when some are let go") {
+TEST_CASE("A device without memory for another batch says how many are held, and continues when some are let go") {
   const Pack pack(80);
   for (const DType dtype : {DType::uint8, DType::float16}) {
     for (std::uint64_t after = 0; after < 4; ++after) {
