@@ -7,7 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
-#include "image_samples.hpp"
+#include "bale/tests/unit/image/image_samples.hpp"
 
 namespace bale::test {
 

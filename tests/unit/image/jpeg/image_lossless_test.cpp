@@ -4,7 +4,7 @@
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/jpeg/jpeg_lossless.hpp"
 #include "bale/tests/support/catch.hpp"
-#include "image_samples.hpp"
+#include "bale/tests/unit/image/image_samples.hpp"
 
 using bale::decode_image;
 using bale::make_jpeg_lossless;
