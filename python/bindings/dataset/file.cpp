@@ -1,4 +1,5 @@
-// bale._bale.File: a file on a disk or a server, read at any offset. python/bale/_dataset/remote_file.py makes it a file object.
+// bale._bale.File: a file on a disk or a server, read at any offset. python/bale/_dataset/remote_file.py makes it a
+// file object.
 #include "bale/formats/base/file.hpp"
 
 #include <unistd.h>

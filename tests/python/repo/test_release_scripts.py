@@ -93,7 +93,7 @@ def test_the_programs_of_the_debian_package_work_together(package, photos, tmp_p
 
 def test_bindings_call_what_the_stable_abi_has(tmp_path):
     """The wheel for Python 3.12 and later is compiled against the limited API, which the module of this build is not."""
-    sources = sorted((REPO / "python" / "bindings").glob("*.[ch]pp"))
+    sources = sorted((REPO / "python" / "bindings").rglob("*.[ch]pp"))
     names = sorted({name for path in sources for name in re.findall(r"\b(_?Py[A-Z]\w*)\(", path.read_text())})
     assert "PyBytes_FromStringAndSize" in names
     uses = "".join(f"#ifndef {name}\n(void){name};\n#endif\n" for name in names)
