@@ -1,9 +1,8 @@
 // The format's descriptor and its probe. bale only reads it.
 #include "bale/formats/shard/format.hpp"
 
+#include "bale/formats/beton/beton.hpp"
 #include "bale/formats/beton/header.hpp"
-#include "bale/formats/beton/payload.hpp"
-#include "bale/formats/beton/scan.hpp"
 
 namespace bale {
 namespace {

@@ -1,4 +1,4 @@
-#include "bale/formats/beton/payload.hpp"
+#include "bale/formats/beton/beton.hpp"
 
 #include <algorithm>
 #include <array>

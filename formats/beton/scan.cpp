@@ -1,4 +1,4 @@
-#include "bale/formats/beton/scan.hpp"
+#include "bale/formats/beton/beton.hpp"
 
 #include <memory>
 #include <optional>

@@ -1,13 +1,12 @@
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
-#include "bale/formats/container/writing/format_options.hpp"
+#include "bale/formats/container/writing/written_fields.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/hdf5/scan/array_payload.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"
 #include "bale/formats/hdf5/writing/writer.hpp"
 

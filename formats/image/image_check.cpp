@@ -5,9 +5,9 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/codec/whole_codec.hpp"
-#include "bale/formats/image/jpeg/header/plain_header.hpp"
+#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 #include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
-#include "bale/formats/image/metadata/image_end.hpp"
+#include "bale/formats/image/metadata/image_pieces.hpp"
 #include "bale/formats/image/signature.hpp"
 
 namespace bale {

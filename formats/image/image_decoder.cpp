@@ -16,7 +16,7 @@
 #include "bale/formats/image/jpeg/decode/progressive_decoder.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_frame.hpp"
 #include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
-#include "bale/formats/image/metadata/image_end.hpp"
+#include "bale/formats/image/metadata/image_pieces.hpp"
 #include "bale/formats/image/png/png_decoder.hpp"
 
 namespace bale {

@@ -7,10 +7,10 @@
 #include "bale/formats/image/codec/byte_reader.hpp"
 #include "bale/formats/image/codec/whole_codec.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/image/jpeg/header/probe_jpeg.hpp"
+#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 #include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
+#include "bale/formats/image/metadata/orientation.hpp"
 #include "bale/formats/image/metadata/tiff_directory.hpp"
-#include "bale/formats/image/tiff/tiff_orientation.hpp"
 
 namespace bale {
 namespace {

@@ -1,15 +1,8 @@
 #include "bale/formats/image/codec/whole_codec.hpp"
 
-#include "bale/formats/image/bmp/bmp_decoder.hpp"
-#include "bale/formats/image/gif/gif_decoder.hpp"
-#include "bale/formats/image/pnm/pnm_decoder.hpp"
-#include "bale/formats/image/tiff/tiff_decoder.hpp"
-#include "bale/formats/image/webp/webp_decoder.hpp"
 #ifdef BALE_HAS_AVIF
-#include "bale/formats/image/avif/avif_decoder.hpp"
 #endif
 #ifdef BALE_HAS_JXL
-#include "bale/formats/image/jxl/jxl_decoder.hpp"
 #endif
 
 namespace bale::image_detail {

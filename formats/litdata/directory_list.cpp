@@ -1,4 +1,4 @@
-#include "bale/formats/litdata/directory_list.hpp"
+#include "bale/formats/litdata/litdata.hpp"
 
 #include <fmt/format.h>
 

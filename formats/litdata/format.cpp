@@ -3,9 +3,7 @@
 #include "bale/formats/base/codec/compression.hpp"
 
 #include "bale/formats/container/streams/stream.hpp"
-#include "bale/formats/litdata/directory_list.hpp"
-#include "bale/formats/litdata/payload.hpp"
-#include "bale/formats/litdata/scan.hpp"
+#include "bale/formats/litdata/litdata.hpp"
 
 namespace bale {
 namespace {

@@ -1,4 +1,4 @@
-#include "bale/formats/litdata/payload.hpp"
+#include "bale/formats/litdata/litdata.hpp"
 
 #include <algorithm>
 #include <memory>

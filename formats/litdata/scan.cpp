@@ -1,4 +1,4 @@
-#include "bale/formats/litdata/scan.hpp"
+#include "bale/formats/litdata/litdata.hpp"
 
 #include <utility>
 

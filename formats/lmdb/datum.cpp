@@ -1,4 +1,4 @@
-#include "bale/formats/lmdb/datum.hpp"
+#include "bale/formats/lmdb/lmdb.hpp"
 
 #include <algorithm>
 #include <array>

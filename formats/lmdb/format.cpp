@@ -3,8 +3,7 @@
 #include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/key_scheme.hpp"
-#include "bale/formats/lmdb/scan.hpp"
-#include "bale/formats/lmdb/writer.hpp"
+#include "bale/formats/lmdb/lmdb.hpp"
 #include "bale/formats/shard/format.hpp"
 
 namespace bale {

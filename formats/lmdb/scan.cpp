@@ -8,7 +8,7 @@
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/key_scheme.hpp"
-#include "bale/formats/lmdb/scan.hpp"
+#include "bale/formats/lmdb/lmdb.hpp"
 #include "bale/formats/shard/field_rule.hpp"
 
 namespace bale::lmdb {

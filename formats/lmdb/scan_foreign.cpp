@@ -9,9 +9,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
-#include "bale/formats/lmdb/datum.hpp"
 #include "bale/formats/lmdb/key_shape.hpp"
-#include "bale/formats/lmdb/scan.hpp"
+#include "bale/formats/lmdb/lmdb.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::lmdb {

@@ -10,11 +10,10 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/writeback.hpp"
 #include "bale/formats/base/math/rounding.hpp"
-#include "bale/formats/container/writing/format_options.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/key_scheme.hpp"
-#include "bale/formats/lmdb/writer.hpp"
+#include "bale/formats/lmdb/lmdb.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::lmdb {

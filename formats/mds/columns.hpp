@@ -11,7 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/container/reading/column_roles.hpp"
+#include "bale/formats/container/reading/delivery.hpp"
 
 namespace bale {
 class Json;
@@ -48,5 +50,22 @@ std::vector<Column> parse_columns(const Json& config);
 /// Name of the field for values of the column, or of those that end with `extension` ("jpg"), which is not repeated.
 /// The image of a sample is called by the extension alone.
 std::string field_of(const Column& column, std::string_view extension);
+
+}  // namespace bale::mds
+
+namespace bale::mds {
+
+// Values that MDS stores without a file format of their own: numbers, arrays and raw images. bale delivers them as
+// NumPy array files, gray images as PGM: a header made from the column and the front of the value, and then the value's
+// own numbers.
+//
+// Pure functions; safe in any thread.
+
+/// The longest front of a value that delivery_of() looks at.
+inline constexpr std::size_t k_value_head_bytes = 2 + 63 * 8;
+
+/// For a value of kind `number`, `array` or `pixels` that starts with `front`, its first k_value_head_bytes or all of
+/// it. nullopt if the front is malformed, or of a kind of image that has no whole bytes per pixel.
+std::optional<Delivery> delivery_of(const Column& column, Bytes front);
 
 }  // namespace bale::mds

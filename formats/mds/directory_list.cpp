@@ -1,4 +1,4 @@
-#include "bale/formats/mds/directory_list.hpp"
+#include "bale/formats/mds/mds.hpp"
 
 #include <fmt/format.h>
 

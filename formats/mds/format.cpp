@@ -3,9 +3,7 @@
 #include "bale/formats/base/codec/compression.hpp"
 
 #include "bale/formats/mds/compression.hpp"
-#include "bale/formats/mds/directory_list.hpp"
-#include "bale/formats/mds/payload.hpp"
-#include "bale/formats/mds/scan.hpp"
+#include "bale/formats/mds/mds.hpp"
 
 namespace bale {
 namespace {

@@ -1,4 +1,4 @@
-#include "bale/formats/mds/payload.hpp"
+#include "bale/formats/mds/mds.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -7,9 +7,9 @@
 
 #include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/container/reading/made_payload.hpp"
+#include "bale/formats/mds/columns.hpp"
 #include "bale/formats/mds/compression.hpp"
 #include "bale/formats/mds/header.hpp"
-#include "bale/formats/mds/value.hpp"
 
 namespace bale::mds {
 namespace {

@@ -1,4 +1,4 @@
-#include "bale/formats/mds/scan.hpp"
+#include "bale/formats/mds/mds.hpp"
 
 #include <limits>
 #include <memory>
@@ -9,9 +9,9 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/reading/column_scan.hpp"
+#include "bale/formats/mds/columns.hpp"
 #include "bale/formats/mds/compression.hpp"
 #include "bale/formats/mds/header.hpp"
-#include "bale/formats/mds/value.hpp"
 #include "bale/formats/shard/damaged_scan.hpp"
 
 namespace bale::mds {

@@ -2,10 +2,7 @@
 #include "bale/formats/shard/format.hpp"
 
 #include "bale/formats/base/codec/array_header.hpp"
-#include "bale/formats/npy/labels.hpp"
-#include "bale/formats/npy/payload.hpp"
-#include "bale/formats/npy/scan.hpp"
-#include "bale/formats/npy/writer.hpp"
+#include "bale/formats/npy/npy.hpp"
 
 namespace bale {
 namespace {

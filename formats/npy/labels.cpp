@@ -1,4 +1,4 @@
-#include "bale/formats/npy/labels.hpp"
+#include "bale/formats/npy/npy.hpp"
 
 #include <cstring>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "bale/formats/npy/payload.hpp"
+#include "bale/formats/npy/npy.hpp"
 
 #include <algorithm>
 

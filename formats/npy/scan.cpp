@@ -1,10 +1,9 @@
-#include "bale/formats/npy/scan.hpp"
+#include "bale/formats/npy/npy.hpp"
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
-#include "bale/formats/npy/labels.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::npy {

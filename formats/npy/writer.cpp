@@ -1,13 +1,12 @@
-#include "bale/formats/npy/writer.hpp"
+#include "bale/formats/npy/npy.hpp"
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/writeback.hpp"
-#include "bale/formats/container/writing/format_options.hpp"
 #include "bale/formats/container/writing/uniform_images.hpp"
+#include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/npy/image_array.hpp"
-#include "bale/formats/npy/scan.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::npy {

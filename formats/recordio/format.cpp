@@ -7,10 +7,8 @@
 
 #include "bale/formats/recordio/image_list.hpp"
 #include "bale/formats/recordio/image_record.hpp"
-#include "bale/formats/recordio/payload.hpp"
 #include "bale/formats/recordio/record.hpp"
-#include "bale/formats/recordio/scan.hpp"
-#include "bale/formats/recordio/writer.hpp"
+#include "bale/formats/recordio/recordio.hpp"
 
 namespace bale {
 namespace {

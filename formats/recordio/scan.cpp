@@ -1,4 +1,4 @@
-#include "bale/formats/recordio/scan.hpp"
+#include "bale/formats/recordio/recordio.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "bale/formats/recordio/writer.hpp"
+#include "bale/formats/recordio/recordio.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/writing/append_file.hpp"
-#include "bale/formats/container/writing/format_options.hpp"
 #include "bale/formats/container/writing/gather.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/image/image.hpp"

@@ -17,10 +17,10 @@
 #include "bale/formats/base/names/uri_encoding.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
-#include "bale/formats/storage/cache/cache_warning.hpp"
+#include "bale/formats/storage/cache/cache_settings.hpp"
 #include "bale/formats/storage/http/file_transport.hpp"
 #include "bale/formats/storage/http/retry.hpp"
-#include "bale/formats/storage/ranges/whole_size.hpp"
+#include "bale/formats/storage/ranges/unsized_body.hpp"
 
 namespace bale {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "bale/formats/tar/header/header.hpp"
 #include "bale/formats/tar/reading/reader.hpp"
-#include "bale/formats/tar/reading/sidecars.hpp"
 #include "bale/formats/tar/reading/stream.hpp"
 #include "bale/formats/tar/writing/writer.hpp"
 

@@ -7,10 +7,8 @@
 
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/formats/tfrecord/names.hpp"
-#include "bale/formats/tfrecord/payload.hpp"
 #include "bale/formats/tfrecord/record.hpp"
-#include "bale/formats/tfrecord/scan.hpp"
-#include "bale/formats/tfrecord/writer.hpp"
+#include "bale/formats/tfrecord/tfrecord.hpp"
 
 namespace bale {
 namespace {

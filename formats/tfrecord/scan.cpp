@@ -1,4 +1,4 @@
-#include "bale/formats/tfrecord/scan.hpp"
+#include "bale/formats/tfrecord/tfrecord.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "bale/formats/tfrecord/writer.hpp"
+#include "bale/formats/tfrecord/tfrecord.hpp"
 
 #include <charconv>
 #include <limits>
@@ -12,7 +12,6 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/writing/append_file.hpp"
-#include "bale/formats/container/writing/format_options.hpp"
 #include "bale/formats/container/writing/gather.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/shard/key.hpp"

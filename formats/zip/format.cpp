@@ -1,8 +1,7 @@
 // The format's descriptor and its probe. bale only reads it.
 #include "bale/formats/shard/format.hpp"
 
-#include "bale/formats/zip/payload.hpp"
-#include "bale/formats/zip/scan.hpp"
+#include "bale/formats/zip/zip.hpp"
 
 namespace bale {
 namespace {

@@ -1,4 +1,4 @@
-#include "bale/formats/zip/nested.hpp"
+#include "bale/formats/zip/directory.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -11,7 +11,6 @@
 #include "bale/formats/container/streams/file_window.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/zip/member.hpp"
-#include "bale/formats/zip/member_name.hpp"
 
 namespace bale::zip {
 namespace {

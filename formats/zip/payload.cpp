@@ -1,4 +1,4 @@
-#include "bale/formats/zip/payload.hpp"
+#include "bale/formats/zip/zip.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -8,8 +8,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
+#include "bale/formats/zip/directory.hpp"
 #include "bale/formats/zip/member.hpp"
-#include "bale/formats/zip/nested.hpp"
 
 namespace bale::zip {
 namespace {

@@ -1,4 +1,4 @@
-#include "bale/formats/zip/scan.hpp"
+#include "bale/formats/zip/zip.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -14,9 +14,8 @@
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/sample.hpp"
+#include "bale/formats/zip/directory.hpp"
 #include "bale/formats/zip/member.hpp"
-#include "bale/formats/zip/member_name.hpp"
-#include "bale/formats/zip/nested.hpp"
 
 namespace bale::zip {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/math/rounding.hpp"
-#include "bale/formats/base/system/futex.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale_version.hpp"
 
 namespace bale::loader_detail {

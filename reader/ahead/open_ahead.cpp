@@ -1,7 +1,10 @@
 #include "bale/reader/ahead/open_ahead.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
@@ -80,6 +83,15 @@ void OpenAhead::run() {
 bool OpenAhead::is_stopped() {
   const std::lock_guard lock(mutex_);
   return stop_;
+}
+
+bool may_have_seek_points(const Dataset& dataset, std::size_t shard) {
+  const bool is_local = remote_storage_of(dataset.shard_path(shard)) == nullptr;
+  if (is_local || !dataset.manifest() || dataset.manifest()->shards.size() != dataset.num_shards()) return true;
+  const ManifestShard& named = dataset.manifest()->shards[shard];
+  return std::any_of(named.sidecars.begin(), named.sidecars.end(), [&](const std::string& file) {
+    return file == seek_point_path(named.file) || file == old_seek_point_path(named.file);
+  });
 }
 
 }  // namespace bale

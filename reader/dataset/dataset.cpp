@@ -222,4 +222,17 @@ void Dataset::prefetch(std::span<const std::uint64_t> indices) const {
   for (const ReadRequest& request : requests) use_shard(request.shard)->payload().will_need(request.range);
 }
 
+void DatasetIdentity::add(const ShardIndex& index) {
+  add_number(index.size());
+  for (std::uint64_t i = 0; i < index.size(); ++i) {
+    add_number(index.key(i).size());
+    digest_.update(as_bytes(index.key(i)));
+    add_number(static_cast<std::uint64_t>(index.label(i)));
+    for (const auto& [field, extent] : index.row(i)) {
+      digest_.update(as_bytes(index.fields()[field].name));
+      add_number(extent.length);
+    }
+  }
+}
+
 }  // namespace bale

@@ -1,7 +1,7 @@
 #include "bale/reader/shards/direct_choice.hpp"
 
 #include "bale/formats/base/names/bytes_variable.hpp"
-#include "bale/formats/base/system/available_memory.hpp"
+#include "bale/formats/base/system/control_groups.hpp"
 
 namespace bale {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "bale/formats/base/files/cached_part.hpp"
+#include "bale/formats/base/files/read_limit.hpp"
 
 namespace bale {
 

@@ -1,4 +1,4 @@
-#include "bale/reader/where/number_text.hpp"
+#include "bale/reader/where/where_parser.hpp"
 
 #include <locale.h>
 

@@ -9,7 +9,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/base/text/size_text.hpp"
-#include "bale/reader/where/number_text.hpp"
 
 namespace bale {
 namespace {

@@ -76,7 +76,7 @@ MUTATIONS = [
     Mutation("nobody looks whether a shard can be read around the page cache", "reader/dataset/dataset_opening.cpp",
              "options.direct_io = first && shards->use(*first)->is_direct();", "options.direct_io = first && shards->use(*first)->size() > 0;",
              ("direct_io", "Shards that cannot be read*")),
-    Mutation("limits of control groups do not count", "formats/base/system/available_memory.cpp",
+    Mutation("limits of control groups do not count", "formats/base/system/control_groups.cpp",
              "if (room && (!least || *room < *least)) least = room;", "static_cast<void>(room);",
              ("direct_io", "The memory that is available*")),
     # What must be safe before what.

@@ -49,7 +49,7 @@ MUTATIONS = [
     Mutation("a change of a file that was not used lately is not noticed", "formats/storage/ranges/known_versions.cpp",
              "fingerprint->second != fingerprint_of(version)) return false;", "fingerprint->second == 0) return false;",
              ("storage", "Of files that were not used lately*")),
-    Mutation("seek points are asked for that the manifest does not name", "reader/ahead/seek_points_named.cpp",
+    Mutation("seek points are asked for that the manifest does not name", "reader/ahead/open_ahead.cpp",
              "const bool is_local = remote_storage_of(dataset.shard_path(shard)) == nullptr;", "const bool is_local = true;",
              python(OPENING, "beside_a_shard")),
     Mutation("a local file that changes is not noticed", "formats/storage/http/file_transport.cpp",

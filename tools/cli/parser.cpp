@@ -10,7 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/tools/help/suggestion.hpp"
+#include "bale/tools/help/command_model.hpp"
 
 namespace bale::tools {
 namespace {

@@ -13,7 +13,7 @@
 #include "bale/formats/base/text/size_text.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/fetch_dataset.hpp"
-#include "bale/tools/report/json/cache_json.hpp"
+#include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"

@@ -14,7 +14,6 @@
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/tools/commands/where_option.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
-#include "bale/tools/measure/pipeline.hpp"
 #include "bale/tools/terminal/terminal.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/scale_out.hpp"

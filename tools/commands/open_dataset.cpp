@@ -5,7 +5,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/reader/spec/directory_content.hpp"
 #include "bale/tools/terminal/human.hpp"
-#include "bale/tools/terminal/scan_notice.hpp"
+#include "bale/tools/terminal/notices.hpp"
 
 namespace bale::tools {
 

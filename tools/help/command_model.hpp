@@ -4,7 +4,9 @@
 
 #include <deque>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bale::tools {
@@ -72,5 +74,18 @@ std::string man_page(const CommandModel& program);
 /// A completion script; `shell` is one of completion_shells().
 std::string completion_script(const CommandModel& program, const std::string& shell);
 const std::vector<std::string>& completion_shells();
+
+// The environment variables that the program reads, for the manual page.
+
+struct VariableModel {
+  std::string_view names;  // one, or several of one purpose: "A, B"
+  std::string_view text;
+};
+
+std::span<const VariableModel> environment_variables();
+
+/// The word that a misspelled one was meant to be.
+/// "; did you mean WORD?" with the nearest of `words`, or "" if none is near.
+std::string suggestion(std::string_view typed, const std::vector<std::string>& words);
 
 }  // namespace bale::tools

@@ -1,4 +1,4 @@
-#include "bale/tools/help/environment.hpp"
+#include "bale/tools/help/command_model.hpp"
 
 namespace bale::tools {
 namespace {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "bale/tools/help/command_model.hpp"
-#include "bale/tools/help/environment.hpp"
 #include "bale_version.hpp"
 
 namespace bale::tools {

@@ -1,4 +1,4 @@
-#include "bale/tools/help/suggestion.hpp"
+#include "bale/tools/help/command_model.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -12,6 +12,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/loader.hpp"
+#include "bale/loader/loader_options.hpp"
 #include "bale/tools/terminal/progress.hpp"
 
 namespace bale::tools {
@@ -94,5 +95,12 @@ StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options
 StageResult measure_loader_for(Loader& loader, double seconds, StageProgress& progress);
 /// The same of any feed whose ring has `prefetch` batches.
 StageResult measure_feed_for(const Feed& feed, std::uint32_t prefetch, double seconds, StageProgress& progress);
+
+// The pipeline that `bench`, `tune` and `doctor` measure.
+
+struct PipelineCommand {
+  std::string spec;
+  LoaderOptions options{.workers = 2, .on_bad_sample = OnBadSample::skip};
+};
 
 }  // namespace bale::tools

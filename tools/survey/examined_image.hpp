@@ -7,7 +7,7 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/image/jpeg/header/jpeg_coding.hpp"
+#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 #include "bale/formats/image/similarity/thumbprint.hpp"
 #include "bale/tools/survey/remark.hpp"
 

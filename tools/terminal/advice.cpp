@@ -1,4 +1,4 @@
-#include "bale/tools/terminal/advice.hpp"
+#include "bale/tools/terminal/terminal.hpp"
 
 #include <algorithm>
 

@@ -9,8 +9,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
-#include "bale/tools/terminal/advice.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 
 namespace bale::tools {
 namespace {

@@ -10,6 +10,7 @@
 #include "bale/formats/base/notice_log.hpp"
 #include "bale/formats/base/progress.hpp"
 #include "bale/formats/image/image_check.hpp"
+#include "bale/reader/dataset.hpp"
 
 namespace bale {
 
@@ -40,5 +41,31 @@ struct AddedIndexes {
 /// as it is. Keys that only the index has are kept. Throws `interrupted` soon after `progress.stop` is set; indexes
 /// that are published by then are complete.
 AddedIndexes add_indexes(const std::string& spec, const IndexingOptions& options, Progress& progress);
+
+// Adds seek points (bale/formats/image/jpeg/seek_points.hpp) to existing shards, written by bale or another program.
+
+struct AddedSeekPoints {
+  std::uint64_t num_samples = 0;     // in the shards that were processed
+  std::uint64_t num_shards = 0;      // that were processed; the others already had seek points
+  std::uint64_t num_images = 0;      // that got seek points
+  std::uint64_t num_unreadable = 0;  // damaged samples, which get none
+};
+
+/// Decodes the image of every sample once, with `jobs` threads (0: one per core), and publishes one file of seek points
+/// per shard. Its bytes do not depend on `jobs`. Shards that already have valid seek points are skipped unless
+/// `replace` is set. The manifest, if there is one, is updated to name the files. Throws `io`, and `interrupted` soon
+/// after `progress.stop` is set; files that are published by then are complete.
+AddedSeekPoints add_seek_points(const Dataset& dataset, unsigned jobs, bool replace, Progress& progress);
+
+// Adds files for other readers (Sidecar, ShardList) to existing shards.
+
+/// Throws `invalid_argument` if the dataset's layout does not have one of the names.
+void check_sidecars(const Dataset& dataset, const std::vector<std::string>& names);
+
+/// Writes the files of these names and lists them in the manifest, if there is one, so that `verify` checks them and
+/// `overwrite` removes them. Returns the number of files. Throws `invalid_argument` if the shards are not in one
+/// directory. Throws `exists`, before anything is written, if there is a file with other content and `replace` is not
+/// set.
+std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string>& names, bool replace);
 
 }  // namespace bale

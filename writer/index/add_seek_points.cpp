@@ -1,4 +1,4 @@
-#include "bale/writer/index/add_seek_points.hpp"
+#include "bale/writer/index/add_indexes.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "bale/writer/index/add_sidecars.hpp"
+#include "bale/writer/index/add_indexes.hpp"
 
 #include <algorithm>
 #include <filesystem>

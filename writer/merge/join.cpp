@@ -11,11 +11,13 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/names/local_name.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/repeated_keys.hpp"
 #include "bale/writer/journal/ledger.hpp"
+#include "bale/writer/merge_datasets.hpp"
 #include "bale/writer/plan/sidecars.hpp"
 #include "bale/writer/publish/destination.hpp"
 #include "bale/writer/run/pack_run.hpp"
@@ -319,6 +321,20 @@ std::vector<FinishedDataset> load_finished(const std::vector<std::string>& direc
 
 PackReport join_datasets(const std::vector<FinishedDataset>& datasets, const JoinOptions& options, Progress& progress) {
   return Join(datasets, options, progress).run();
+}
+
+PackReport merge_datasets(const DatasetMergeOptions& options, Progress& progress) {
+  require_local_name(options.destination, NameUse::writing);
+  const std::vector<FinishedDataset> datasets = load_finished(options.sources);
+  if (datasets.empty()) throw Error(ErrorCode::invalid_argument, "nothing to merge: no dataset is named");
+  return join_datasets(datasets,
+                       {.destination = options.destination,
+                        .name = options.name,
+                        .link = options.link,
+                        .jobs = options.jobs,
+                        .mode = options.mode,
+                        .on_warning = options.on_warning},
+                       progress);
 }
 
 }  // namespace bale

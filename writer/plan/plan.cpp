@@ -14,12 +14,12 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/sidecars.hpp"
-#include "bale/writer/source/choose/unique_keys.hpp"
+#include "bale/writer/source/choose/chosen_source.hpp"
 
 namespace bale {
 namespace {

@@ -10,7 +10,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/key_text.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 
 namespace bale {

@@ -6,7 +6,7 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/writer/edits/image_edits.hpp"
-#include "bale/writer/source/saved/saved_kinds.hpp"
+#include "bale/writer/source/saved/saved_source.hpp"
 #include "bale_version.hpp"
 
 namespace bale {

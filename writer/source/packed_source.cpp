@@ -19,14 +19,13 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/names_apart.hpp"
 #include "bale/reader/where.hpp"
-#include "bale/writer/source/choose/option_use.hpp"
-#include "bale/writer/source/classes/class_folder_warnings.hpp"
+#include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/class_folders.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
 #include "bale/writer/source/saved/row_bytes.hpp"
-#include "bale/writer/source/saved/saved_kinds.hpp"
+#include "bale/writer/source/saved/saved_source.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {

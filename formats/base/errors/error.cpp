@@ -7,7 +7,7 @@
 
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/key_text.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 
 namespace bale {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 
 namespace bale {
 namespace {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 
 namespace bale {
 
@@ -15,5 +18,17 @@ inline constexpr std::uint64_t k_least_read_limit = std::uint64_t{128} << 10;
 /// force_page_cache_ra), or splits it into two transfers of different size if it has more pages than the device has
 /// segments. Safe in any thread.
 std::uint64_t read_limit(int fd);
+
+// How much of some files is in the page cache.
+
+struct SizedFile {
+  std::string path;
+  std::uint64_t bytes = 0;
+};
+
+/// An estimate of the part of the files' bytes that is in the page cache, from 0 to 1, by reading a few bytes without
+/// waiting for the disk. nullopt if that is not supported, or a file cannot be read. Takes less than a millisecond for
+/// local files.
+std::optional<double> cached_part(std::span<const SizedFile> files);
 
 }  // namespace bale

@@ -1,10 +1,13 @@
 #include "bale/formats/base/storage.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <atomic>
 #include <utility>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 
 namespace bale {
@@ -64,6 +67,16 @@ bool FreshVersions::are_wanted() { return num_fresh > 0; }
 void poll_remote_wait() {
   if (is_interrupted.load(std::memory_order_relaxed)) throw Error(ErrorCode::interrupted, "interrupted");
   if (current_poll != nullptr) current_poll->poll_();
+}
+
+FileStamp FileStamp::of(const std::string& path) {
+  struct stat info {};
+  if (remote_storage_of(path) != nullptr || ::stat(path.c_str(), &info) != 0) return {};
+  return {.device = info.st_dev,
+          .inode = info.st_ino,
+          .bytes = static_cast<std::uint64_t>(info.st_size),
+          .seconds = info.st_mtim.tv_sec,
+          .nanoseconds = info.st_mtim.tv_nsec};
 }
 
 }  // namespace bale

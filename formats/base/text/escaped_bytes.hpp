@@ -1,6 +1,7 @@
 // Bytes as one line of valid UTF-8: for keys (key_text.hpp) and for names and messages (printable()).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,5 +33,10 @@ inline std::string escape_bytes(std::string_view raw, EscapeBackslash backslash)
   }
   return out;
 }
+
+/// Excerpt: the part of a text that a message shows. A text from a file may be arbitrarily long.
+/// `text` if it has at most `most` bytes. Otherwise its head and tail with its length between them: at most `most`
+/// bytes and about 40 for the length. Characters of valid UTF-8 stay whole.
+std::string excerpt(std::string_view text, std::size_t most);
 
 }  // namespace bale

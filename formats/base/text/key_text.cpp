@@ -1,5 +1,6 @@
 #include "bale/formats/base/key_text.hpp"
 
+#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include "bale/formats/base/text/escaped_bytes.hpp"
@@ -54,6 +55,24 @@ KeyPattern::KeyPattern(std::string_view text) : key_(read_key(text)) {
 
 bool KeyPattern::matches(const std::string& key) const {
   return key == key_ || ::fnmatch(glob_.c_str(), key.c_str(), 0) == 0;
+}
+
+namespace {
+
+bool is_inside_character(std::string_view text, std::size_t at) {
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+}
+
+}  // namespace
+
+std::string excerpt(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  constexpr std::size_t k_longest_character = 4;
+  std::size_t head = most - most / 3;
+  std::size_t tail = text.size() - most / 3;
+  for (std::size_t i = 0; i < k_longest_character && head > 0 && is_inside_character(text, head); ++i) --head;
+  for (std::size_t i = 0; i < k_longest_character && is_inside_character(text, tail); ++i) ++tail;
+  return fmt::format("{}[... {} bytes in all ...]{}", text.substr(0, head), text.size(), text.substr(tail));
 }
 
 }  // namespace bale

@@ -14,6 +14,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/streams/shared_cache.hpp"
 #include "bale/formats/container/streams/stream.hpp"
+#include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 
 namespace bale {
@@ -50,5 +51,10 @@ class KeptStream {
 
 /// The bytes of all fields of a shard.
 std::uint64_t payload_bytes_of(const ShardIndex& index);
+
+/// StreamPayload: the payload of a shard whose bytes are read through a Stream.
+/// The stream is opened at the first read, because a caller that needs only keys and labels does not need it, and kept
+/// as KeptStream says. `has_places`: whether the stream knows the positions of its bytes in the file.
+std::unique_ptr<Payload> make_stream_payload(StreamOpener opener, std::uint64_t payload_bytes, bool has_places);
 
 }  // namespace bale

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/container/writing/format_options.hpp"
+#include "bale/formats/container/writing/written_fields.hpp"
 
 namespace bale {
 namespace {

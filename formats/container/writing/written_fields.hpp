@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bale/formats/shard/field_rule.hpp"
+#include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/index_builder.hpp"
 #include "bale/formats/shard/sample.hpp"
 
@@ -38,5 +39,14 @@ class WrittenExtents {
   std::vector<std::size_t> sample_ends_;  // number of rows up to and including each sample
   std::vector<std::string> columns_;      // stored field names in order of appearance
 };
+
+/// Format options: texts that are passed to a writer by name.
+/// Throws `invalid_argument` if an option is not in `known`.
+void check_format_options(const WriterOptions& options, const std::vector<std::string_view>& known);
+
+/// The value of a numeric option, `fallback` if it is not set. Throws `invalid_argument` for anything but a whole
+/// number from `low` to `high`.
+std::int64_t number_option(const WriterOptions& options, const std::string& name, std::int64_t fallback,
+                           std::int64_t low, std::int64_t high);
 
 }  // namespace bale

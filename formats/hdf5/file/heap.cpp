@@ -1,4 +1,4 @@
-#include "bale/formats/hdf5/file/heap.hpp"
+#include "bale/formats/hdf5/file/input.hpp"
 
 #include <algorithm>
 #include <cstring>

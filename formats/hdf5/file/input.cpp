@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/hdf5/file/heap.hpp"
 
 namespace bale::h5 {
 namespace {

@@ -118,4 +118,12 @@ haddr_t dataset_offset(hid_t dataset);
 /// Offset of a dataset that OutputFile::make_reserved() made. Throws `io` if the library has not allocated it.
 haddr_t reserved_offset(const H5Handle& dataset, const std::string& path);
 
+/// Element types in NumPy's terms.
+/// NumPy's name of an element type ("<f2", "|b1"); empty for types that NumPy does not have. An enumeration has the
+/// type of its integers; h5py's enumeration of FALSE and TRUE is a bool.
+std::string numpy_type(hid_t type);
+
+/// Name of the type for messages: "float of 16 bytes", "compound".
+std::string type_text(hid_t type);
+
 }  // namespace bale::h5

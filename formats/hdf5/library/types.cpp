@@ -1,10 +1,8 @@
-#include "bale/formats/hdf5/library/types.hpp"
+#include "bale/formats/hdf5/library/h5.hpp"
 
 #include <array>
 
 #include <fmt/format.h>
-
-#include "bale/formats/hdf5/library/h5.hpp"
 
 namespace bale::h5 {
 namespace {

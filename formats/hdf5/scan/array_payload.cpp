@@ -1,4 +1,4 @@
-#include "bale/formats/hdf5/scan/array_payload.hpp"
+#include "bale/formats/hdf5/scan/scan.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -8,8 +8,7 @@
 
 #include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/hdf5/file/rows.hpp"
-#include "bale/formats/hdf5/scan/columns.hpp"
-#include "bale/formats/hdf5/scan/scan.hpp"
+#include "bale/formats/hdf5/scan/foreign.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::h5 {

@@ -7,7 +7,7 @@
 
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
-#include "bale/formats/hdf5/library/types.hpp"
+#include "bale/formats/hdf5/library/h5.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"
 
 namespace bale::h5 {

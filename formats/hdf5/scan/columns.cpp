@@ -1,8 +1,8 @@
-#include "bale/formats/hdf5/scan/columns.hpp"
+#include "bale/formats/hdf5/scan/foreign.hpp"
 
 #include <fmt/format.h>
 
-#include "bale/formats/hdf5/library/types.hpp"
+#include "bale/formats/hdf5/library/h5.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::h5 {

@@ -1,4 +1,4 @@
-#include "bale/formats/hdf5/scan/labels.hpp"
+#include "bale/formats/hdf5/scan/foreign.hpp"
 
 #include <array>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/hdf5/file/rows.hpp"
-#include "bale/formats/hdf5/library/types.hpp"
+#include "bale/formats/hdf5/library/h5.hpp"
 #include "bale/formats/shard/sample.hpp"
 
 namespace bale::h5 {

@@ -1,11 +1,13 @@
 // Finds the samples of a container: one of ours by its `layout` attribute, any other by common names of datasets.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/hdf5/file/heap.hpp"
+#include "bale/formats/hdf5/file/input.hpp"
+#include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/index_builder.hpp"
 #include "bale/formats/shard/key.hpp"
 
@@ -48,5 +50,10 @@ inline constexpr std::uint64_t k_pixels_in_file = std::uint64_t{1} << 63;
 
 /// Declares the column k_array_field and sets every sample's extent: offset as above, length = delivered bytes.
 void set_array_extents(const InputFile& file, const ArrayShape& array, IndexBuilder& index);
+
+/// Payload of containers with decoded images and other arrays: each read returns a NumPy header and a row.
+/// For files with fields that are not located: decoded images (`npy`) and rows of other datasets. Takes the library's
+/// lock itself, when it first reads such a field.
+std::unique_ptr<Payload> open_array_payload(const std::string& path, const ShardIndex& index);
 
 }  // namespace bale::h5

@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/hdf5/library/types.hpp"
-#include "bale/formats/hdf5/scan/columns.hpp"
-#include "bale/formats/hdf5/scan/labels.hpp"
+#include "bale/formats/hdf5/library/h5.hpp"
+#include "bale/formats/hdf5/scan/foreign.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/key.hpp"

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/container/reading/scanned_fields.hpp"
-#include "bale/formats/container/writing/format_options.hpp"
 #include "bale/formats/container/writing/gathered_writes.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"

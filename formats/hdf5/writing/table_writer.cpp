@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/container/writing/format_options.hpp"
 #include "bale/formats/container/writing/uniform_images.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"

@@ -1,4 +1,4 @@
-#include "bale/formats/image/avif/avif_decoder.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/avif/avif_api.hpp"
-#include "bale/formats/image/codec/box_end.hpp"
+#include "bale/formats/image/codec/byte_reader.hpp"
 
 namespace bale::image_detail {
 namespace {

@@ -56,7 +56,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "bale/formats/base/portable_exp.hpp"
-#include "bale/formats/image/warp/border.hpp"
+#include "bale/formats/image/warp/warp.hpp"
 
 namespace bale::image_detail {
 namespace {

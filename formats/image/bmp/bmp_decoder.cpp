@@ -1,9 +1,8 @@
-#include "bale/formats/image/bmp/bmp_decoder.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 #include <memory>
 
 #include "bale/formats/image/bmp/bmp_header.hpp"
-#include "bale/formats/image/bmp/bmp_rle.hpp"
 
 namespace bale::image_detail {
 namespace {

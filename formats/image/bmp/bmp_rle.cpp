@@ -1,7 +1,7 @@
 // Pairs of bytes: a count and what is repeated, or 0 and an escape: 0 ends the row, 1 ends the bitmap, 2 skips pixels,
 // and more is a number of pixels that follow as they are, up to an even offset in the file. What is wrong in a file
 // shows in Pillow's way: a run ends with its row, unrepeated pixels do not, and skipped ones have index 0.
-#include "bale/formats/image/bmp/bmp_rle.hpp"
+#include "bale/formats/image/bmp/bmp_header.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -56,4 +56,12 @@ inline Rgb gray(std::uint8_t value) { return {value, value, value}; }
 
 [[noreturn]] inline void fail_image(ErrorCode code, std::string_view what) { throw Error(code, what); }
 
+extern const WholeCodec k_avif_codec;  // the first frame, with libavif
+extern const WholeCodec k_bmp_codec;
+extern const WholeCodec k_gif_codec;   // the first frame
+extern const WholeCodec k_jxl_codec;   // the first frame, with libjxl
+extern const WholeCodec k_pnm_codec;   // PBM, PGM and PPM
+extern const WholeCodec k_tiff_codec;  // the first image, with libtiff
+extern const WholeCodec k_webp_codec;  // the first frame, with libwebp
+
 }  // namespace bale::image_detail

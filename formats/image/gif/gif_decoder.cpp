@@ -1,4 +1,4 @@
-#include "bale/formats/image/gif/gif_decoder.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 #include <memory>
 

@@ -1,8 +1,8 @@
-#include "bale/formats/image/jxl/jxl_decoder.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 #include <memory>
 
-#include "bale/formats/image/codec/box_end.hpp"
+#include "bale/formats/image/codec/byte_reader.hpp"
 #include "bale/formats/image/jxl/jxl_api.hpp"
 
 namespace bale::image_detail {

@@ -1,5 +1,5 @@
 // EXIF 2.3, 4.6.4: tag 0x0112 of the first TIFF directory is the orientation.
-#include "bale/formats/image/metadata/exif_directory.hpp"
+#include "bale/formats/image/metadata/orientation.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,8 @@
-#include "bale/formats/image/metadata/image_end.hpp"
+#include "bale/formats/image/metadata/image_pieces.hpp"
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/codec/byte_reader.hpp"
 #include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
-#include "bale/formats/image/metadata/image_pieces.hpp"
 
 namespace bale::image_detail {
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/image/image.hpp"
 
 namespace bale::image_detail {
@@ -42,5 +43,13 @@ struct ImagePieces {
 
 /// Throws `damaged` if a JPEG ends before its pixels, or a segment or chunk ends after the end of the file.
 ImagePieces image_pieces(Bytes image);
+
+/// Whether an image's bytes are complete up to its end.
+/// Whether the end marker directly follows the entropy-coded data that begins with `scan`. If not, the image may be cut
+/// off, and only decoding all of it can tell. Bytes after the end do not matter.
+bool jpeg_scan_has_end(Bytes scan);
+
+/// Whether the file's pieces (image_pieces.hpp) continue up to the end marker or IEND.
+bool pieces_have_end(Bytes image);
 
 }  // namespace bale::image_detail

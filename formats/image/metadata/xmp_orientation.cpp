@@ -1,4 +1,4 @@
-#include "bale/formats/image/metadata/xmp_orientation.hpp"
+#include "bale/formats/image/metadata/orientation.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -6,7 +6,6 @@
 
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/png/png_mask.hpp"
 
 namespace bale {
 namespace {

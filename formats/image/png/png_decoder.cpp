@@ -6,6 +6,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/codec/library_error.hpp"
+#include "bale/formats/image/png/png_guard.hpp"
 
 namespace bale::image_detail {
 namespace {
@@ -138,5 +139,13 @@ template <typename Work>
 void PngDecoder::run(const Work& work) {
   if (!run_png(errors_, work)) fail_as_library_says("PNG", errors_.text);
 }
+
+void on_png_error(png_structp png, png_const_charp text) {
+  auto& errors = *static_cast<PngErrors*>(png_get_error_ptr(png));
+  std::strncpy(errors.text, text, sizeof(errors.text) - 1);
+  std::longjmp(errors.jump, 1);
+}
+
+void on_png_warning(png_structp, png_const_charp) {}
 
 }  // namespace bale::image_detail

@@ -1,4 +1,4 @@
-#include "bale/formats/image/png/png_mask.hpp"
+#include "bale/formats/image/png/mask.hpp"
 
 #include <cstring>
 

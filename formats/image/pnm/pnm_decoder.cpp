@@ -1,9 +1,8 @@
-#include "bale/formats/image/pnm/pnm_decoder.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 #include <algorithm>
 
 #include "bale/formats/image/pnm/pnm_header.hpp"
-#include "bale/formats/image/pnm/pnm_text.hpp"
 
 namespace bale::image_detail {
 namespace {

@@ -39,4 +39,8 @@ class PnmScale {
   std::vector<std::uint8_t> table_;
 };
 
+/// Pixels of a PNM as text.
+/// Fills width * height * 3 bytes. Throws `damaged`.
+void read_pnm_text(Bytes text, const PnmHeader& header, std::uint8_t* rgb);
+
 }  // namespace bale::image_detail

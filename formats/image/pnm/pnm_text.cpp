@@ -1,4 +1,4 @@
-#include "bale/formats/image/pnm/pnm_text.hpp"
+#include "bale/formats/image/pnm/pnm_header.hpp"
 
 #include "bale/formats/image/codec/byte_reader.hpp"
 

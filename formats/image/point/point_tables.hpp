@@ -8,8 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bale/formats/image/point/histogram.hpp"
-
 namespace bale::image_detail {
 
 using PointTable = std::array<std::uint8_t, 256>;
@@ -25,5 +23,13 @@ PointTable posterize_table(std::uint32_t bits);
 PointTable blend_table(std::uint8_t level, double factor);
 PointTable equalize_table(const std::array<std::uint32_t, 256>& counts);
 PointTable auto_contrast_table(const std::array<std::uint32_t, 256>& counts);
+
+/// How often each value occurs in each channel.
+///
+/// Threads: pure functions.
+/// [channel][value].
+using Histogram = std::array<std::array<std::uint32_t, 256>, 3>;
+
+Histogram histogram_of(const std::uint8_t* rgb, std::size_t num_pixels);
 
 }  // namespace bale::image_detail

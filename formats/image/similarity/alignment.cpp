@@ -1,4 +1,4 @@
-#include "bale/formats/image/similarity/alignment.hpp"
+#include "bale/formats/image/similarity/thumbprint.hpp"
 
 #include <algorithm>
 #include <array>

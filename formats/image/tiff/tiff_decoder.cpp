@@ -1,4 +1,4 @@
-#include "bale/formats/image/tiff/tiff_decoder.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -7,7 +7,6 @@
 #include "bale/formats/image/metadata/orientation.hpp"
 #include "bale/formats/image/pixel_mode.hpp"
 #include "bale/formats/image/tiff/tiff_layout.hpp"
-#include "bale/formats/image/tiff/tiff_orientation.hpp"
 #include "bale/formats/image/tiff/tiff_rows.hpp"
 
 namespace bale::image_detail {

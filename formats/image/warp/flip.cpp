@@ -1,4 +1,4 @@
-#include "bale/formats/image/warp/flip.hpp"
+#include "bale/formats/image/warp/warp.hpp"
 
 #include <algorithm>
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "bale/formats/image/warp/warp_nearest.hpp"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bale/formats/image/warp/warp.cpp"
 #include <hwy/foreach_target.h>

@@ -1,5 +1,5 @@
 // Compiled without floating-point contraction.
-#include "bale/formats/image/warp/warp_nearest.hpp"
+#include "bale/formats/image/warp/warp.hpp"
 
 #include <algorithm>
 #include <cmath>

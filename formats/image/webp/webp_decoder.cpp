@@ -1,6 +1,6 @@
 // Pillow shows the canvas of libwebp's animation decoder after the first frame, and drops its alpha. That canvas is
 // black but for the frame: so one frame is decoded to where it belongs.
-#include "bale/formats/image/webp/webp_decoder.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
 
 #include <cstring>
 #include <memory>
@@ -9,8 +9,7 @@
 #include <webp/decode.h>
 #include <webp/demux.h>
 
-#include "bale/formats/image/metadata/exif_directory.hpp"
-#include "bale/formats/image/metadata/xmp_orientation.hpp"
+#include "bale/formats/image/metadata/orientation.hpp"
 
 namespace bale::image_detail {
 namespace {

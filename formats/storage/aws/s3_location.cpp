@@ -9,7 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/names/uri_encoding.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/storage/aws/credentials/profile.hpp"
 #include "bale/formats/storage/aws/sigv4.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "bale/formats/storage/aws/context/utc_time.hpp"
+#include "bale/formats/storage/aws/context/aws_context.hpp"
 #include "bale/formats/storage/aws/credentials/credentials.hpp"
 #include "bale/formats/storage/http/http_client.hpp"
 

@@ -7,7 +7,7 @@
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/names/uri_encoding.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/storage/aws/credentials/credential_sources.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 

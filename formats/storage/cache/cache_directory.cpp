@@ -14,8 +14,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
-#include "bale/formats/storage/cache/cache_place.hpp"
-#include "bale/formats/storage/cache/cache_warning.hpp"
+#include "bale/formats/storage/cache/cache_settings.hpp"
 
 namespace bale {
 namespace {

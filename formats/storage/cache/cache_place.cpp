@@ -1,4 +1,4 @@
-#include "bale/formats/storage/cache/cache_place.hpp"
+#include "bale/formats/storage/cache/cache_settings.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

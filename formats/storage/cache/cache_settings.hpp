@@ -1,4 +1,4 @@
-// Where the cache of remote files lies, and how large it may become.
+// Where the cache of remote files is, how large it may become, and what its user is told.
 #pragma once
 
 #include <cstdint>
@@ -17,5 +17,22 @@ struct CacheSettings {
 CacheSettings cache_settings();
 /// Whether BALE_CACHE_DIR names the directory.
 bool is_cache_named();
+
+// Checks of the directory before it is used.
+
+/// Name of the cache in the directory that the user named.
+inline constexpr const char* k_cache_name = "bale-cache-1";
+
+/// Makes the cache below `directory`, and what is missing above it, for this user only. Returns its path.
+/// Throws `invalid_argument` if `directory` has a packed dataset, and `io` if the cache cannot be made, or if another
+/// user could write to it: who can change content and checksums can change what is read. As sshd does, it wants
+/// a directory that belongs to this user or to root and is writable by nobody else.
+std::string prepare_cache(const std::string& directory);
+
+/// Whether one of two paths is the other or lies in it, with links resolved. Neither has to exist.
+bool do_overlap(const std::string& a, const std::string& b);
+
+/// Passes one line to the handler of this process (remote_cache.hpp): the first one, and no other.
+void warn_of_cache(const std::string& what);
 
 }  // namespace bale

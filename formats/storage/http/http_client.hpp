@@ -12,19 +12,34 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/storage/http/certificates.hpp"
 
 namespace bale {
+
+// Certificates: the authorities that a TLS connection trusts, in one file or in a directory of OpenSSL's.
+
+struct Certificates {
+  std::string path{};  // empty: none are named
+  bool is_directory = false;
+
+  /// Looks once what the path is. What is not there counts as a file: libcurl reports it.
+  static Certificates at(std::string path) {
+    std::error_code ignored;
+    const bool is_directory = std::filesystem::is_directory(path, ignored);
+    return {std::move(path), is_directory};
+  }
+};
 
 struct HttpResponse {
   long status = 0;

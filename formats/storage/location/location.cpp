@@ -17,8 +17,6 @@
 #include "bale/formats/storage/http/file_transport.hpp"
 #include "bale/formats/storage/http/retry.hpp"
 #include "bale/formats/storage/location/listing_parts.hpp"
-#include "bale/formats/storage/location/s3.hpp"
-#include "bale/formats/storage/location/signed_query.hpp"
 
 namespace bale {
 namespace {

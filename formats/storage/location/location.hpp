@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bale/formats/base/file_range.hpp"
@@ -59,5 +60,18 @@ bool is_refusal(const Error& error);
 bool is_served(std::string_view name);
 /// Throws `invalid_argument` for a malformed URL.
 std::shared_ptr<const Location> locate(const std::string& name);
+
+/// Presigned URLs: what of a query is the signature's own, and what says which file is meant.
+/// The URL without the parameters of a signature of S3, CloudFront, Google or Azure, which differ from one time that it
+/// is signed to the next. All other parameters stay, in their order: they may name the file.
+std::string without_signature(std::string_view url);
+
+// s3://BUCKET/KEY: files of S3 and of other servers that speak its language (aws/).
+
+inline constexpr std::string_view k_s3_scheme = "s3://";
+
+/// Settings and credentials are those of the environment when the process first asks for any. Throws `invalid_argument`
+/// for a malformed name or configuration.
+std::shared_ptr<const Location> locate_s3(const std::string& name);
 
 }  // namespace bale

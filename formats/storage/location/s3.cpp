@@ -1,4 +1,4 @@
-#include "bale/formats/storage/location/s3.hpp"
+#include "bale/formats/storage/location/location.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "bale/formats/storage/location/signed_query.hpp"
+#include "bale/formats/storage/location/location.hpp"
 
 #include <algorithm>
 #include <span>

@@ -14,6 +14,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/cache/cache_directory.hpp"
 #include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/ranges/range_body.hpp"
 
 namespace bale {
 
@@ -48,5 +49,14 @@ class UnsizedBody {
   File file_{};
   std::uint64_t reserved_ = 0;
 };
+
+/// The size of a file whose server does not tell it: the file is fetched to its end.
+/// Whether the end of the body can be told from a connection that was cut, though the size is not known before.
+bool has_marked_end(const HttpResponse& response);
+
+/// Fetches the file into `body`, and returns its version. May take as long as the file takes to come; a server that
+/// stalls or fails for longer than the time limit is a `retryable` error. Throws what UnsizedBody::require_end()
+/// throws.
+FileVersion measured_version(const Location& location, UnsizedBody& body);
 
 }  // namespace bale

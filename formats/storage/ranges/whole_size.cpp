@@ -1,4 +1,4 @@
-#include "bale/formats/storage/ranges/whole_size.hpp"
+#include "bale/formats/storage/ranges/unsized_body.hpp"
 
 #include <utility>
 

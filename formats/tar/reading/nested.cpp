@@ -1,4 +1,4 @@
-#include "bale/formats/tar/reading/nested.hpp"
+#include "bale/formats/tar/reading/scanner.hpp"
 
 #include <array>
 #include <optional>

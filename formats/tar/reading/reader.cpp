@@ -5,11 +5,10 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
-#include "bale/formats/container/streams/stream_payload.hpp"
+#include "bale/formats/container/streams/kept_stream.hpp"
 #include "bale/formats/shard/damaged_scan.hpp"
 #include "bale/formats/tar/reading/grouper.hpp"
 #include "bale/formats/tar/reading/libarchive_stream.hpp"
-#include "bale/formats/tar/reading/nested.hpp"
 #include "bale/formats/tar/reading/scanner.hpp"
 #include "bale/formats/tar/reading/stream.hpp"
 

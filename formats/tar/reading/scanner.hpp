@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bale/formats/base/notice_log.hpp"
+#include "bale/formats/shard/index_builder.hpp"
 #include "bale/formats/tar/header/header.hpp"
 #include "bale/formats/tar/reading/stream.hpp"
 
@@ -96,5 +98,16 @@ class Scanner {
   std::vector<std::byte> window_;
   std::uint64_t window_at_ = 0;
 };
+
+// A tar whose files are all tars, as ImageNet's training images are shipped: one per class.
+
+/// Scans one archive into an index. False if only libarchive can read it.
+using ScanArchive = std::function<bool(const Stream& stream, IndexBuilder& index)>;
+
+/// If every sample of `index`, found in `stream`, is one file `X.tar` and the first of them is a tar, replaces the
+/// index by one of the samples in these archives: their keys have `X/` in front, their offsets are those in `stream`.
+/// `path` is for messages. Throws `damaged` if another of them is no tar, `unsupported` if only libarchive can read it,
+/// and if all are zip archives.
+void open_nested(const Stream& stream, const std::string& path, const ScanArchive& scan, IndexBuilder& index);
 
 }  // namespace bale::tar

@@ -1,4 +1,4 @@
-#include "bale/formats/tar/reading/sidecars.hpp"
+#include "bale/formats/tar/reading/reader.hpp"
 
 #include <functional>
 

@@ -5,7 +5,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/tar/reading/stream.hpp"
-#include "bale/formats/tar/writing/sink.hpp"
+#include "bale/formats/tar/writing/writer.hpp"
 
 namespace bale::tar {
 namespace {

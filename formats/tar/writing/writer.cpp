@@ -8,12 +8,11 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/container/writing/format_options.hpp"
+#include "bale/formats/container/writing/append_file.hpp"
 #include "bale/formats/container/writing/gather.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/tar/header/header.hpp"
-#include "bale/formats/tar/writing/sink.hpp"
 
 namespace bale::tar {
 namespace {
@@ -119,5 +118,22 @@ std::unique_ptr<ShardWriter> create(const WriterOptions& options) {
   }
   return std::make_unique<Writer>(options.path, std::move(sink));
 }
+
+namespace {
+
+class PlainSink : public Sink {
+ public:
+  explicit PlainSink(const std::string& path) : file_(path) {}
+
+  void write(std::span<const Bytes> parts) override { file_.append(parts); }
+  void finish() override { file_.close(); }
+
+ private:
+  AppendFile file_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> make_plain_sink(const std::string& path) { return std::make_unique<PlainSink>(path); }
 
 }  // namespace bale::tar

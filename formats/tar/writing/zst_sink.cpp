@@ -10,7 +10,7 @@
 #include "bale/formats/base/files/writeback.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/container/streams/seek_table.hpp"
-#include "bale/formats/tar/writing/sink.hpp"
+#include "bale/formats/tar/writing/writer.hpp"
 
 namespace bale::tar {
 namespace {

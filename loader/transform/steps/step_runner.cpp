@@ -6,8 +6,6 @@
 
 #include "bale/formats/image/blur/blur.hpp"
 #include "bale/formats/image/resample/nearest.hpp"
-#include "bale/formats/image/warp/border.hpp"
-#include "bale/formats/image/warp/flip.hpp"
 #include "bale/formats/image/warp/warp.hpp"
 #include "bale/loader/transform/geometry/rotation.hpp"
 #include "bale/loader/transform/geometry/size_after.hpp"

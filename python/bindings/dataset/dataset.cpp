@@ -22,7 +22,6 @@
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/dataset/process_dataset.hpp"
 #include "bale/python/bindings/dataset/read_many.hpp"
-#include "bale/python/bindings/dataset/sample_number.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/names_apart.hpp"

@@ -11,7 +11,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/parallel.hpp"
-#include "bale/python/bindings/dataset/sample_number.hpp"
 
 namespace bale::python {
 namespace {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include "bale/python/bindings/bindings.hpp"
@@ -25,5 +27,12 @@ using Out = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu
 /// small.
 nb::typed<nb::list, nb::int_> read_many_into(ProcessDataset& self, nb::handle positions,
                                              const std::optional<nb::str>& field, unsigned threads, const Out& out);
+
+/// The samples that Python's integers name: -1 is the last one.
+/// The number of the sample at position `i` of `size`. Throws IndexError, and TypeError for what is no integer.
+std::uint64_t sample_at(nanobind::handle i, std::uint64_t size);
+
+/// The same for an iterable of positions.
+std::vector<std::uint64_t> samples_at(nanobind::handle positions, std::uint64_t size);
 
 }  // namespace bale::python

@@ -1,4 +1,4 @@
-#include "bale/python/bindings/dataset/sample_number.hpp"
+#include "bale/python/bindings/dataset/read_many.hpp"
 
 namespace bale::python {
 

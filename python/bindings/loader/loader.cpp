@@ -12,7 +12,6 @@
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/choice.hpp"
 #include "bale/python/bindings/gil.hpp"
-#include "bale/python/bindings/loader/order.hpp"
 #include "bale/python/bindings/loader/process_loader.hpp"
 #include "bale/python/bindings/value.hpp"
 

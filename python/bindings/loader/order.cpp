@@ -1,4 +1,4 @@
-#include "bale/python/bindings/loader/order.hpp"
+#include "bale/python/bindings/loader/process_loader.hpp"
 
 #include <optional>
 #include <vector>

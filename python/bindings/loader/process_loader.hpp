@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,6 +21,8 @@
 #include "bale/loader/loader.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
+#include "bale/reader/order/epoch_order.hpp"
+#include "bale/reader/order/rank_plan.hpp"
 #include "bale/reader/order/selection.hpp"
 
 namespace bale::python {
@@ -195,5 +199,13 @@ void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
       .def("worker_pids", [](Self& self) { return self.get().worker_pids(); })
       .def("bad_samples", [](Self& self) -> BadSamples { return BadSamples(list_of(self.get().bad_samples())); });
 }
+
+/// Converts the Loader's options for the order of an epoch.
+/// "none", "full", "block", which uses the first two numbers, or "node-local", which uses the last. Throws
+/// `invalid_argument` for anything else.
+Shuffle shuffle_of(nanobind::handle name, std::uint64_t block_samples, std::uint64_t window_blocks,
+                   std::uint64_t ranks_per_node = 0);
+/// "pad", "drop" or "uneven". Throws `invalid_argument` for anything else.
+Tail tail_of(nanobind::handle name);
 
 }  // namespace bale::python

@@ -11,7 +11,7 @@
 #include "bale/tests/fuzz/fuzz_support.hpp"
 #include "bale/writer/plan/plan_file.hpp"
 #include "bale/writer/run/part.hpp"
-#include "bale/writer/source/saved/saved_kinds.hpp"
+#include "bale/writer/source/saved/saved_source.hpp"
 #include "bale_version.hpp"
 
 namespace {

@@ -31,7 +31,7 @@ MUTATIONS = [
              "      if (warning.kind == WarningKind::flaw) state.report(", "      if (false) state.report(", foreign("tolerate")),
     Mutation("holes of sparse members are unpacked", "formats/tar/reading/libarchive_stream.cpp",
              "  return stored < size / k_max_ratio;", "  return false;", foreign("sparse")),
-    Mutation("a name of any length is written into a message", "formats/base/text/excerpt.cpp",
+    Mutation("a name of any length is written into a message", "formats/base/text/key_text.cpp",
              "  if (text.size() <= most) return std::string(text);", "  return std::string(text);", foreign("hostile_names")),
     Mutation("jpg and jpeg of one sample clash", "formats/tar/reading/grouper.cpp",
              "  if (is_jpeg == has_jpeg) return field;\n", "  return field;\n", foreign("jpeg")),

@@ -9,7 +9,7 @@
 #include "bale/loader/worker/seek_point_cache.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/unit/loader/loader_support.hpp"
-#include "bale/writer/index/add_seek_points.hpp"
+#include "bale/writer/index/add_indexes.hpp"
 
 using namespace bale;
 using namespace bale::test;

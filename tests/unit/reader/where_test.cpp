@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/reader/where/number_text.hpp"
+#include "bale/reader/where/where_parser.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace bale {

@@ -7,7 +7,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"

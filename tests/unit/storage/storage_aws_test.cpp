@@ -8,7 +8,7 @@
 #include "bale/formats/base/names/uri_encoding.hpp"
 #include "bale/formats/storage/aws/answers/object_listing.hpp"
 #include "bale/formats/storage/aws/answers/upload_answers.hpp"
-#include "bale/formats/storage/aws/context/utc_time.hpp"
+#include "bale/formats/storage/aws/context/aws_context.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 #include "bale/formats/storage/aws/sigv4.hpp"
 #include "bale/tests/support/catch.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/storage/aws/credentials/credential_process.hpp"
+#include "bale/formats/storage/aws/credentials/credential_sources.hpp"
 #include "bale/formats/storage/aws/credentials/credentials.hpp"
 #include "bale/formats/storage/aws/credentials/profile.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"

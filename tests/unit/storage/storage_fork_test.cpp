@@ -8,7 +8,7 @@
 
 #include "bale/formats/base/files/read_limit.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
-#include "bale/formats/storage/cache/cache_warning.hpp"
+#include "bale/formats/storage/cache/cache_settings.hpp"
 #include "bale/formats/storage/cache/shared/lock_file.hpp"
 #include "bale/formats/storage/http/http_client.hpp"
 #include "bale/formats/storage/ranges/hedge.hpp"

@@ -13,18 +13,16 @@
 #include "bale/tools/cli/options/values.hpp"
 #include "bale/tools/commands/reading/safe_directory.hpp"
 #include "bale/tools/help/command_model.hpp"
-#include "bale/tools/help/suggestion.hpp"
 #include "bale/tools/measure/process_usage.hpp"
 #include "bale/tools/measure/verdicts/doctor_verdict.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
-#include "bale/tools/report/text/histogram.hpp"
-#include "bale/tools/report/text/python_line.hpp"
-#include "bale/tools/terminal/advice.hpp"
+#include "bale/tools/report/text/numbers.hpp"
 #include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
-#include "bale/tools/terminal/scan_notice.hpp"
 #include "bale/tools/terminal/table.hpp"
+#include "bale/tools/terminal/terminal.hpp"
 
 using namespace bale;
 using namespace bale::tools;

@@ -7,7 +7,6 @@
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
-#include "bale/tools/report/text/python_line.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/signals.hpp"
 

@@ -16,8 +16,6 @@
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/writer/index/add_indexes.hpp"
-#include "bale/writer/index/add_seek_points.hpp"
-#include "bale/writer/index/add_sidecars.hpp"
 
 namespace bale::tools {
 namespace {

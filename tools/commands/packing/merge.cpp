@@ -11,7 +11,7 @@
 #include "bale/tools/commands/packing/attended.hpp"
 #include "bale/tools/commands/packing/pack_summary.hpp"
 #include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/report/text/number_list.hpp"
+#include "bale/tools/report/text/numbers.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/writer/merge_datasets.hpp"

@@ -7,7 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/names/local_name.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/formats/storage/url_storage.hpp"

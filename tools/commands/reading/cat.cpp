@@ -9,7 +9,7 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/names_apart.hpp"
 #include "bale/tools/commands/commands.hpp"
-#include "bale/tools/terminal/scan_notice.hpp"
+#include "bale/tools/terminal/notices.hpp"
 
 namespace bale::tools {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/key_text.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"

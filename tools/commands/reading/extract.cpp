@@ -9,7 +9,7 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/notice_log.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/names_apart.hpp"
 #include "bale/reader/read_ahead.hpp"

@@ -6,7 +6,6 @@
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/terminal/notices.hpp"
-#include "bale/tools/terminal/scan_notice.hpp"
 
 namespace bale::tools {
 namespace {

@@ -10,7 +10,7 @@
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json/json_document.hpp"
-#include "bale/tools/report/text/histogram.hpp"
+#include "bale/tools/report/text/numbers.hpp"
 #include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/table.hpp"

@@ -5,7 +5,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/reader/dataset_check.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bale/tools/measure/bench_device.hpp"
-#include "bale/tools/measure/pipeline.hpp"
+#include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/measure/verdicts/doctor_verdict.hpp"
 
 namespace bale::tools {

@@ -8,7 +8,7 @@
 
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/tools/measure/bench_device.hpp"
-#include "bale/tools/measure/pipeline.hpp"
+#include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 
 namespace bale::tools {

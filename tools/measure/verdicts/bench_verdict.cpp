@@ -1,4 +1,4 @@
-#include "bale/tools/measure/verdicts/bench_verdict.hpp"
+#include "bale/tools/measure/verdicts/tune_verdict.hpp"
 
 #include <algorithm>
 

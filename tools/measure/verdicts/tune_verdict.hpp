@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bale/tools/measure/bench_device.hpp"
@@ -58,5 +59,13 @@ struct DecodingFigures {
 bool device_decodes_faster(const DecodingFigures& figures);
 /// One or two sentences: what to do about it.
 std::string decoding_advice(const DecodingFigures& figures);
+
+/// What the stages that `bale bench` measured say together. Pure functions.
+/// The stage that limits loading: read if reading alone is hardly faster than the pipeline, verify likewise, else
+/// decode. nullopt without the rate of read (or verify) and of train (or decode).
+std::optional<Stage> limiting_stage(std::span<const std::pair<Stage, StageResult>> stages);
+
+/// "You are decode-bound: ...", and what to try, in a few sentences. Empty if limiting_stage() is nullopt.
+std::string bench_advice(std::span<const std::pair<Stage, StageResult>> stages);
 
 }  // namespace bale::tools

@@ -12,7 +12,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/system/parallel.hpp"
-#include "bale/tools/report/html/page_style.hpp"
 #include "bale/tools/terminal/human.hpp"
 
 namespace bale::tools {

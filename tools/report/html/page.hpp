@@ -32,4 +32,8 @@ std::string html_section(std::string_view id, std::string_view heading, std::str
 /// The base64 of `bytes`.
 std::string base64(std::string_view bytes);
 
+// The style sheet of every page.
+
+extern const std::string_view k_page_style;
+
 }  // namespace bale::tools

@@ -1,4 +1,4 @@
-#include "bale/tools/report/html/page_style.hpp"
+#include "bale/tools/report/html/page.hpp"
 
 namespace bale::tools {
 

@@ -1,11 +1,11 @@
-#include "bale/tools/report/html/stages_page.hpp"
+#include "bale/tools/report/html/pages.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "bale/tools/measure/verdicts/bench_verdict.hpp"
+#include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/html/charts.hpp"
 #include "bale/tools/report/html/page.hpp"
 #include "bale/tools/terminal/human.hpp"

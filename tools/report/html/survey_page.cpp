@@ -1,4 +1,4 @@
-#include "bale/tools/report/html/survey_page.hpp"
+#include "bale/tools/report/html/pages.hpp"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "bale/tools/report/html/pages.hpp"
 #include "bale/tools/report/html/pictures.hpp"
-#include "bale/tools/report/html/survey_page.hpp"
 
 namespace bale::tools {
 

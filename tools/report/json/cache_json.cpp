@@ -1,4 +1,4 @@
-#include "bale/tools/report/json/cache_json.hpp"
+#include "bale/tools/report/json/json_output.hpp"
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"

@@ -6,8 +6,8 @@
 #include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tools/report/json/json_document.hpp"
-#include "bale/tools/report/text/number_list.hpp"
-#include "bale/tools/report/text/python_line.hpp"
+#include "bale/tools/report/text/bench_report.hpp"
+#include "bale/tools/report/text/numbers.hpp"
 #include "bale/tools/terminal/progress.hpp"
 
 namespace bale::tools {

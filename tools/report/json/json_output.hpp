@@ -4,21 +4,23 @@
 // byte is lost.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/dataset_check.hpp"
 #include "bale/reader/dataset_summary.hpp"
+#include "bale/reader/fetch_dataset.hpp"
 #include "bale/reader/where.hpp"
-#include "bale/tools/measure/pipeline.hpp"
+#include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/measure/verdicts/doctor_verdict.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
 #include "bale/writer/index/add_indexes.hpp"
-#include "bale/writer/index/add_seek_points.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/scale_out.hpp"
 #include "bale/writer/source/source.hpp"
@@ -95,5 +97,12 @@ std::string bench_json(const PipelineCommand& pipeline, std::span<const Measured
 std::string tune_json(const PipelineCommand& pipeline, std::span<const TuneRow> rows, const TuneRow& best,
                       double read_images_per_s, unsigned cores, const std::optional<DecodingFigures>& decoding);
 std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& figures);
+
+// Results of `bale cache` as JSON text, each ending in a newline.
+
+std::string cache_json(const RemoteCache& cache, const std::vector<RemoteCache::File>& files);
+std::string cache_check_json(const RemoteCache::CheckReport& report);
+std::string cache_removal_json(const RemoteCache& cache, std::uint64_t removed, bool is_dry_run);
+std::string cache_fetch_json(const RemoteCache& cache, const FetchPlan& plan, bool is_dry_run);
 
 }  // namespace bale::tools

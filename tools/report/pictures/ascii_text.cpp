@@ -1,4 +1,4 @@
-#include "bale/tools/report/pictures/ascii_text.hpp"
+#include "bale/tools/report/pictures/bitmap_font.hpp"
 
 #include <algorithm>
 #include <array>

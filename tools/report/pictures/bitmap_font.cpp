@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "bale/tools/report/pictures/ascii_text.hpp"
-
 namespace bale {
 namespace {
 

@@ -35,4 +35,10 @@ std::string to_font_text(std::string_view utf8);
 /// `text`, which is made by to_font_text(). If it is wider than `width`, it is cut and ends in `k_ellipsis`.
 std::string truncate_text(std::string text, std::uint32_t width);
 
+/// Names in ASCII, for a font that has no other letters.
+/// `utf8` in printable ASCII: letters without their marks ("é" is "e"), Greek and Cyrillic as they are romanized ("кот"
+/// is "kot"), and every other character as Python escapes it ("\u732b"). Control characters and bytes that are no UTF-8
+/// are `replacement`. Pure; safe in any thread.
+std::string ascii_text(std::string_view utf8, char replacement);
+
 }  // namespace bale

@@ -1,4 +1,4 @@
-#include "bale/tools/report/text/peer_figures.hpp"
+#include "bale/tools/report/text/bench_report.hpp"
 
 #include <algorithm>
 #include <map>

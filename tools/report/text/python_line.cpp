@@ -1,4 +1,4 @@
-#include "bale/tools/report/text/python_line.hpp"
+#include "bale/tools/report/text/bench_report.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bale/formats/base/progress.hpp"
-#include "bale/formats/image/similarity/alignment.hpp"
+#include "bale/formats/image/similarity/thumbprint.hpp"
 
 namespace bale {
 

@@ -12,7 +12,7 @@
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
-#include "bale/writer/source/choose/option_use.hpp"
+#include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/rows/source_root.hpp"

@@ -12,7 +12,7 @@
 #include "bale/formats/image/gray_png.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/key.hpp"
-#include "bale/writer/source/choose/option_use.hpp"
+#include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
 

@@ -4,6 +4,7 @@
 // Memory: the whole files, uncompressed. Threads: see Source.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -58,5 +59,16 @@ ArrayFiles read_svhn(const std::string& path);
 /// The images as samples "PREFIX/00000". `path` is Source::places(). Throws `damaged` for a label that is none of the
 /// classes, and what a class map throws.
 std::unique_ptr<Source> make_array_source(const std::string& path, ArrayFiles files, const SourceOptions& options);
+
+// Inflates the data of one gzip file or zlib stream into memory.
+
+constexpr std::uint64_t k_max_array_bytes = std::uint64_t{4} << 30;  // of a file of arrays, uncompressed
+
+enum class DeflateHeader { gzip, zlib };
+
+/// The uncompressed bytes of `input`, which is one complete stream. Throws `damaged` with the offset in the file, where
+/// `input` starts at `offset`, and `unsupported` above k_max_array_bytes.
+std::vector<std::byte> inflate_all(Bytes input, DeflateHeader header, const std::string& path,
+                                   std::uint64_t offset = 0);
 
 }  // namespace bale

@@ -10,7 +10,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
-#include "bale/writer/source/arrays/inflate.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 
 namespace bale {

@@ -1,4 +1,4 @@
-#include "bale/writer/source/arrays/inflate.hpp"
+#include "bale/writer/source/arrays/array_source.hpp"
 
 #include <zlib.h>
 

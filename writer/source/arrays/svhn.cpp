@@ -9,7 +9,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
-#include "bale/writer/source/arrays/inflate.hpp"
 
 namespace bale {
 namespace {

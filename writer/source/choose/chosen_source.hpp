@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <string_view>
 #include <vector>
 
+#include "bale/formats/base/notice_log.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
@@ -13,5 +16,16 @@ namespace bale {
 /// added to those of `source`.
 std::unique_ptr<Source> choose_samples(std::unique_ptr<Source> source, std::vector<std::uint64_t> chosen,
                                        std::vector<SourceLoss> losses = {});
+
+/// Options that a source does not use. Each source declares those that it does.
+/// Adds a notice for each given option of `options` that is none of `used` (names of members). `place` is the path of
+/// the source, and `why` follows "has no effect: ", such as "this is a list of files". Of `include`, `exclude` and
+/// `kind`, which every source uses, nothing is said.
+void tell_unused_options(const SourceOptions& options, std::initializer_list<std::string_view> used,
+                         std::string_view why, std::string_view place, NoticeLog& notices);
+
+/// Samples of a source that have the key of an earlier one, such as x.png beside x.jpg.
+/// Throws `invalid_argument`, which names all such samples up to a hundred.
+void require_unique_keys(const Source& source);
 
 }  // namespace bale

@@ -1,4 +1,4 @@
-#include "bale/writer/source/choose/option_use.hpp"
+#include "bale/writer/source/choose/chosen_source.hpp"
 
 #include <algorithm>
 #include <utility>

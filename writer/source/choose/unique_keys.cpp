@@ -1,4 +1,4 @@
-#include "bale/writer/source/choose/unique_keys.hpp"
+#include "bale/writer/source/choose/chosen_source.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,6 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/writer/source/choose/chosen_source.hpp"
 
 namespace bale {
 namespace {

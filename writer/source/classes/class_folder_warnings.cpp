@@ -1,4 +1,4 @@
-#include "bale/writer/source/classes/class_folder_warnings.hpp"
+#include "bale/writer/source/classes/class_folders.hpp"
 
 #include <algorithm>
 #include <array>

@@ -14,7 +14,6 @@
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/source/classes/class_names.hpp"
-#include "bale/writer/source/classes/integer_text.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 
 namespace bale {

@@ -11,7 +11,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
-#include "bale/writer/source/classes/integer_text.hpp"
 #include "bale/writer/source/files/text_files.hpp"
 
 namespace bale {

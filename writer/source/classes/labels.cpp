@@ -9,7 +9,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/sample.hpp"
-#include "bale/writer/source/files/python_order.hpp"
+#include "bale/writer/source/files/directory_listing.hpp"
 
 namespace bale {
 namespace {

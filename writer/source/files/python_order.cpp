@@ -1,4 +1,4 @@
-#include "bale/writer/source/files/python_order.hpp"
+#include "bale/writer/source/files/directory_listing.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -12,8 +12,8 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/reader/spec/directory_content.hpp"
+#include "bale/writer/source/files/directory_listing.hpp"
 #include "bale/writer/source/files/long_path.hpp"
-#include "bale/writer/source/files/python_order.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
 

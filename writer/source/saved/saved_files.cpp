@@ -8,7 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/writer/source/rows/file_source.hpp"
-#include "bale/writer/source/saved/saved_kinds.hpp"
+#include "bale/writer/source/saved/saved_source.hpp"
 
 namespace bale {
 namespace {

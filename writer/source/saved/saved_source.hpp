@@ -10,7 +10,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "bale/formats/base/json/json.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
@@ -33,5 +35,17 @@ class SavedSource {
   static std::unique_ptr<SavedSource> open(std::string_view head);
   virtual std::unique_ptr<SavedRows> begin_rows() const = 0;
 };
+
+// The two kinds of saved sources, and what their heads have in common.
+
+inline constexpr const char* k_saved_files = "files";
+inline constexpr const char* k_saved_packed = "packed";
+
+/// Both throw `damaged` for a head of another form.
+std::unique_ptr<SavedSource> open_saved_files(const Json& head);
+std::unique_ptr<SavedSource> open_saved_packed(const Json& head);
+
+Json losses_to_json(const std::vector<SourceLoss>& losses);
+std::vector<SourceLoss> losses_from_json(const std::vector<Json>& list);
 
 }  // namespace bale

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/writer/source/choose/option_use.hpp"
+#include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"

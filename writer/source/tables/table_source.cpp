@@ -10,7 +10,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/writer/source/choose/option_use.hpp"
+#include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/tables/listed_text.hpp"

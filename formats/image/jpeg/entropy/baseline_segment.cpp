@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "bale/formats/image/jpeg/entropy/byte_stuffing.hpp"
-
 namespace bale::image_detail {
 
 void SegmentReader::open(Bytes scan) {

@@ -1,4 +1,4 @@
-#include "bale/formats/image/jpeg/entropy/byte_stuffing.hpp"
+#include "bale/formats/image/jpeg/entropy/baseline_segment.hpp"
 
 #include <bit>
 

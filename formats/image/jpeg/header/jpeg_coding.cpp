@@ -1,9 +1,8 @@
-#include "bale/formats/image/jpeg/header/jpeg_coding.hpp"
+#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 
 #include <algorithm>
 
 #include "bale/formats/image/codec/byte_reader.hpp"
-#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 
 namespace bale {
 namespace {

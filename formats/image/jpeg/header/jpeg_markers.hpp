@@ -7,8 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <string>
 
+#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/image/codec/byte_reader.hpp"
+#include "bale/formats/image/image.hpp"
 
 namespace bale::image_detail::jpeg_marker {
 
@@ -54,3 +58,37 @@ inline std::size_t next(const ByteReader& in, std::size_t at) {
 }
 
 }  // namespace bale::image_detail::jpeg_marker
+
+namespace bale::image_detail {
+
+/// Where the scan of an ordinary JPEG begins, without libjpeg: that takes most of the time of a check of a small image.
+/// What JpegDecoder::scan() is of a sequential 8-bit Huffman JPEG whose first scan has all components, if libjpeg reads
+/// its header without an error in every version. nullopt for all others: ask libjpeg. It may be another nullopt of an
+/// image that libjpeg reads, never a scan of one that it refuses.
+std::optional<Bytes> plain_jpeg_scan(Bytes image);
+
+/// Reads a JPEG's header by its markers.
+/// The header of bytes that begin with SOI (FF D8). Sizes are 0 if no frame header comes before the first scan.
+ImageHeader probe_jpeg(const ByteReader& in);
+
+}  // namespace bale::image_detail
+
+namespace bale {
+
+// How a JPEG is coded, from its markers. Nothing is decoded.
+
+struct JpegCoding {
+  bool is_progressive = false;
+  bool is_arithmetic = false;    // coded arithmetically, which browsers do not read
+  std::uint32_t components = 0;  // 0: there is no frame header
+  std::uint32_t luma_h = 1;      // sampling factors of the first component, relative to the second
+  std::uint32_t luma_v = 1;
+};
+
+/// Never reads past `bytes`. All zero or false if they are no JPEG.
+JpegCoding read_jpeg_coding(Bytes bytes);
+
+/// "gray", "4:4:4", "4:2:2", "4:2:0", "4:4:0", "4:1:1", "4 components", else "other".
+std::string sampling_name(const JpegCoding& coding);
+
+}  // namespace bale

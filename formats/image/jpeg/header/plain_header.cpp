@@ -1,10 +1,9 @@
-#include "bale/formats/image/jpeg/header/plain_header.hpp"
+#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "bale/formats/image/codec/byte_reader.hpp"
-#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 
 // The rules are those of libjpeg's jdmarker.c and of initial_setup() in jdinput.c.
 namespace bale::image_detail {

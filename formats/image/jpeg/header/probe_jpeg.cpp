@@ -1,5 +1,3 @@
-#include "bale/formats/image/jpeg/header/probe_jpeg.hpp"
-
 #include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 
 namespace bale::image_detail {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "bale/formats/image/codec/aligned_memory.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_seek_points.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_guard.hpp"
 #include "bale/formats/image/jpeg/transcode/optimal_codes.hpp"
 #include "bale/formats/image/jpeg/transcode/scan_symbols.hpp"
 
@@ -50,5 +52,14 @@ class BaselineEncoder {
   std::vector<std::uint64_t> row_starts_;  // in bits
   bool has_bmi2_ = false;
 };
+
+/// The segments of a baseline JPEG before its scan, as libjpeg writes them.
+/// The number of the Huffman tables of a component.
+inline std::size_t codes_of_component(std::size_t component) { return component == 0 ? 0 : 1; }
+
+/// Appends the start of an image, the kept markers of `info`, its quantization tables, a frame header, the Huffman
+/// tables of `encoder` and the header of a scan of all components. The header of `info` must have been read, and its
+/// image must be gray or have three components.
+void append_segments(const jpeg_decompress_struct& info, const BaselineEncoder& encoder, std::vector<std::byte>& out);
 
 }  // namespace bale::image_detail

@@ -1,4 +1,4 @@
-#include "bale/formats/image/jpeg/transcode/jpeg_segments.hpp"
+#include "bale/formats/image/jpeg/transcode/baseline_encoder.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "bale/formats/image/jpeg/library/decoder_choice.hpp"
-#include "bale/formats/image/jpeg/transcode/jpeg_segments.hpp"
+#include "bale/formats/image/jpeg/transcode/baseline_encoder.hpp"
 
 namespace bale::image_detail {
 namespace {

@@ -7,7 +7,7 @@
 #include <pugixml.hpp>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/text/excerpt.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/storage/aws/answers/xml_answer.hpp"
 
 namespace bale {

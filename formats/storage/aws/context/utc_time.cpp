@@ -1,4 +1,4 @@
-#include "bale/formats/storage/aws/context/utc_time.hpp"
+#include "bale/formats/storage/aws/context/aws_context.hpp"
 
 #include <algorithm>
 #include <charconv>

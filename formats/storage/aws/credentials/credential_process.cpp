@@ -1,4 +1,4 @@
-#include "bale/formats/storage/aws/credentials/credential_process.hpp"
+#include "bale/formats/storage/aws/credentials/credential_sources.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

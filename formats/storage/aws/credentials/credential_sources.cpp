@@ -6,7 +6,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/storage/aws/credentials/credential_process.hpp"
 
 namespace bale {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "bale/formats/storage/aws/context/aws_context.hpp"
-#include "bale/formats/storage/http/certificates.hpp"
+#include "bale/formats/storage/http/http_client.hpp"
 
 namespace bale {
 

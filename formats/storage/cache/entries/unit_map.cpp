@@ -8,7 +8,7 @@
 #include <span>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/system/futex.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/storage/cache/shared/shared_file.hpp"
 
 namespace bale {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/image/jpeg/entropy/byte_stuffing.hpp"
+#include "bale/formats/image/jpeg/entropy/baseline_segment.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tests/support/catch.hpp"
 

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/jpeg/header/plain_header.hpp"
+#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 #include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/tier.hpp"

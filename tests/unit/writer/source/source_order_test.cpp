@@ -3,7 +3,7 @@
 
 #include "bale/tests/unit/writer/source/source_support.hpp"
 #include "bale/writer/source/classes/class_map.hpp"
-#include "bale/writer/source/files/python_order.hpp"
+#include "bale/writer/source/files/directory_listing.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 
 using namespace bale;

@@ -1,0 +1,22 @@
+// Numbers as text: lists and histograms. Pure functions, safe in any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace bale::tools {
+
+/// "3,17,20..25": ascending numbers, with `range` between the ends of a range of at least three. Long lists are whole:
+/// they are for programs, too.
+std::string number_list(std::span<const std::uint64_t> numbers, std::string_view range);
+
+/// Which numbers are round: 1, 2, 5, 10, ... or powers of two.
+enum class Bounds { decimal, binary };
+
+/// `sorted` must be ascending and not empty; `show` formats a bound. At most ten rows with round bounds, one per bin: "
+/// bound .. bound  count  ####".
+std::string histogram_text(std::span<const std::uint64_t> sorted, Bounds bounds, std::string (*show)(std::uint64_t));
+
+}  // namespace bale::tools
