@@ -104,7 +104,7 @@ TEST_CASE("headers with any byte changed are read or refused") {
 TEST_CASE_METHOD(InTempDir, "labels that do not fit the images are refused") {
   spit(dir / "a.npy", header_of(1, dict_of("|u1", false, "(2, 1, 1, 3)")) + pixels_of(6));
   spit(dir / "a.labels.npy", header_of(1, dict_of("<i8", false, "(3,)")) + pixels_of(24));
-  CHECK_THROWS_WITH(scan(dir / "a.npy"), ContainsSubstring("labels of shape (3) beside 2 images"));
+  CHECK_THROWS_WITH(scan(dir / "a.npy"), ContainsSubstring("labels of shape (3) for 2 images"));
   spit(dir / "a.labels.npy", header_of(1, dict_of("<f8", false, "(2,)")) + pixels_of(16));
   CHECK_THROWS_WITH(scan(dir / "a.npy"), ContainsSubstring("labels of type <f8"));
   spit(dir / "a.labels.npy", "nothing of the kind");
