@@ -113,7 +113,8 @@ void require_image_and_label(const Dataset& dataset, const LoaderOptions& option
   };
   const bool has_image = contains(names, k_array_field) || std::any_of(names.begin(), names.end(), is_image_field);
   if (options.field.empty() && !has_image) {
-    refuse("field: no sample has a field with an image's name", "name the field that is the image (field= in Python)");
+    refuse("field: no sample has a field with an image's name",
+           "name the field that is the image (reading=bale.Reading(field=...) in Python)");
   }
   if (!options.field.empty() && !contains(names, options.field)) {
     refuse(fmt::format("field: no sample has the field \"{}\"", printable(options.field)),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bale._loader.bad_sample import BadSample
     from bale._loader.fields import Field
     from bale._loader.loader import Loader
+    from bale._loader.options import Cuda, Order, Reading
     from bale._loader.ragged import Ragged
     from bale.errors import Error
     from bale.program import convert, inspect, merge, pack, pack_part, plan, verify
@@ -37,13 +38,14 @@ __getattr__, __dir__ = lazy_names(globals(), {
     "_loader.bad_sample": "BadSample",
     "_loader.fields": "Field",
     "_loader.loader": "Loader",
+    "_loader.options": "Cuda Order Reading",
     "_loader.ragged": "Ragged",
     "errors": "Error",
     "program": "convert inspect merge pack pack_part plan verify",
     "writer": "Writer",
 }, submodules="errors launch options parquet transforms")
 
-__all__ = ["NO_LABEL", "BadSample", "Batch", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Ragged", "Writer",
+__all__ = ["NO_LABEL", "BadSample", "Batch", "Cuda", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Order", "Ragged", "Reading", "Writer",
            "convert", "cuda_available", "errors", "inspect", "merge", "open_file", "options", "pack", "pack_part", "parquet", "plan",
            "set_cache", "to_mds", "to_parquet", "transforms", "verify"]
 __version__ = "0.3.1"

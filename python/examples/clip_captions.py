@@ -30,7 +30,7 @@ torch.manual_seed(1)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 dataset = bale.Dataset(args.train)
-loader = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin=True,
+loader = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin_memory=True,
                    fields={"caption": args.caption}, on_bad_sample="substitute",  # of image and caption together
                    transform=T.Compose([T.RandomResizedCrop(args.size, scale=(0.9, 1.0), interpolation="bicubic")]))
 loader = bt.Prefetcher(loader, device, normalize=True)

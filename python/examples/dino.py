@@ -34,7 +34,7 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 # Halves travel to the device and become floats there.
 views = T.presets.dino(args.size, args.local_size, local_crops=args.local_crops, dtype="float16")
 dataset = bale.Dataset(args.train)
-loader = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin=True,
+loader = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin_memory=True,
                    views=views)
 loader = bt.Prefetcher(loader, device, dtype=torch.float32)
 

@@ -38,11 +38,11 @@ def main():
 
     accelerator = make_accelerator()  # before the loaders: they ask torch.distributed for rank and world size
     set_seed(1)
-    train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin=True,
+    train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin_memory=True,
                       transform=bale.transforms.train(args.size))
     train = bt.Prefetcher(train, accelerator.device, normalize=True)
     val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", with_mask=True,
-                    pin=True, transform=bale.transforms.val(args.size))
+                    pin_memory=True, transform=bale.transforms.val(args.size))
     val = bt.Prefetcher(val, accelerator.device, normalize=True)
 
     model = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes))

@@ -53,10 +53,10 @@ def train_and_validate(args, on_gpu):
     torch.manual_seed(0)
 
     workers = args.workers or max(1, os.cpu_count() // int(os.environ["LOCAL_WORLD_SIZE"]))
-    train = bt.Loader(args.train, args.batch_size, workers=workers, seed=1, drop_last=True, pin=True,
+    train = bt.Loader(args.train, args.batch_size, workers=workers, seed=1, drop_last=True, pin_memory=True,
                       transform=bale.transforms.train(args.size))
     train = bt.Prefetcher(train, device, normalize=True)
-    val = bt.Loader(args.val, args.batch_size, workers=workers, shuffle=False, tail="uneven", with_mask=True, pin=True,
+    val = bt.Loader(args.val, args.batch_size, workers=workers, shuffle=False, tail="uneven", with_mask=True, pin_memory=True,
                     transform=bale.transforms.val(args.size))
     val = bt.Prefetcher(val, device, normalize=True)
 

@@ -25,11 +25,11 @@ class Packs(L.LightningDataModule):
 
     def train_dataloader(self):
         return bt.Loader(self.args.train, self.args.batch_size, workers=self.args.workers, seed=1, drop_last=True,
-                         pin=True, transform=bale.transforms.train(self.args.size, **self.floats))
+                         pin_memory=True, transform=bale.transforms.train(self.args.size, **self.floats))
 
     def val_dataloader(self):
         return bt.Loader(self.args.val, self.args.batch_size, workers=self.args.workers, shuffle=False, tail="uneven",
-                         with_mask=True, pin=True, transform=bale.transforms.val(self.args.size, **self.floats))
+                         with_mask=True, pin_memory=True, transform=bale.transforms.val(self.args.size, **self.floats))
 
 
 class Classifier(L.LightningModule):

@@ -47,12 +47,12 @@ def main():
     config = resolve_model_data_config(model)
     size = args.size or config["input_size"][-1]
     normalize, interpolation = (config["mean"], config["std"]), config["interpolation"]
-    train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin=True,
+    train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, drop_last=True, pin_memory=True,
                       transform=bale.transforms.train(size, jitter=(args.jitter,) * 3 + (0,), interpolation=interpolation))
     train = bt.Prefetcher(train, device, normalize=normalize)
     resize = math.floor(size / config["crop_pct"])
     val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", with_mask=True,
-                    pin=True, transform=bale.transforms.val(size, resize=resize, interpolation=interpolation))
+                    pin_memory=True, transform=bale.transforms.val(size, resize=resize, interpolation=interpolation))
     val = bt.Prefetcher(val, device, normalize=normalize)
 
     mixup = Mixup(args.mixup, args.cutmix, label_smoothing=args.smoothing, num_classes=num_classes)

@@ -40,11 +40,11 @@ def main():
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     # Bytes travel to the device, a quarter of what floats would be, and are normalized there.
-    train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=args.seed, drop_last=True, pin=True,
+    train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=args.seed, drop_last=True, pin_memory=True,
                       transform=bale.transforms.train(args.size))
     train = bt.Prefetcher(train, device, normalize=True)
     val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", with_mask=True,
-                    pin=True, transform=bale.transforms.val(args.size))
+                    pin_memory=True, transform=bale.transforms.val(args.size))
     val = bt.Prefetcher(val, device, normalize=True)
 
     model = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes))

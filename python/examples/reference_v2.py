@@ -34,9 +34,9 @@ augment = transforms.Compose([transforms.RandomResizedCrop(args.size), transform
 evaluate = transforms.Compose([transforms.Resize(args.size * 232 // 176), transforms.CenterCrop(args.size * 224 // 176), *to_floats])
 
 dataset = bale.Dataset(args.train)
-train = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin=True,
-                  repeats=args.repeats, transform=augment)
-val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", pin=True, transform=evaluate)
+train = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin_memory=True,
+                  order=bale.Order(repeats=args.repeats), transform=augment)
+val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", pin_memory=True, transform=evaluate)
 train, val = bt.Prefetcher(train, device), bt.Prefetcher(val, device)
 
 model = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes)).to(device)

@@ -28,7 +28,7 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 # Crop, flip, jitter, gray and blur, as in the paper. Bytes travel to the device and become floats there.
 dataset = bale.Dataset(args.train)
-loader = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin=True,
+loader = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin_memory=True,
                    views=T.presets.simclr(args.size, dtype="uint8"))
 loader = bt.Prefetcher(loader, device, dtype=torch.float32)
 

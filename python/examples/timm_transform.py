@@ -35,9 +35,9 @@ config["input_size"] = (3, args.size, args.size) if args.size else config["input
 # bale translates them: the same operations, and its own random numbers. T.translate(transform) shows the list.
 augment = create_transform(**config, is_training=True, auto_augment=args.auto_augment, re_prob=args.re_prob, re_mode="pixel")
 dataset = bale.Dataset(args.train)
-train = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin=True,
+train = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True, pin_memory=True,
                   transform=augment)
-val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", pin=True,
+val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", pin_memory=True,
                 transform=create_transform(**config))
 train, val = bt.Prefetcher(train, device), bt.Prefetcher(val, device)
 

@@ -25,9 +25,9 @@ torch.manual_seed(1)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 floats = {"dtype": "float32", "layout": "nchw", "normalize": True}
-train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, pin=True, drop_last=True,
+train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, pin_memory=True, drop_last=True,
                   transform=bale.transforms.train(args.size, **floats))
-val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", pin=True,
+val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", pin_memory=True,
                 transform=bale.transforms.val(args.size, **floats))
 
 model = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes)).to(device)

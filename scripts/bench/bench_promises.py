@@ -8,7 +8,7 @@ and as stored bytes, where the promises are a larger part. Each loader is a proc
 ratio is to the one with all promises in the same round. CPU time is that of all processes in the second epoch, with a warm page
 cache.
 
-- no checksums: `verify_checksums=False`; the end of each JPEG is looked for instead.
+- no checksums: `bale.Reading(verify_checksums=False)`; the end of each JPEG is looked for instead.
 - threads: `threads=True`; a crash of a decoder then ends the program.
 - bad samples skipped: `on_bad_sample="skip"`, which keeps a list of them, instead of an error at the first.
 - dataset's order: `shuffle=False`, without the permutation that (seed, epoch) determines.
@@ -27,7 +27,7 @@ from bench_common import BALE, replicated
 
 VARIANTS = {
     "all promises": {},
-    "no checksums": {"verify_checksums": False},
+    "no checksums": {"reading": {"verify_checksums": False}},
     "threads": {"threads": True},
     "bad samples skipped": {"on_bad_sample": "skip"},
     "dataset's order": {"shuffle": False},
@@ -46,7 +46,7 @@ def load(spec, transform, workers, options):
     import bale
 
     made = bale.transforms.train(224) if transform == "train" else bale.transforms.raw()
-    with bale.Loader(spec, transform=made, workers=workers, seed=1, **options) as loader:
+    with bale.Loader(spec, transform=made, workers=workers, seed=1, **{**options, "reading": bale.Reading(**options.get("reading", {}))}) as loader:
         sum(len(batch) for batch in loader)
         begin = cpu_seconds(loader.worker_pids)
         images = sum(len(batch) for batch in loader)

@@ -70,8 +70,8 @@ def compare(device, host_batches, device_batches):
 
 def pair(spec, transform, **options):
     options = {**OPTIONS, "transform": transform, **options}
-    host = bale.Loader(spec, **{name: value for name, value in options.items() if not name.startswith("device_")})
-    return host, bale.Loader(spec, device="cuda", **options)
+    host = bale.Loader(spec, **{name: value for name, value in options.items() if name != "device"})
+    return host, bale.Loader(spec, **{"device": "cuda", **options})
 
 
 def same_as_host(dtype, layout, size):
@@ -84,7 +84,7 @@ def same_as_host(dtype, layout, size):
 
 
 def workers_convert(spec, device):
-    host, loader = pair(spec, T.train(64, dtype="float16", layout="nchw", normalize=True), device_convert=False)
+    host, loader = pair(spec, T.train(64, dtype="float16", layout="nchw", normalize=True), device=bale.Cuda(convert=False))
     with host, loader:
         compare(device, host, loader)
 
@@ -164,11 +164,11 @@ WITH_TORCH = {"bfloat16, nchw, 64": same_as_host("bfloat16", "nchw", 64), "anoth
 def decoding(spec, is_fake):
     """How far images that the device decodes (nvJPEG) are from those of the workers, in 8-bit steps. The rows must be the same."""
     device = FakeDevice() if is_fake else TorchDevice()
-    options = {**OPTIONS, "transform": T.train(224), "tail": "uneven", "persistent_workers": False}
+    options = {**OPTIONS, "transform": T.train(224), "tail": "uneven", "reading": bale.Reading(persistent_workers=False)}
     differences, counters = [], {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with bale.Loader(spec, **options) as host, bale.Loader(spec, device="cuda", decode="device", **options) as loader:
+        with bale.Loader(spec, **options) as host, bale.Loader(spec, device=bale.Cuda(decode="device"), **options) as loader:
             for expected, batch in zip(host, loader, strict=True):
                 assert np.array_equal(device.array(batch.labels), expected.labels), f"labels of batch {expected.index}"
                 counters = loader.counters  # after the last batch nothing of the next epoch is decoded yet

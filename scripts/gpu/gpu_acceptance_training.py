@@ -95,7 +95,7 @@ def endless(epoch):
 def bale_batches(spec, batch, workers, decode="host"):
     import bale
     import bale.torch as bt
-    loader = bt.Loader(str(spec), batch, workers=workers, seed=1, drop_last=True, device="cuda", decode=decode,
+    loader = bt.Loader(str(spec), batch, workers=workers, seed=1, drop_last=True, device=bale.Cuda(decode=decode),
                        transform=bale.transforms.train(224, dtype="bfloat16", normalize=True))
     return endless(lambda: iter(loader))
 

@@ -81,7 +81,7 @@ MUTATIONS = [
     Mutation("attributes that change nothing may be set", "python/bale/_loader/base.py",
              "        self._is_made = True\n", "", (*NAMES, "-k", "attributes")),
     Mutation("a sampler's drop_last leaves out whole batches", "python/bale/torch/_loader/loader.py",
-             'dealt.get("drop_last", drop_last)', 'dealt.get("drop_last", drop_last or getattr(sampler, "drop_last", False))',
+             'theirs.get("drop_last", False)', 'theirs.get("drop_last", getattr(theirs.get("sampler"), "drop_last", False))',
              (*NAMES, "-k", "names_of")),
     Mutation("the dataset of a subset is the whole", "python/bale/torch/_loader/loader.py",
              'whole if self._part is None else Part(whole, cast("Sequence[int]", self._part))', "whole", (*SAMPLERS, "-k", "has_its_length")),

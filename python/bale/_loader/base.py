@@ -63,7 +63,7 @@ class LoaderBase:
                              "yourself")
         native = native_options(views=views, order=order, **options)
         keys = LazyKeys(self._spec, spec if isinstance(spec, Dataset) else None)
-        chosen = order.selection(len(keys.dataset)) if order.chooses else None
+        chosen = order._selection(len(keys.dataset)) if order._chooses() else None
         self._native = Native(self._spec, native, chosen, device_options(cuda), keys, self._name())
         self._epochs = Epochs()
         self._warns_later = not is_open and self._native.num_deliveries_known is None

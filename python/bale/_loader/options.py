@@ -17,7 +17,37 @@ ImageMode = Literal["RGB", "L", "RGBA", "I;16"]
 
 
 class Order(NamedTuple):
-    """Which samples an epoch has, and in which order."""
+    """Which samples an epoch has and in which order, as `order=` of a Loader, beside its shuffle and seed.
+
+    Parameters
+    ----------
+    subset : array-like of int or None, default None
+        Positions in the dataset that make up an epoch. None: all.
+    weights : array-like of float or None, default None
+        Draw `num_draws` samples per epoch with these probabilities, with replacement; one weight per sample.
+    num_draws : int or None, default None
+        Samples per epoch with `weights`. None: len(weights).
+    repeats : int, default 1
+        Deliver each sample this often per epoch, which is then as many times as long. torchvision's RASampler delivers as
+        many copies of a part of the samples instead, so its epoch has the dataset's length.
+    block_samples : int, default 64
+        Samples per block, for shuffle="block" and "stream".
+    window_blocks : int, default 16
+        Blocks that are mixed with each other, for shuffle="block" and "stream".
+    ranks_per_node : int or None, default None
+        Ranks on each node, for shuffle="node-local": rank r is on node r // ranks_per_node. None: $LOCAL_WORLD_SIZE, which
+        torchrun sets.
+    augment_seed : int or None, default None
+        Seed of crops, flips and colors. None: `seed`.
+
+    Notes
+    -----
+    The Loader checks the values: it raises ValueError.
+
+    Examples
+    --------
+    >>> loader = bale.Loader("packs/train", shuffle="block", order=bale.Order(block_samples=256, repeats=2))
+    """
 
     subset: Numbers | None = None
     weights: Numbers | None = None
@@ -28,22 +58,66 @@ class Order(NamedTuple):
     ranks_per_node: int | None = None
     augment_seed: int | None = None
 
-    def selection(self, size: int) -> _bale.Selection | None:
-        """The deliveries of an epoch of a dataset of `size` samples; None: each sample once."""
+    def _selection(self, size: int) -> _bale.Selection:
+        """The deliveries of an epoch of a dataset of `size` samples."""
         return orders.selection(size, self.subset, self.weights, self.num_draws, self.repeats)
 
-    @property
-    def chooses(self) -> bool:
+    def _chooses(self) -> bool:
+        """Whether an epoch is something else than each sample once."""
         return self.subset is not None or self.weights is not None or self.num_draws is not None or self.repeats != 1
 
 
 class Reading(NamedTuple):
-    """How samples are read and decoded."""
+    """How samples are read and decoded, as `reading=` of a Loader.
+
+    Parameters
+    ----------
+    field : str, default ''
+        Name of the field of the image. "": the first one with an image's name.
+    label_field : str, default ''
+        Name of the field of the label, a whole number as in "cls": "label.cls". A sample without it has no label. "": the
+        labels of the dataset.
+    no_label : int, default bale.NO_LABEL
+        Label of rows without one: unlabeled and skipped samples, empty rows.
+    mode : {'RGB', 'L', 'RGBA', 'I;16'} or None, default None
+        What images are decoded to, by Pillow's names: "L" has one channel, "RGBA" four, "I;16" is 16-bit gray PNGs and
+        TIFFs as uint16, which can be cropped, flipped and resized. The transform changes such images. An image that a
+        mode cannot give is a bad sample. None: the transform's own mode, usually RGB.
+    persistent_workers : bool, default True
+        False: workers exit at the end of each epoch.
+    verify_checksums : bool, default True
+        Compare the checksum of each field before it is decoded.
+    max_pixels : int, default 178956970
+        Images with more pixels are bad samples.
+    stall_timeout_s : float, default 120.0
+        Seconds after which a worker that is stuck at one sample is replaced; waiting for its bytes does not count. 0:
+        never.
+    storage_timeout_s : float, default 1800.0
+        Seconds that a worker may wait for the bytes of a sample before the iteration raises bale.Error ("retryable").
+        0: no limit.
+    read_ahead_bytes : int, default 128 << 20
+        Bytes that are requested from the kernel ahead of the workers. 0: none. See docs/TUNING.md.
+    large_transfers : bool, default False
+        For disks that are limited in transfers per second; see docs/TUNING.md.
+    direct_io : bool, default False
+        Bypass the page cache, without reading ahead, for datasets larger than memory; see docs/TUNING.md.
+    seek_point_cache_bytes : int, default 0
+        Bytes of shared memory for seek points of JPEGs, which workers make in the first epoch so that later epochs
+        decode faster. 0: none. See docs/TUNING.md.
+
+    Notes
+    -----
+    The Loader checks the values: it raises ValueError.
+
+    Examples
+    --------
+    >>> loader = bale.Loader("packs/train", reading=bale.Reading(mode="L", verify_checksums=False))
+    """
 
     field: str = ""
     label_field: str = ""
     no_label: int = _bale.NO_LABEL
-    threads: bool = False
+    mode: ImageMode | None = None
     persistent_workers: bool = True
     verify_checksums: bool = True
     max_pixels: int = 178_956_970
@@ -56,9 +130,38 @@ class Reading(NamedTuple):
 
 
 class Cuda(NamedTuple):
-    """Where and how batches are made on a GPU; in ordinary memory if `device` is None."""
+    """A GPU and how batches get there, as `device=` of a Loader.
 
-    device: str | None = "cuda"
+    Parameters
+    ----------
+    device : str, int, torch.device or None, default 'cuda'
+        "cuda", "cuda:N" or, of bale.torch.Loader, what torch.device() takes. None: no device.
+    depth : int, default 2
+        Number of batches that are copied to the device ahead.
+    hold : int, default 3
+        Number of batches that you hold for which device memory is allocated in advance; each batch more allocates
+        memory.
+    hflip : float, default 0.0
+        Probability that the device mirrors an image, for transforms that do not.
+    convert : bool, default True
+        False: the workers make pixels of the transform's dtype, and 2 to 4 times as many bytes are copied. They do so
+        too if the device does not take bale's kernels. What a driver refuses (kernels, page-locked memory) is done in a
+        slower way, with one warning; see counters["pageable_bytes"].
+    decode : {'host', 'device'}, default 'host'
+        "device": the GPU decodes JPEGs by NVIDIA's nvJPEG, if it is installed, for transforms that only crop, resize once and
+        mirror. Workers decode what nvJPEG does not. Its pixels differ from theirs. Worth it only where `bale tune
+        --device cuda` measures that it is faster; see docs/TUNING.md.
+
+    Notes
+    -----
+    The Loader checks the values: it raises ValueError.
+
+    Examples
+    --------
+    >>> loader = bale.Loader("packs/train", device=bale.Cuda("cuda:1", depth=3))
+    """
+
+    device: Any = "cuda"
     depth: int = 2
     hold: int = 3
     hflip: float = 0.0
@@ -66,13 +169,14 @@ class Cuda(NamedTuple):
     decode: Literal["host", "device"] = "host"
 
 
-def native_options(*, batch_size: int, workers: int | None, prefetch: int, seed: int, shuffle: Shuffle, rank: int, world_size: int,
+def native_options(*, batch_size: int, workers: int | None, threads: bool, prefetch: int, seed: int, shuffle: Shuffle, rank: int, world_size: int,
                    tail: Tail, views: Sequence[Any], fields: Mapping[str, str | Field] | None, on_bad_sample: OnBadSample,
                    mix: transforms.Mix | None, order: Order, reading: Reading) -> dict[str, Any]:
     """The options of a _bale.Loader. Raises ValueError and TypeError for values that it cannot have."""
     mixes = transforms.Mix() if mix is None else mix
     return {
-        **reading._asdict(), "batch_size": batch_size, "workers": workers, "prefetch": prefetch, "seed": seed,
+        **{name: value for name, value in reading._asdict().items() if name != "mode"},  # which is the transform's
+        "batch_size": batch_size, "workers": workers, "threads": threads, "prefetch": prefetch, "seed": seed,
         "augment_seed": seed if order.augment_seed is None else order.augment_seed, "shuffle": orders.shuffle_name(shuffle),
         "block_samples": order.block_samples, "window_blocks": order.window_blocks, "ranks_per_node": order.ranks_per_node,
         "rank": rank, "world_size": world_size, "tail": tail, "transform": views[0], "further_views": list(views[1:]),

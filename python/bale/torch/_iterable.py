@@ -5,15 +5,17 @@ import collections
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.utils.data
 
 from bale import _bale
-from bale._loader import order
+from bale._loader import order as orders
+from bale._loader.old_keywords import with_old_keywords
+from bale._loader.options import Order
 from bale._loader.passes import Begun, Passes, Place
-from bale._types import Numbers, Shuffle, Tail
+from bale._types import Shuffle, Tail
 from bale.torch._attendance import ATTENDANCE, Pass
 from bale.torch._ranks import rank_and_world_size, rows_of_rank
 from bale.torch._samples import Decode, Samples, Spec
@@ -23,17 +25,6 @@ if TYPE_CHECKING:
     from bale.transforms.recipes import Mode
 
 _GROUP_SAMPLES = 64  # are asked for at a time, one such group ahead of what is read
-
-
-class _OrderOptions(NamedTuple):
-    seed: int
-    shuffle: str
-    block_samples: int
-    window_blocks: int
-    subset: Numbers | None
-    weights: Numbers | None
-    num_draws: int | None
-    repeats: int
 
 
 class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
@@ -75,11 +66,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         Seed of the order.
     shuffle : bool, 'block' or 'stream', default True
         "block" shuffles blocks of samples, for long reads from slow storage. "stream": epoch 0 in stored order, in which
-        each block_samples * window_blocks consecutive samples are shuffled with each other; see bale.Loader.
-    block_samples : int, default 64
-        Samples per block, for shuffle="block" and "stream".
-    window_blocks : int, default 16
-        Blocks that are mixed with each other, for shuffle="block" and "stream".
+        each block_samples * window_blocks (bale.Order) consecutive samples are shuffled with each other; see bale.Loader.
     tail : {'pad', 'drop', 'uneven'}, default 'pad'
         "pad": every rank gets equally many samples, so some are repeated. "drop": the rest that does not make whole
         batches on all ranks is left out. "uneven": each sample exactly once, so some ranks get one less.
@@ -91,20 +78,15 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     rank, world_size : int or None, default None
         None: those of torch.distributed if it is initialized when an iteration begins, else $RANK and $WORLD_SIZE, else
         0 and 1. With Accelerate, which distributes a stream to ranks by itself, pass 0 and 1.
-    subset : array-like or None, default None
-        Positions in the dataset that make up an epoch. None: all.
-    weights : array-like or None, default None
-        Draw `num_draws` samples per epoch with these probabilities, with replacement; one weight per sample.
-    num_draws : int or None, default None
-        Samples per epoch with `weights`. None: len(weights).
-    repeats : int, default 1
-        Deliver each sample this often per epoch, which is then as many times as long. torchvision's RASampler delivers as
-        many copies of a part of the samples instead, so its epoch has the dataset's length.
     verify_checksums : bool, default True
         Compare the checksum of each field before it is returned.
     mode : {'RGB', 'L', 'RGBA', 'I;16'}, default 'RGB'
         What images are converted to, by Pillow's names; "I;16" only from images of 16-bit gray. Not of images that are
         targets.
+    order : bale.Order, default bale.Order()
+        Which samples an epoch has: subset, weights, repeats; sizes of blocks. Its other members have no meaning here.
+    **old : object
+        Options that are members of Order now. A DeprecationWarning has the new spelling.
 
     Raises
     ------
@@ -135,16 +117,16 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
                  target_transform: Callable[[Any], Any] | None = None, *,
                  transforms: Callable[[Any, Any], Any] | None = None, fields: Sequence[str] | None = None,
                  field: str | None = None, label_field: str | None = None, decode: Decode = "pil", seed: int = 0,
-                 shuffle: Shuffle = True,
-                 block_samples: int = 64, window_blocks: int = 16, tail: Tail = "pad", drop_last: bool = False,
-                 batch_size: int = 1, rank: int | None = None, world_size: int | None = None,
-                 subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
-                 repeats: int = 1, verify_checksums: bool = True, mode: Mode = "RGB") -> None:
+                 shuffle: Shuffle = True, tail: Tail = "pad", drop_last: bool = False, batch_size: int = 1,
+                 rank: int | None = None, world_size: int | None = None, verify_checksums: bool = True, mode: Mode = "RGB",
+                 order: Order = Order(), **old: Any) -> None:
+        order, = with_old_keywords("bale.torch.IterableDataset", old, order=order)
+        if (order.ranks_per_node, order.augment_seed) != (None, None):
+            raise ValueError("order: ranks_per_node and augment_seed are only for Loaders")
         super().__init__(spec, transform, target_transform, transforms, fields, field, label_field, decode,
                          verify_checksums, mode)
-        self._order_options = _OrderOptions(seed, order.shuffle_name(shuffle), block_samples, window_blocks, subset,
-                                            weights, num_draws, repeats)
-        self.tail = order.tail_name(tail, drop_last)
+        self._chosen, self._seed, self._shuffle = order, seed, orders.shuffle_name(shuffle)
+        self.tail = orders.tail_name(tail, drop_last)
         self.batch_size = batch_size
         self._given_rank = (rank, world_size)
         self._passes = Passes(SharedNumbers())
@@ -215,9 +197,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     @functools.cached_property
     def _order(self) -> _bale.EpochOrder:
-        of = self._order_options
-        chosen = order.selection(len(self.samples), of.subset, of.weights, of.num_draws, of.repeats)
-        return _bale.EpochOrder(chosen, of.shuffle, of.block_samples, of.window_blocks, of.seed)
+        of = self._chosen
+        return _bale.EpochOrder(of._selection(len(self.samples)), self._shuffle, of.block_samples, of.window_blocks, self._seed)
 
     # --- epochs and ranks
 

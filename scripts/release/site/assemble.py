@@ -15,7 +15,7 @@ HOME = pathlib.Path(__file__).resolve().parents[3]
 ROOMS = ("docs", "formats", "reader", "writer", "loader", "tools", "python")
 PYTHON_PAGES = {
     "python": ("Python", "bale", "Importing `bale` imports neither torch nor numpy.", [
-        "Dataset", "Loader", "Batch", "DeviceBatch", "BadSample", "Field", "Ragged", "Writer", "pack", "convert", "plan", "pack_part",
+        "Dataset", "Loader", "Order", "Reading", "Cuda", "Batch", "DeviceBatch", "BadSample", "Field", "Ragged", "Writer", "pack", "convert", "plan", "pack_part",
         "merge", "verify", "inspect", "parquet.samples", "to_parquet", "to_mds", "open_file", "set_cache", "cuda_available", "Error"]),
     "python-torch": ("PyTorch", "bale.torch", "`import bale.torch as bt`.", None),
     "python-transforms": ("Transforms in Python", "bale.transforms", "`from bale import transforms as T`. [How to choose](../docs/TRANSFORMS.md).",

@@ -126,9 +126,9 @@ refused("neither 'cuda' nor", device="gpu")
 refused("neither 'cuda' nor", device="cuda:x")
 refused("no CUDA device 7", device="cuda:7")
 refused("differ in size", device="cuda", transform=bale.transforms.ragged())
-refused("needs a device", device_hflip=0.5)
+refused("needs a device", device=bale.Cuda(None, hflip=0.5))
 refused("need a float dtype", device="cuda", mix=bale.transforms.Mix(mixup=1))
-refused("hold of 0", device="cuda", hold=0)
+refused("hold of 0", device=bale.Cuda(hold=0))
 """, pack)
 
 
@@ -137,7 +137,7 @@ def test_all_batches_may_be_kept(pack):
 for dtype in ("uint8", "float16"):
     options = dict(batch_size=8, seed=3, workers=2, threads=True,
                    transform=bale.transforms.train(32, dtype=dtype, normalize=dtype != "uint8"))
-    host, device = bale.Loader(spec, **options), bale.Loader(spec, device="cuda", hold=2, **options)
+    host, device = bale.Loader(spec, **options), bale.Loader(spec, device=bale.Cuda(hold=2), **options)
     kept = list(device)
     assert [batch.is_beyond_hold for batch in kept] == [False, False, True, True, True]
     assert device.counters["batches_beyond_hold"] == 3
@@ -177,7 +177,7 @@ class OfTheConsumer(Exception):
 transform = bale.transforms.train(32, dtype="float16", layout="nchw", normalize=True)
 fake.fake_cuda_fail_once(b"cuMemAlloc_v2", OUT_OF_MEMORY)
 error = raises(bale.Error, "out of memory", lambda: bale.Loader(spec, device="cuda", transform=transform))
-assert error.code == "io" and "lower batch_size" in str(error), error
+assert error.code == "io" and "reduce batch_size" in str(error), error
 del error
 assert fake.fake_cuda_num_live() == 0
 
@@ -288,7 +288,7 @@ def test_all_tensors_may_be_kept(pack):
     run_script(PRELUDE + TORCH + LOADERS + """
 import warnings
 options = dict(batch_size=8, workers=1, threads=True, seed=2, transform=bale.transforms.train(32), with_mask=True)
-host, device = bt.Loader(spec, **options), bt.Loader(spec, device="cuda", hold=2, **options)
+host, device = bt.Loader(spec, **options), bt.Loader(spec, device=bale.Cuda(hold=2), **options)
 # A torch with CUDA makes views of the device; here whatever is read from it keeps its batch, unless it is cloned.
 keeping = bale.torch._loader.conversion.tensor_of
 class View(torch.Tensor):
@@ -352,7 +352,7 @@ def test_workers_may_convert(pack):
     script(LOADERS + """
 transform = bale.transforms.train(32, dtype="float32", layout="nchw", normalize=True)
 options = dict(batch_size=8, seed=3, workers=1, transform=transform)
-with bale.Loader(spec, device="cuda", **options) as device, bale.Loader(spec, device="cuda", device_convert=False, **options) as workers:
+with bale.Loader(spec, device="cuda", **options) as device, bale.Loader(spec, device=bale.Cuda(convert=False), **options) as workers:
     for there, here in zip(device, workers, strict=True):
         assert (read(there.images) == read(here.images)).all()
     # Four times the bytes per batch. Some of the next epoch may have been copied ahead.

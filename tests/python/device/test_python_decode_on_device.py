@@ -56,7 +56,7 @@ for transform in (bale.transforms.train(32), bale.transforms.val(48),
                   bale.transforms.train(32, dtype="float16", layout="nchw", normalize=True)):
     options["transform"] = transform
     host = bale.Loader(spec, **options)
-    device = bale.Loader(spec, device="cuda", decode="device", **options)
+    device = bale.Loader(spec, device=bale.Cuda(decode="device"), **options)
     for epoch in range(2):
         for expected, batch in zip(host, device, strict=True):
             assert (read(batch.images) == expected.images).all() and batch.samples == expected.samples.tolist()
@@ -75,7 +75,7 @@ def test_without_nvjpeg_workers_decode_and_a_warning_says_so(every_kind):
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     host = bale.Loader(spec, **options)
-    device = bale.Loader(spec, device="cuda", decode="device", **options)
+    device = bale.Loader(spec, device=bale.Cuda(decode="device"), **options)
     for epoch in range(2):
         for expected, batch in zip(host, device, strict=True):
             assert (read(batch.images) == expected.images).all()
@@ -93,7 +93,7 @@ options["workers"] = 0
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     host = bale.Loader(spec, **options)
-    device = bale.Loader(spec, device="cuda", decode="device", **options)
+    device = bale.Loader(spec, device=bale.Cuda(decode="device"), **options)
     for epoch in range(3):
         for expected, batch in zip(host, device, strict=True):
             assert (read(batch.images) == expected.images).all()
@@ -109,12 +109,12 @@ check()
 
 def test_resuming(every_kind):
     script(LOADERS + """
-device = bale.Loader(spec, device="cuda", decode="device", **options)
+device = bale.Loader(spec, device=bale.Cuda(decode="device"), **options)
 batches = iter(device)
 next(batches)
 state = device.state_dict()
 rest = [(batch.samples, read(batch.images)) for batch in batches]
-again = bale.Loader(spec, device="cuda", decode="device", **dict(options, workers=1))
+again = bale.Loader(spec, device=bale.Cuda(decode="device"), **dict(options, workers=1))
 again.load_state_dict(state)
 for (samples, images), batch in zip(rest, again, strict=True):
     assert batch.samples == samples and (read(batch.images) == images).all()
@@ -125,7 +125,7 @@ check()
 def test_tensors(every_kind):
     run_script(PRELUDE + TORCH + LOADERS + f"""
 options |= dict(transform=bale.transforms.train(32, dtype="bfloat16", normalize=True), with_mask=True)
-host, device = bt.Loader(spec, **options), bt.Loader(spec, device="cuda", decode="device", **options)
+host, device = bt.Loader(spec, **options), bt.Loader(spec, device=bale.Cuda(decode="device"), **options)
 for expected, got in zip(host, device, strict=True):
     assert all(torch.equal(a, b) for a, b in zip(expected, got, strict=True))
 assert device.counters["decoded_on_device"] >= {JPEGS_FOR_THE_DEVICE}
@@ -137,15 +137,15 @@ check()
 def test_what_cannot_be_is_refused(every_kind):
     script(LOADERS + """
 T = bale.transforms
-raises(ValueError, "decode='device' needs a device", lambda: bale.Loader(spec, decode="device"))
-raises(ValueError, "decode: 'gpu' is neither 'host' nor 'device'", lambda: bale.Loader(spec, device="cuda", decode="gpu"))
+raises(ValueError, "decode='device' needs a device", lambda: bale.Loader(spec, device=bale.Cuda(None, decode="device")))
+raises(ValueError, "decode: 'gpu' is neither 'host' nor 'device'", lambda: bale.Loader(spec, device=bale.Cuda(decode="gpu")))
 def refused(words, transform, **more):
-    raises(ValueError, words, lambda: bale.Loader(spec, device="cuda", decode="device", transform=transform, **more))
+    raises(ValueError, words, lambda: bale.Loader(spec, **{"device": bale.Cuda(decode="device"), "transform": transform, **more}))
 refused("the device cannot decode images for color jitter", T.train(32, jitter=(0.4, 0.4, 0.4, 0)))
 refused("the device cannot decode images for RandAugment in the list of transforms",
         T.Compose([T.RandomResizedCrop(32), T.RandAugment()]))
 refused("the device cannot decode images for uint8 in the layout nchw", T.train(32, layout="nchw"))
-refused("a device that decodes images also converts them", T.train(32, dtype="float16"), device_convert=False)
+refused("a device that decodes images also converts them", T.train(32, dtype="float16"), device=bale.Cuda(convert=False, decode="device"))
 refused("on_bad_sample is substitute", T.train(32), on_bad_sample="substitute")
 """, every_kind)
 

@@ -18,7 +18,7 @@ SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Warns", "Notes", "
 MADE_BY_BALE = {"Keys", "TableSamples"}
 # With arguments that cannot be wrong, or are checked elsewhere.
 RAISE_NOTHING = {"TableSamples.after", "Ragged", "Ragged.to", "Mix", "Field", "Samples", "Sampler", "BatchFields", "JsonRows", "Sampler.set_epoch",
-                 "Prefetcher.set_epoch", "Transform", "BadSample"}
+                 "Prefetcher.set_epoch", "Transform", "BadSample", "Order", "Reading", "Cuda"}
 
 
 def sections_of(text):

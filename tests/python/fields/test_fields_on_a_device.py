@@ -1,13 +1,15 @@
 """Fields of batches on a device, over the fake driver: ordinary memory, copied out of the slot."""
 import pytest
+from conftest import REPO
 from fake_cuda_support import ENVIRONMENT, PRELUDE
 from fields_support import PAIR, SIZE, write_folder
 from python_support import SYSTEM_PYTHON, run_script
 from test_python_cuda import TORCH
 
+MODULES = ":".join(f"{REPO}/tests/python/{folder}" for folder in (".", "support", "fields", "transforms"))
 HEAD = PRELUDE + """
 import sys
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = sys.argv[2].split(":")
 import bale
 from bale import transforms as T
 from fields_support import FIELDS, check as check_fields, content as content_of, sample
@@ -31,14 +33,14 @@ def captioned(bale, tmp_path_factory):
 
 @pytest.fixture
 def run(captioned, request):
-    return lambda script, **more: run_script(HEAD + script, captioned, request.path.parent, **{**ENVIRONMENT, **more})
+    return lambda script, **more: run_script(HEAD + script, captioned, MODULES, **{**ENVIRONMENT, **more})
 
 
 def test_they_are_those_of_the_host(run):
     run("""
-for how in ({}, {"threads": False}, {"workers": 0, "prefetch": 1}, {"transform": T.train(16)}, {"device_convert": False}):
-    host = load(**{name: value for name, value in how.items() if name != "device_convert"} | ({"prefetch": 2} if "prefetch" in how else {}))
-    device = load(device="cuda", **how)
+for how in ({}, {"threads": False}, {"workers": 0, "prefetch": 1}, {"transform": T.train(16)}, {"device": bale.Cuda(convert=False)}):
+    host = load(**{name: value for name, value in how.items() if name != "device"} | ({"prefetch": 2} if "prefetch" in how else {}))
+    device = load(**{"device": "cuda", **how})
     for _ in range(2):
         for expected, batch in zip(host, device, strict=True):
             check_fields(batch)
@@ -54,7 +56,7 @@ def test_ranks_states_and_batches_that_are_kept(run):
     run("""
 numbers = []
 for rank in range(3):
-    with load(device="cuda", rank=rank, world_size=3, tail="drop", prefetch=2, depth=3) as device:
+    with load(device=bale.Cuda(depth=3), rank=rank, world_size=3, tail="drop", prefetch=2) as device:
         kept = list(device)
         for batch in kept:
             numbers += check_fields(batch)
@@ -76,7 +78,7 @@ def test_arrays_keep_no_memory_of_the_device(run):
     """And no slot: a loader of two slots goes on while all arrays of an epoch are kept."""
     run("""
 import gc
-with load(device="cuda", prefetch=2, depth=1, hold=2) as device:  # the loop has one batch while it asks for the next
+with load(device=bale.Cuda(depth=1, hold=2), prefetch=2) as device:  # the loop has one batch while it asks for the next
     kept = [(batch.fields["embedding"], batch.fields["raw"], list(batch.keys)) for batch in device]
     assert device.counters["batches_beyond_hold"] == 0
     gc.collect()
@@ -112,7 +114,7 @@ with load(mix=mix) as host, load(mix=mix, device="cuda") as device:
 target = {"m": bale.Field("npy", kind="boxes")}
 words = "masks, boxes and keypoints cannot follow images that the device mirrors or mixes"
 raises(ValueError, words, lambda: load(device="cuda", mix=mix, fields=target))
-raises(ValueError, words, lambda: load(device="cuda", device_hflip=0.5, transform=T.val(16, dtype="float16"), fields=target))
+raises(ValueError, words, lambda: load(device=bale.Cuda(hflip=0.5), transform=T.val(16, dtype="float16"), fields=target))
 raises(ValueError, 'no sample has the field "tiff"; the dataset has ', lambda: load(device="cuda", fields={"a": "tiff"}))
 check()
 """)
@@ -135,7 +137,7 @@ with load(**options) as host, load(device="cuda", **options) as device:
             for ours, theirs in ((expected.fields[name], batch.fields[name]), (expected.fields.labels(name), batch.fields.labels(name))):
                 assert (ours.data == theirs.data).all() and (ours.offsets == theirs.offsets).all()
 check()
-""", tmp_path / "pack", request.path.parent, **ENVIRONMENT)
+""", tmp_path / "pack", MODULES, **ENVIRONMENT)
 
 
 def test_tensors(run):

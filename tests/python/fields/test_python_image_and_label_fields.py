@@ -11,6 +11,7 @@ import bale as bl
 from bale import transforms
 
 COUNT = 20
+FIELDS = bl.Reading("image.jpg", "label.cls")
 OPTIONS = {"seed": 5, "transform": transforms.val(16, resize=16)}
 LABELS = {i: i % 7 for i in range(COUNT)} | {3: -1, 4: None}  # None: the sample has no such field
 
@@ -47,7 +48,7 @@ def load(spec, **options):
 
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": False}, {"shuffle": False, "transform": transforms.raw()},
-                                     {"subset": [1, 2]}], ids=str)
+                                     {"order": bl.Order(subset=[1, 2])}], ids=str)
 @pytest.mark.parametrize("on_bad_sample", ["fail", "skip", "substitute"])
 def test_a_loader_without_images_is_refused(spec, options, on_bad_sample):
     """It gave batches of zeros with on_bad_sample="skip"."""
@@ -60,7 +61,7 @@ def test_a_loader_without_images_is_refused(spec, options, on_bad_sample):
 @pytest.mark.parametrize("option", ["field", "label_field"])
 def test_fields_that_no_sample_has(spec, option):
     with pytest.raises(ValueError, match=f'{option}: no sample has the field "other"; the dataset has .*image.jpg'):
-        load(spec, **{"field": "image.jpg", option: "other"}, on_bad_sample="skip")
+        load(spec, reading=bl.Reading(**{"field": "image.jpg", option: "other"}), on_bad_sample="skip")
 
 
 def test_one_sample_names_its_fields(spec):
@@ -72,7 +73,7 @@ def test_one_sample_names_its_fields(spec):
 def test_labels_come_from_their_field(spec, how):
     dataset = bl.Dataset(spec)
     expected = {key: label for key, label in ((f"s{i:03}", LABELS[i]) for i in range(COUNT))}
-    with load(spec, field="image.jpg", label_field="label.cls", no_label=-9, tail="uneven", **how) as loader:
+    with load(spec, reading=FIELDS._replace(no_label=-9), tail="uneven", **how) as loader:
         copy = pickle.loads(pickle.dumps(loader))
         seen = {}
         for batch in loader:
@@ -85,7 +86,7 @@ def test_labels_come_from_their_field(spec, how):
 
 def test_a_label_that_is_none_is_a_bad_sample(tmp_path):
     write_tar(tmp_path / "a.tar", members({**LABELS, 5: "cat", 6: "1.5", 7: "8.0"}))
-    with load(tmp_path / "a.tar", field="image.jpg", label_field="label.cls", on_bad_sample="skip") as loader:
+    with load(tmp_path / "a.tar", reading=FIELDS, on_bad_sample="skip") as loader:
         labels = {key: label for batch in loader for key, label, counts in zip(batch.keys, batch.labels.tolist(), batch.mask) if counts}
         assert labels["s007"] == 8 and {bad.key for bad in loader.bad_samples} == {"s005", "s006"}
         assert all("field label.cls: " in bad.reason and "is not a whole number, so no label" in bad.reason for bad in loader.bad_samples)
@@ -98,8 +99,8 @@ def test_a_label_field_of_merged_classes_is_refused(bale, photos, tmp_path):
             (tmp_path / name / folder.name).symlink_to(folder)
         bale.pack(tmp_path / name, tmp_path / f"{name}.packed")
     with pytest.raises(ValueError, match="label_field: classes of several datasets are merged"):
-        load([tmp_path / "one.packed", tmp_path / "two.packed"], label_field="cls")
-    with load(tmp_path / "one.packed", label_field="cls") as named, load(tmp_path / "one.packed") as plain:
+        load([tmp_path / "one.packed", tmp_path / "two.packed"], reading=bl.Reading(label_field="cls"))
+    with load(tmp_path / "one.packed", reading=bl.Reading(label_field="cls")) as named, load(tmp_path / "one.packed") as plain:
         assert [batch.labels.tolist() for batch in named] == [batch.labels.tolist() for batch in plain]
 
 
@@ -118,7 +119,7 @@ def test_with_torch(tars, torch):  # noqa: F811
     dataset = bt.Dataset(SPEC, field="image.jpg", label_field="label.cls")
     keys = dataset.samples.keys
     expected = {key: labels[int(key[1:])] for key in keys}
-    assert of_loader(SPEC, field="image.jpg", label_field="label.cls") == expected
+    assert of_loader(SPEC, reading=bale.Reading("image.jpg", "label.cls")) == expected
     assert of_loader(dataset) == expected
     assert of_loader(bt.Dataset(SPEC, fields=("image.jpg", "label.cls"))) == expected
     part = data.Subset(dataset, [3, 5])
@@ -131,7 +132,7 @@ def test_with_torch(tars, torch):  # noqa: F811
     image, (label, text) = bt.Dataset(SPEC, fields=("image.jpg", "label.cls", "__key__"))[0]
     assert label == expected[text]
     raises(ValueError, "no sample has 'other'", lambda: bt.Dataset(SPEC, field="image.jpg", label_field="other"))
-    raises(ValueError, "contradicts", lambda: bt.Loader(dataset, label_field="cls", **options))
+    raises(ValueError, "contradicts", lambda: bt.Loader(dataset, reading=bale.Reading(label_field="cls"), **options))
     raises(KeyError, "it has image.jpg, label.cls", lambda: bt.Dataset(SPEC)[0])
     """, tars / "a.tar", tars / "b.tar")
 
@@ -139,7 +140,7 @@ def test_with_torch(tars, torch):  # noqa: F811
 def test_labels_of_mixed_images_and_substitutes(tmp_path):
     labels = {i: i % 7 for i in range(COUNT)} | {4: None, 9: "no label"}
     write_tar(tmp_path / "a.tar", members(labels))
-    options = {"field": "image.jpg", "label_field": "label.cls", "no_label": -9, "tail": "uneven"}
+    options = {"reading": FIELDS._replace(no_label=-9), "tail": "uneven"}
     expected = {f"s{i:03}": -9 if label is None else label for i, label in labels.items()}
     with load(tmp_path / "a.tar", on_bad_sample="substitute", **options) as loader:
         keys = [key for _ in range(3) for batch in loader for key, label in zip(batch.keys, batch.labels.tolist()) if expected[key] == label]

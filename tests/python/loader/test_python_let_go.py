@@ -19,7 +19,7 @@ HEAD = """
 import gc, sys, threading, time
 import bale
 def loader(batch_size, **options):
-    return bale.Loader(sys.argv[1], batch_size, workers=1, repeats=100_000, transform=bale.transforms.raw(), **options)
+    return bale.Loader(sys.argv[1], batch_size, workers=1, order=bale.Order(repeats=100_000), transform=bale.transforms.raw(), **options)
 """
 
 

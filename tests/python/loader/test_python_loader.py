@@ -37,8 +37,8 @@ def test_the_stream_is_that_of_cpp(pack):
 
 
 @pytest.mark.parametrize("options", [{"workers": 0}, {"workers": 3}, {"workers": 2, "threads": True}, {"prefetch": 2},
-                                     {"persistent_workers": False}, {"read_ahead_bytes": 0},
-                                     {"large_transfers": True}, {"seek_point_cache_bytes": 1 << 20}, {"direct_io": True}], ids=str)
+                                     {"reading": bl.Reading(persistent_workers=False)}, {"reading": bl.Reading(read_ahead_bytes=0)},
+                                     {"reading": bl.Reading(large_transfers=True)}, {"reading": bl.Reading(seek_point_cache_bytes=1 << 20)}, {"reading": bl.Reading(direct_io=True)}], ids=str)
 def test_workers_do_not_change_it(pack, options):
     with small(pack) as loader, small(pack, **options) as other:
         for _ in range(2):
@@ -302,13 +302,13 @@ def test_a_state_of_something_else(pack):
 
 
 def test_selections(pack):
-    with small(pack, workers=0, subset=[3, 1, 4], shuffle=False) as loader:
+    with small(pack, workers=0, order=bl.Order(subset=[3, 1, 4]), shuffle=False) as loader:
         assert [s for b in loader for s in b.samples.tolist()] == [3, 1, 4]
-    with small(pack, workers=0, repeats=2, tail="uneven") as loader:
+    with small(pack, workers=0, order=bl.Order(repeats=2), tail="uneven") as loader:
         assert sorted(s for b in loader for s in b.samples.tolist()) == sorted(list(range(40)) * 2)
     weights = [0.0] * 40
     weights[7] = weights[9] = 1.0
-    with small(pack, workers=0, weights=np.array(weights), num_draws=24) as loader:
+    with small(pack, workers=0, order=bl.Order(weights=np.array(weights), num_draws=24)) as loader:
         assert {s for b in loader for s in b.samples.tolist()} == {7, 9} and len(loader) == 2
 
 
@@ -321,15 +321,15 @@ def test_tails_and_shuffles(pack):
     with small(pack, workers=0, tail="uneven", world_size=3, rank=2) as loader:
         masks = [b.mask for b in loader]
         assert masks[0].dtype == bool and sum(int(m.sum()) for m in masks) == 13
-    with small(pack, workers=0, shuffle="block", block_samples=4, window_blocks=2, tail="uneven") as loader:
+    with small(pack, workers=0, shuffle="block", order=bl.Order(block_samples=4, window_blocks=2), tail="uneven") as loader:
         assert sorted(s for b in loader for s in b.samples.tolist()) == list(range(40))
 
 
 @pytest.mark.parametrize("options, word", [
     ({"tail": "half"}, "tail"), ({"shuffle": "maybe"}, "shuffle"), ({"on_bad_sample": "cry"}, "on_bad_sample"),
     ({"batch_size": 0}, "batch"), ({"prefetch": 1}, "prefetch"), ({"rank": 2, "world_size": 2}, "rank"),
-    ({"drop_last": True, "tail": "uneven"}, "drop_last"), ({"weights": [1.0]}, "weights"),
-    ({"subset": [40]}, "40"), ({"num_draws": 4}, "num_draws"), ({"repeats": 0}, "repeat")], ids=str)
+    ({"drop_last": True, "tail": "uneven"}, "drop_last"), ({"order": bl.Order(weights=[1.0])}, "weights"),
+    ({"order": bl.Order(subset=[40])}, "40"), ({"order": bl.Order(num_draws=4)}, "num_draws"), ({"order": bl.Order(repeats=0)}, "repeat")], ids=str)
 def test_options_that_make_no_sense(pack, options, word):
     with pytest.raises(ValueError, match=word):
         small(pack, **options)

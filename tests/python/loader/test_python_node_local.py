@@ -34,7 +34,7 @@ def shard_of(sample):
 
 
 def loader(pack, rank, nodes, ranks, **options):
-    return bl.Loader(pack, BATCH, **{"rank": rank, "world_size": nodes * ranks, "ranks_per_node": ranks, "shuffle": "node-local",
+    return bl.Loader(pack, BATCH, **{"rank": rank, "world_size": nodes * ranks, "order": bl.Order(ranks_per_node=ranks), "shuffle": "node-local",
                                      "seed": 4, "workers": 0, "transform": bl.transforms.val(8), **options})
 
 
@@ -123,20 +123,20 @@ def test_nodes_change_only_between_epochs(pack):
 def test_a_part_of_the_dataset(pack):
     """In any order, some samples twice, and copies."""
     subset = [30, 2, 2, 17, 9, 8, 31, 0, 25]
-    found = epoch_of(pack, 2, 1, tail="uneven", subset=subset, repeats=2)
+    found = epoch_of(pack, 2, 1, tail="uneven", order=bl.Order(subset, repeats=2, ranks_per_node=1))
     assert sorted(sample for steps in found for sample in flat(steps)) == sorted(subset * 2)
-    assert epoch_of(pack, 2, 1, tail="uneven", subset=sorted(subset), repeats=2) == found
+    assert epoch_of(pack, 2, 1, tail="uneven", order=bl.Order(sorted(subset), repeats=2, ranks_per_node=1)) == found
 
 
 def test_what_makes_no_sense_is_refused(pack, monkeypatch):
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ValueError, match="how many ranks share a node.*ranks_per_node"):
-        loader(pack, 0, 2, 2, ranks_per_node=None)
+        loader(pack, 0, 2, 2, order=bl.Order())
     with pytest.raises(ValueError, match="4 ranks on nodes of 3 ranks each"):
-        loader(pack, 0, 2, 2, ranks_per_node=3)
+        loader(pack, 0, 2, 2, order=bl.Order(ranks_per_node=3))
     with pytest.raises(ValueError, match="cannot draw samples with replacement"):
-        loader(pack, 0, 2, 2, weights=[1] * SAMPLES)
+        loader(pack, 0, 2, 2, order=bl.Order(weights=[1] * SAMPLES, ranks_per_node=2))
     with pytest.raises(ValueError, match="none of True, False, 'block', 'node-local'"):
         loader(pack, 0, 2, 2, shuffle="node")
 

@@ -256,7 +256,7 @@ def test_a_rank_that_reads_alone_is_told(attendance):
                     assert sum(1 for _ in val)
         return work
     is_one_of(warned(2, each_epoch([0], lambda: loader(shuffle=False))), 0, 2, 1)
-    is_one_of(warned(3, each_epoch([2], lambda: loader(shuffle=False, subset=range(30)))), 2, 3, 2)
+    is_one_of(warned(3, each_epoch([2], lambda: loader(shuffle=False, order=bale.Order(subset=range(30))))), 2, 3, 2)
     found = warned(3, each_epoch([0, 1], lambda: bt.IterableDataset(sys.argv[1], seed=9)))
     assert sum(map(len, found[:2])) >= 1 and not found[2] and "which 1 of 3 ranks" in (found[0] + found[1])[0], found
     def once(rank):

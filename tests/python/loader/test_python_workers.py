@@ -299,7 +299,7 @@ BOUND = HEAD + """
     assert os.sched_getaffinity(0) == bound and of_workers == [of_workers[0]] * 2
     of_program = bale._bale.call_unbound(lambda: os.sched_getaffinity(0))
     assert (of_threads.count(of_workers[0]) >= 2) and of_program == of_workers[0]
-    print(len(started), len(bound), len(of_workers[0]), bale.Loader(sys.argv[1], 4)._loader.workers)
+    print(len(started), len(bound), len(of_workers[0]), bale.Loader(sys.argv[1], 4)._native.made.workers)
 """
 
 
@@ -321,7 +321,7 @@ def test_a_program_that_is_replaced_during_training(pack, expected, tmp_path, mo
     path.parent.mkdir()
     shutil.copy(WORKER, path)
     monkeypatch.setenv("BALE_WORKER", str(path))
-    with bl.Loader(pack, 4, persistent_workers=False, **OPTIONS) as loader:
+    with bl.Loader(pack, 4, reading=bl.Reading(persistent_workers=False), **OPTIONS) as loader:
         for epoch in range(2):
             found = []
             for step, batch in enumerate(loader):
@@ -369,7 +369,7 @@ def stalled(tmp_path, monkeypatch):
 def test_a_stall_of_the_storage_condemns_no_sample(pack, expected, stalled):
     """Of several times stall_timeout_s, with every worker in it."""
     stalled.touch()
-    with bl.Loader(pack, 4, stall_timeout_s=1, on_bad_sample="skip", **OPTIONS) as loader:
+    with bl.Loader(pack, 4, reading=bl.Reading(stall_timeout_s=1), on_bad_sample="skip", **OPTIONS) as loader:
         timer = threading.Timer(3.5, stalled.unlink)
         timer.start()
         found = [batch.images.tobytes() for batch in loader]
@@ -381,7 +381,7 @@ def test_a_stall_of_the_storage_condemns_no_sample(pack, expected, stalled):
 def test_storage_that_does_not_answer_is_told(pack, stalled, threads):
     """With a sample that waits; who calls again goes on waiting, and gets the same batches."""
     out = run_script(HEAD + """
-    with bale.Loader(sys.argv[1], 4, threads=sys.argv[3] == "True", prefetch=2, storage_timeout_s=0.5, **options) as loader:
+    with bale.Loader(sys.argv[1], 4, threads=sys.argv[3] == "True", prefetch=2, reading=bale.Reading(storage_timeout_s=0.5), **options) as loader:
         iterator = iter(loader)
         taken = 1 + (next(iterator) is None)
         open(sys.argv[2], "w").close()
@@ -406,7 +406,7 @@ def test_storage_that_does_not_answer_is_told(pack, stalled, threads):
 
 COUNT = HEAD + """
     loader = bale.Loader(sys.argv[1], 4)
-    print(loader._loader.workers, len(os.sched_getaffinity(0)))
+    print(loader._native.made.workers, len(os.sched_getaffinity(0)))
 """
 
 

@@ -119,7 +119,7 @@ def trainer(**options):
 
 if __name__ == "__main__":
     if sys.argv[2] == "cycle":
-        loaders = {"long": loader(), "short": loader(subset=range(12))}
+        loaders = {"long": loader(), "short": loader(order=bale.Order(subset=range(12)))}
         model = Model()
         trainer().fit(model, CombinedLoader(loaders, "max_size_cycle"))
         for name, length in (("long", 10), ("short", 3)):
@@ -130,7 +130,7 @@ if __name__ == "__main__":
         whole = bt.Dataset(sys.argv[1])
         part = data.Subset(whole, range(30, 4, -1))
         in_order = [0, 1, 2, 3, 4, 5, 6, 7]
-        shuffled = [({"sampler": data.RandomSampler(whole)}, in_order), ({"weights": [1.0] * 40}, in_order), ({"subset": range(9, 30)}, range(9, 17)),
+        shuffled = [({"sampler": data.RandomSampler(whole)}, in_order), ({"order": bale.Order(weights=[1.0] * 40)}, in_order), ({"order": bale.Order(subset=range(9, 30))}, range(9, 17)),
                     ({"sampler": data.RandomSampler(whole, num_samples=20)}, in_order), ({"spec": part}, range(30, 22, -1)),
                     ({"spec": part, "sampler": data.WeightedRandomSampler([1.0] * 26, 12)}, range(30, 22, -1)), ({}, in_order)]
         for options, expected in shuffled:

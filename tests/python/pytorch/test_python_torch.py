@@ -32,7 +32,7 @@ def run(pack, torch):
 
 def test_tensors_are_views_of_slots(run):
     run("""
-    with small(shuffle=False, pin=True) as loader, bale.Loader(PACK, 16, workers=0, seed=5, shuffle=False,
+    with small(shuffle=False, pin_memory=True) as loader, bale.Loader(PACK, 16, workers=0, seed=5, shuffle=False,
                                                               transform=bale.transforms.train(32)) as plain:
         assert len(loader) == len(plain) == 3
         for (images, labels), batch in zip(loader, plain):

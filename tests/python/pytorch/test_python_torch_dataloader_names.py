@@ -17,9 +17,9 @@ def test_names_of_dataloader(run):
     assert labels_of(num_workers=0, generator=torch.Generator().manual_seed(3)) == seeded
     assert labels_of(workers=0, seed=3, sampler=data.RandomSampler(positions)) == seeded
     subset = labels_of(workers=0, seed=3, sampler=data.SubsetRandomSampler([1, 2, 3]))
-    assert subset == labels_of(workers=0, seed=3, subset=[1, 2, 3])
+    assert subset == labels_of(workers=0, seed=3, order=bale.Order(subset=[1, 2, 3]))
     weighted = data.WeightedRandomSampler([1.0] * 40, 12)
-    assert labels_of(workers=0, seed=3, sampler=weighted) == labels_of(workers=0, seed=3, weights=[1.0] * 40, num_draws=12)
+    assert labels_of(workers=0, seed=3, sampler=weighted) == labels_of(workers=0, seed=3, order=bale.Order(weights=[1.0] * 40, num_draws=12))
     dealt = data.DistributedSampler(positions, num_replicas=2, rank=1, seed=9)
     assert labels_of(workers=0, sampler=dealt) == labels_of(workers=0, rank=1, world_size=2, seed=9)
     # Its drop_last is about samples per rank, not about batches: 13 samples are 4 batches, as in a DataLoader.
@@ -43,8 +43,18 @@ def test_names_of_dataloader(run):
 def test_wrong_values_name_their_keyword(run):
     run("""
     wrong = {"batch_size": [32.0, "32", -1, None], "workers": [1.5, -1, "two"], "seed": [-1, "x", 1 << 70],
-             "prefetch": [-4, 2.5], "stall_timeout_s": ["soon"], "block_samples": [None], "field": [3],
-             "read_ahead_bytes": [1e9], "rank": ["0"], "augment_seed": [-3]}
+             "prefetch": [-4, 2.5], "rank": ["0"]}
+    within = {"reading": (bale.Reading, {"stall_timeout_s": ["soon"], "field": [3], "read_ahead_bytes": [1e9]}),
+              "order": (bale.Order, {"block_samples": [None], "augment_seed": [-3]})}
+    for option, (group, members) in within.items():
+        for name, values in members.items():
+            for value, loader in [(value, kind) for value in values for kind in (bt.Loader, bale.Loader)]:
+                try:
+                    loader(PACK, **{option: group(**{name: value})})
+                except (TypeError, ValueError) as error:
+                    assert name in str(error), (name, value, error)
+                else:
+                    raise SystemExit(f"{loader} took {name}={value!r}")
     for name, values in wrong.items():
         for value in values:
             more = {"world_size": 1} if name == "rank" else {}

@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import pytest
+from conftest import REPO
 from fields_support import PAIR, SIZE, jpeg, npy, write_folder
 from torch_support import torch  # noqa: F401 - a fixture
 
@@ -42,7 +43,7 @@ def captioned(bale, tmp_path_factory):
 
 @pytest.fixture
 def run(torch, captioned, request):  # noqa: F811
-    return lambda script: torch(HEAD + script, captioned, request.path.parent)
+    return lambda script: torch(HEAD + script, captioned, REPO / "tests" / "python" / "support")
 
 
 def test_every_row_and_uneven_ends(run):
@@ -114,7 +115,7 @@ def test_targets_of_views(torch, bale, tmp_path, request):  # noqa: F811
                     continue
                 assert np.array_equal(found[name].data.numpy(), expected.fields[name].data)
                 assert np.array_equal(found[f"{name}.labels"].data.numpy(), expected.fields.labels(name).data)
-    """, tmp_path / "pack", request.path.parent)
+    """, tmp_path / "pack", REPO / "tests" / "python" / "support")
 
 
 def test_all_batches_may_be_kept(run):

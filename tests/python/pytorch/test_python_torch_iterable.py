@@ -46,8 +46,8 @@ def run(bale, photos, tmp_path_factory, torch):
 
 def test_the_order_is_the_loaders(run):
     run("""
-    for options in ({}, {"shuffle": False}, {"shuffle": "block", "block_samples": 4, "window_blocks": 2},
-                    {"subset": [9, 3, 3, 30]}, {"weights": [1.0] * 40, "num_draws": 25}, {"repeats": 2}):
+    for options in ({}, {"shuffle": False}, {"shuffle": "block", "order": bale.Order(block_samples=4, window_blocks=2)},
+                    {"order": bale.Order(subset=[9, 3, 3, 30])}, {"order": bale.Order(weights=[1.0] * 40, num_draws=25)}, {"order": bale.Order(repeats=2)}):
         plain = stream(tail="uneven", **options)
         for epoch in (0, 3):
             plain.set_epoch(epoch)
@@ -60,9 +60,9 @@ def test_the_order_is_the_loaders(run):
     image, label = next(iter(bt.IterableDataset(PACK, seed=5)))
     assert image.mode == "RGB" and label == stored.label(of_loader()[0])
     assert next(iter(bt.IterableDataset(PACK, transforms=lambda image, label: label, seed=5))) == label
-    for options, words in (({"tail": "half"}, "tail"), ({"shuffle": "maybe"}, "shuffle"), ({"subset": [40]}, "40"),
-                           ({"subset": [-1]}, "-1 is below 0"), ({"subset": [0.5]}, "positions"),
-                           ({"weights": [1.0]}, "1 weights for 40"), ({"num_draws": 4}, "num_draws"),
+    for options, words in (({"tail": "half"}, "tail"), ({"shuffle": "maybe"}, "shuffle"), ({"order": bale.Order(subset=[40])}, "40"),
+                           ({"order": bale.Order(subset=[-1])}, "-1 is below 0"), ({"order": bale.Order(subset=[0.5])}, "positions"),
+                           ({"order": bale.Order(weights=[1.0])}, "1 weights for 40"), ({"order": bale.Order(num_draws=4)}, "num_draws"),
                            ({"batch_size": 0}, "batch size"), ({"rank": 2, "world_size": 2}, "rank"), ({"rank": 2}, "both"),
                            ({"drop_last": True, "tail": "uneven"}, "drop_last")):
         raises(ValueError, words, lambda: stream(**options))
@@ -258,7 +258,7 @@ def test_ranks_are_looked_up_when_iterating_begins(run):
 def test_nothing_is_kept_per_sample(run):
     """Pickled it is as long for a thousand draws as for forty samples."""
     run("""
-    assert len(pickle.dumps(stream(repeats=1000))) - len(pickle.dumps(stream(repeats=1))) < 10
-    data = stream(weights=torch.ones(40, dtype=torch.float64), num_draws=100)
+    assert len(pickle.dumps(stream(order=bale.Order(repeats=1000)))) - len(pickle.dumps(stream(order=bale.Order(repeats=1)))) < 10
+    data = stream(order=bale.Order(weights=torch.ones(40, dtype=torch.float64), num_draws=100))
     assert samples(pickle.loads(pickle.dumps(data))) == samples(data)
     """)

@@ -309,13 +309,13 @@ def test_what_is_page_locked_for(run):
     torch.cuda.is_available = lambda: False
     if hasattr(torch, "accelerator"):
         del torch.accelerator
-    assert not can_pin() and not small(pin=True).pin
+    assert not can_pin() and not small(pin_memory=True)._convert.pin
     for kind, can in ((None, False), ("mps", False), ("xpu", True), ("cpu", False)):
         torch.accelerator = accelerator(kind)
-        assert can_pin() == can and small(pin=True).pin == can and not small().pin, kind
+        assert can_pin() == can and small(pin_memory=True)._convert.pin == can and not small()._convert.pin, kind
     torch.accelerator = accelerator(None)
     torch.cuda.is_available = lambda: True
-    assert can_pin() and small(pin=True).pin
+    assert can_pin() and small(pin_memory=True)._convert.pin
     """)
 
 

@@ -92,7 +92,7 @@ def test_ranks_read_what_a_distributed_sampler_deals(run):
     for size, world_size, batch_size in ((39, 2, 4), (37, 3, 4), (5, 4, 2), (40, 2, 7)):
         for rank in range(world_size):
             sampler = DistributedSampler(range(size), world_size, rank, shuffle=False)
-            with small(batch_size, subset=range(size), sampler=sampler, seed=None, workers=0, with_samples=True) as loader:
+            with small(batch_size, order=bale.Order(subset=range(size)), sampler=sampler, seed=None, workers=0, with_samples=True) as loader:
                 assert indices(loader) == list(sampler) and len(loader.sampler) == len(sampler), (size, world_size, rank)
     """)
 
@@ -115,10 +115,10 @@ def test_datasets_are_taken_in_place_of_a_path(run):
     assert sorted(indices(loader(nested, shuffle=True))) == sorted(one.indices[i] for i in (5, 3, 8))
     # Samplers and options count in what was given.
     assert set(indices(loader(other, sampler=data.SubsetRandomSampler([1, 2])))) == {other.indices[1], other.indices[2]}
-    assert indices(loader(other, subset=[2, 0])) == [other.indices[2], other.indices[0]]
+    assert indices(loader(other, order=bale.Order(subset=[2, 0]))) == [other.indices[2], other.indices[0]]
     drawn = indices(loader(other, sampler=data.WeightedRandomSampler([0.0] * 8 + [1.0, 3.0], 50)))
     assert len(drawn) == 50 and set(drawn) == set(other.indices[8:])
-    raises(ValueError, "3 weights for 10 samples", lambda: loader(other, weights=[1.0] * 3))
+    raises(ValueError, "3 weights for 10 samples", lambda: loader(other, order=bale.Order(weights=[1.0] * 3)))
     # What would be ignored is refused.
     raises(TypeError, "has a transform, which runs in Python", lambda: loader(bt.Dataset(PACK, transform=list)))
     raises(TypeError, "has a target_transform", lambda: loader(bt.Dataset(PACK, target_transform=list)))
@@ -127,7 +127,7 @@ def test_datasets_are_taken_in_place_of_a_path(run):
     raises(TypeError, "the Loader is a stream by itself", lambda: loader(bt.IterableDataset(PACK)))
     raises(TypeError, "bale pack FOLDER PACK", lambda: loader(data.TensorDataset(torch.zeros(3))))
     raises(TypeError, "give a Subset of a bale.torch.Dataset", lambda: loader(data.Subset(range(40), [1])))
-    assert indices(loader(bt.Dataset(PACK, field="jpg"), subset=[0])) == [0]
+    assert indices(loader(bt.Dataset(PACK, field="jpg"), order=bale.Order(subset=[0]))) == [0]
     """)
 
 
@@ -135,7 +135,7 @@ def test_the_dataset_of_a_subset_has_its_length(run):
     """Sums over a loop are divided by len(loader.dataset)."""
     run("""
     import pickle
-    with small(subset=[3, 39, 8]) as loader:
+    with small(order=bale.Order(subset=[3, 39, 8])) as loader:
         part = pickle.loads(pickle.dumps(loader.dataset))
         assert len(part) == len(loader.sampler) == sum(len(labels) for _, labels in loader) == 3
         whole = bale.Dataset(PACK)
@@ -174,21 +174,21 @@ def test_samplers_that_were_made_for_a_split(run):
     # Another part of the same size, by each kind of sampler, is not the part that was given.
     one, other = data.random_split(whole, [20, 20])
     own = data.Subset(whole, list(one.indices)[5:12])
-    for given, more in ((one, {}), (PACK, {"subset": list(one.indices)})):
+    for given, more in ((one, {}), (PACK, {"order": bale.Order(subset=list(one.indices))})):
         for sampler in (data.RandomSampler(other), data.SequentialSampler(other), data.DistributedSampler(other, 2, 0), data.RandomSampler(other, num_samples=5),
                         data.RandomSampler(other, replacement=True)):
             raises(ValueError, "it is over 20 samples, not all of them those", lambda: loader(given, sampler, **more))
         assert indices(loader(given, data.SequentialSampler(data.Subset(whole, one.indices)), **more)) == list(one.indices)
         assert indices(loader(given, data.SequentialSampler(range(20)), **more)) == list(one.indices)
     assert indices(loader(one, data.SequentialSampler(own))) == list(own.indices)
-    raises(ValueError, "choose samples, too", lambda: loader(PACK, data.SequentialSampler(own), subset=list(one.indices)))
+    raises(ValueError, "choose samples, too", lambda: loader(PACK, data.SequentialSampler(own), order=bale.Order(subset=list(one.indices))))
     both = data.ConcatDataset([other, own])
     assert indices(loader(PACK, data.SequentialSampler(both))) == list(other.indices) + list(own.indices)
     assert sorted(indices(loader(PACK, data.RandomSampler(data.ConcatDataset([one, other]))))) == list(range(40))
     raises(ValueError, "it is over 30 samples", lambda: loader(train, None, batch_sampler=data.BatchSampler(data.RandomSampler(
         data.Subset(whole, list(val.indices) * 3)), 4, False)))
     raises(ValueError, "30 is not a position in a Subset of 30", lambda: loader(train, data.SubsetRandomSampler([30])))
-    raises(ValueError, "sampler: subset or weights choose samples, too", lambda: loader(whole, data.SubsetRandomSampler([0]), subset=[1, 2]))
+    raises(ValueError, "sampler: subset or weights choose samples, too", lambda: loader(whole, data.SubsetRandomSampler([0]), order=bale.Order(subset=[1, 2])))
     """)
 
 
@@ -196,7 +196,7 @@ def test_a_loader_in_order_has_a_sequential_sampler(run):
     """Lightning's overfit_batches asks for it."""
     run("""
     from torch.utils import data
-    ordered = small(shuffle=False, with_samples=True, subset=[5, 9])
+    ordered = small(shuffle=False, with_samples=True, order=bale.Order(subset=[5, 9]))
     assert isinstance(ordered.sampler, data.SequentialSampler) and isinstance(ordered.sampler, bt.Sampler)
     assert list(ordered.sampler) == [0, 1] and len(ordered.sampler) == 2 and ordered.sampler.num_replicas == 1
     assert isinstance(bt.Prefetcher(ordered, "cpu").sampler, data.SequentialSampler)

@@ -122,7 +122,7 @@ def test_seeds(run):
             ranks.append(sorted(i for _, _, samples in loader for i in samples.indices.tolist()))
     assert sorted(ranks[0] + ranks[1]) == list(range(40))
     # The order's seed and the augmentation's are two.
-    with small(seed=5, augment_seed=1) as a, small(seed=5, augment_seed=2) as b:
+    with small(seed=5, order=bale.Order(augment_seed=1)) as a, small(seed=5, order=bale.Order(augment_seed=2)) as b:
         a, b = ([(images.clone(), labels) for images, labels in loader] for loader in (a, b))
     assert orders(a) == orders(b) and not same_pixels(a, b)
     """)
@@ -211,7 +211,7 @@ def test_sizes_and_number_of_classes(run):
         for *_, samples in loader:
             assert samples.image_sizes.tolist() == sizes[samples.indices.numpy()].tolist() and samples.image_sizes.dtype == torch.int64
         assert loader.dataset.num_classes == 5
-    with small(subset=[1, 2]) as loader:
+    with small(order=bale.Order(subset=[1, 2])) as loader:
         assert loader.dataset.num_classes == 5
     assert bt.Dataset(PACK).num_classes == bt.IterableDataset(PACK).num_classes == 5 and bt.Dataset(UNLABELED).num_classes == 0
     """)

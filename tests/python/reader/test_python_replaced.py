@@ -91,7 +91,7 @@ def packed(request, bale, folder, tmp_path):
 @pytest.mark.parametrize("how", ["overwrite", "moved", "copied over it", "fewer"])
 @pytest.mark.parametrize("on_bad_sample", ["fail", "skip"])
 def test_another_order_between_epochs(packed, how, on_bad_sample, tmp_path):
-    with bl.Loader(packed.path, 20, persistent_workers=False, on_bad_sample=on_bad_sample, **OPTIONS) as loader:
+    with bl.Loader(packed.path, 20, reading=bl.Reading(persistent_workers=False), on_bad_sample=on_bad_sample, **OPTIONS) as loader:
         assert check_all(loader) == COUNT
         packed.replace(how, tmp_path)
         check_until_changed(loader, *["not_found"] * (how == "fewer"))  # a shard may be gone
@@ -100,7 +100,7 @@ def test_another_order_between_epochs(packed, how, on_bad_sample, tmp_path):
 
 @pytest.mark.parametrize("verify_checksums", [True, False])
 def test_a_worker_that_is_replaced_later(packed, verify_checksums, tmp_path):
-    with bl.Loader(packed.path, 10, on_bad_sample="skip", verify_checksums=verify_checksums, **OPTIONS) as loader:
+    with bl.Loader(packed.path, 10, on_bad_sample="skip", reading=bl.Reading(verify_checksums=verify_checksums), **OPTIONS) as loader:
         batches = iter(loader)
         check(next(batches))
         packed.replace("overwrite", tmp_path)
@@ -125,7 +125,7 @@ def test_many_shards_in_the_first_epoch(bale, folder, tmp_path, threads, how):
 def test_the_same_bytes_again(packed):
     """As another file: what was read stays true, in new workers too, and in copies of the dataset."""
     copied = pickle.dumps(bl.Dataset(packed.path))
-    with bl.Loader(packed.path, 20, persistent_workers=False, **OPTIONS) as loader:
+    with bl.Loader(packed.path, 20, reading=bl.Reading(persistent_workers=False), **OPTIONS) as loader:
         assert check_all(loader) == COUNT
         packed.pack(1)
         assert check_all(loader) == COUNT

@@ -20,7 +20,7 @@ def packed(tmp_path, count, shards):
 
 def memory_of_workers(path):
     """Bytes of its own that each worker has after an epoch, and whether it has mapped the shared indexes."""
-    with bl.Loader(path, 256, transform=transforms.raw(), field="txt", workers=2, seed=1) as loader:
+    with bl.Loader(path, 256, transform=transforms.raw(), reading=bl.Reading(field="txt"), workers=2, seed=1) as loader:
         texts = [image.tobytes() for batch in loader for image in batch.images]
         assert sorted(map(int, texts)) == list(range(len(texts)))
         own, maps = [], []

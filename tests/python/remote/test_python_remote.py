@@ -32,6 +32,7 @@ HEAD = """
 
     SPEC = sys.argv[1]
     options = dict(seed=5, transform=bale.transforms.train(32), **json.loads(sys.argv[2] if len(sys.argv) > 2 else "{}"))
+    options["reading"] = bale.Reading(**options.get("reading", {}))
 
     def digest(batch):
         hashed = hashlib.sha256()
@@ -85,8 +86,8 @@ def ends_well(process):
 
 # --- the stream
 
-WAYS = [{"workers": 0}, {"workers": 2}, {"workers": 2, "threads": True}, {"workers": 2, "read_ahead_bytes": 0},
-        {"workers": 2, "large_transfers": True}, {"workers": 2, "shuffle": False}]
+WAYS = [{"workers": 0}, {"workers": 2}, {"workers": 2, "threads": True}, {"workers": 2, "reading": {"read_ahead_bytes": 0}},
+        {"workers": 2, "reading": {"large_transfers": True}}, {"workers": 2, "shuffle": False}]
 
 
 @pytest.mark.parametrize("options", WAYS, ids=str)

@@ -19,6 +19,7 @@ SCRIPT = """
     import hashlib, json, sys, warnings
     import bale
     spec, more, runs = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+    more["order"] = bale.Order(**more.get("order", {}))
     found = []
     for run in runs:
         state, epochs, stop = run.pop("state", None), run.pop("epochs", 1), run.pop("stop", None)
@@ -69,7 +70,7 @@ def server(foreign, serve):  # noqa: F811
 
 FIRST = """
     import sys, bale
-    with bale.Loader(sys.argv[1], 4, shuffle=sys.argv[2] == "stream" and "stream", block_samples=4, window_blocks=3,
+    with bale.Loader(sys.argv[1], 4, shuffle=sys.argv[2] == "stream" and "stream", order=bale.Order(block_samples=4, window_blocks=3),
                      workers=int(sys.argv[3]), transform=bale.transforms.train(32)) as loader:
         count = 0
         for batch in loader:
@@ -101,7 +102,7 @@ RUNS = [{"workers": 2, "epochs": 2}, {"workers": 0, "world_size": 2, "rank": 1, 
 @pytest.mark.parametrize("shuffle", [False, "stream"])
 def test_the_stream_is_that_of_indexed_shards(server, foreign, indexed, shuffle, place, tmp_path):
     """Positions and pixels: of whole epochs, of ranks, and from a state on, in another process with a cache of its own."""
-    more = {"shuffle": shuffle, "block_samples": 4, "window_blocks": 5}
+    more = {"shuffle": shuffle, "order": {"block_samples": 4, "window_blocks": 5}}
     env = clean_environment(tmp_path / "cache")
     spec = f"{foreign}/{PATTERN}" if place == "disk" else f"{server.url}/{PATTERN}"
     expected = batches(f"{indexed}/{PATTERN}", env, RUNS, **more)
@@ -119,7 +120,7 @@ def test_a_stream_is_shuffled(foreign, tmp_path):
     """Within its windows in the first epoch, over all of the dataset in the second; other seeds and epochs differ."""
     window = 20
     (run,) = batches(f"{foreign}/{PATTERN}", clean_environment(tmp_path / "cache"), [{"workers": 0, "epochs": 2}],
-                     shuffle="stream", block_samples=4, window_blocks=5)
+                     shuffle="stream", order={"block_samples": 4, "window_blocks": 5})
     samples = [one for batch in run["positions"] for one in batch]
     first, second = samples[:SHARDS * EACH], samples[SHARDS * EACH:]
     assert sorted(first) == sorted(second) == list(range(SHARDS * EACH))
@@ -184,6 +185,7 @@ def test_another_dataset_is_refused(foreign, tmp_path):
     script = """
         import json, sys, bale
         for spec, more in json.loads(sys.argv[2]):
+            more["order"] = bale.Order(**more.get("order", {}))
             with bale.Loader(spec, 4, workers=0, transform=bale.transforms.train(32), shuffle=False, **more) as loader:
                 try:
                     loader.load_state_dict(json.loads(sys.argv[1]))
@@ -193,5 +195,5 @@ def test_another_dataset_is_refused(foreign, tmp_path):
     """
     spec = f"{foreign}/{PATTERN}"
     cases = [(spec, {"seed": 5}), (f"{foreign}/x-{{000001..000015}}.tar", {"seed": 5}), (spec, {"seed": 6}),
-             (spec, {"seed": 5, "subset": list(range(40))})]
+             (spec, {"seed": 5, "order": {"subset": list(range(40))}})]
     assert run_script(script, json.dumps(run["state"]), json.dumps(cases), **env).split() == ["loaded"] + ["refused"] * 3

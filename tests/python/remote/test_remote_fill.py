@@ -84,7 +84,7 @@ def test_ranks_of_a_node_fill_one_cache(remote, server, data):
 def test_a_node_fetches_its_own_share(remote, server, data):
     """Rank 1 of 3, alone on its node, needs a third of the samples: the others are not fetched."""
     ahead = 1 << 20
-    script = LOADER.replace("rank=rank", f"read_ahead_bytes={ahead}, rank=rank")
+    script = LOADER.replace("rank=rank", f"reading=bale.Reading(read_ahead_bytes={ahead}), rank=rank")
     found = result(begin(remote.env, server.url, 1, 3, script=script, **launched(1, 0, 3, 1)))
     assert found == result(begin(remote.env, data, 1, 3))
     needed = SAMPLES // 3 * (EACH + 2 * 4096)  # units of the cache at both ends

@@ -25,7 +25,7 @@ with bale.Loader(PACK, 64, workers=0, shuffle=False, tail="uneven", transform=T.
 
 def check(transform, mode, most=0):
     made = T.translate(transform, pillow=PILLOW)
-    with bale.Loader(PACK, 8, workers=0, seed=3, shuffle=False, tail="drop", transform=made, mode=mode) as loader:
+    with bale.Loader(PACK, 8, workers=0, seed=3, shuffle=False, tail="drop", transform=made, reading=bale.Reading(mode=mode)) as loader:
         channels = {"L": 1, "RGB": 3, "RGBA": 4}[mode]
         for batch in loader:
             assert batch.images.shape[3] == channels
@@ -103,7 +103,7 @@ for one in [V.RandomGrayscale(1), V.RandomSolarize(100, 1), V.RandomPosterize(3,
             V.RandomInvert(1), V.AutoAugment(), V.RandAugment(4), V.TrivialAugmentWide(), V.AugMix(), V.Grayscale(3)]:
     check(V.Compose([CROP, one]), "L")
     raises(ValueError, "torchvision does not do this to PIL images of mode RGBA",
-           lambda: bale.Loader(PACK, transform=T.translate([CROP, one]), mode="RGBA"))
+           lambda: bale.Loader(PACK, transform=T.translate([CROP, one]), reading=bale.Reading(mode="RGBA")))
 """)
 
 
@@ -134,7 +134,7 @@ def test_wrong_modes_and_lists_are_refused(run):
     run("""
 crop = T.RandomResizedCrop(32)
 def loader(transform, mode, **options):
-    return lambda: bale.Loader(PACK, transform=transform, mode=mode, **options).close()
+    return lambda: bale.Loader(PACK, transform=transform, reading=bale.Reading(mode=mode), **options).close()
 raises(ValueError, "mode: 'CMYK' is none of", loader(T.Compose([crop]), "CMYK"))
 raises(ValueError, "I;16 can be cropped, flipped and resized only", loader(T.Compose([crop, T.RandomInvert()]), "I;16"))
 raises(ValueError, "transforms[1].RandomApply[0].RandomRotation: images of mode I;16", loader(T.Compose([crop, T.RandomApply([T.RandomRotation(3)])]), "I;16"))
@@ -159,19 +159,19 @@ for mode, channels in (("L", 1), ("RGBA", 4)):
     sources = [np.asarray(source.convert(mode)).reshape(source.height, source.width, channels) for source in SOURCES]
     for layout in ("nhwc", "nchw"):
         for transform in (T.ragged(layout=layout), T.padded((90, 110), layout=layout)):
-            with bt.Loader(PACK, 4, workers=2, shuffle=False, transform=transform, mode=mode) as loader:
+            with bt.Loader(PACK, 4, workers=2, shuffle=False, transform=transform, reading=bale.Reading(mode=mode)) as loader:
                 images = [image.clone() for batch, _ in loader for image in batch]
             for image, source in zip(images, sources, strict=True):
                 part = image[:, :source.shape[0], :source.shape[1]]
                 assert image.shape[0] == channels and np.array_equal(part.permute(1, 2, 0).numpy(), source)
     mean = ((0.5,) * channels, (0.25,) * channels)
-    with bt.Loader(PACK, 4, workers=2, shuffle=False, mode=mode, mix=T.Mix(0.4),
+    with bt.Loader(PACK, 4, workers=2, shuffle=False, reading=bale.Reading(mode=mode), mix=T.Mix(0.4),
                    transform=T.train(32, jitter=(0.4, 0.4, 0.4, 0), dtype="float16", normalize=mean)) as loader:
         for images, _ in loader:
             assert images.shape == (4, channels, 32, 32) and images.dtype == torch.float16
             assert images.is_contiguous(memory_format=torch.channels_last)
     views = [T.Compose([T.RandomResizedCrop(32)])] * 2 + [T.Compose([T.RandomResizedCrop(16)])]
-    with bt.Loader(PACK, 4, workers=2, views=views, mode=mode) as loader:
+    with bt.Loader(PACK, 4, workers=2, views=views, reading=bale.Reading(mode=mode)) as loader:
         for images, _ in loader:
             assert [tuple(view.shape) for view in images] == [(4, channels, 32, 32)] * 2 + [(4, channels, 16, 16)]
     image, _ = bt.Dataset(PACK, mode=mode)[3]
@@ -209,7 +209,7 @@ def test_16_bit_images(bale, tmp_path):
     lists += [[T.Resize((70, 20), name)] for name in names] + [[T.RandomCrop(30)], [T.CenterCrop(100)], [T.Resize((10, 80)), T.CenterCrop(90)]]
     sources = package.Dataset(tmp_path / "pack")
     for one in lists:
-        with package.Loader(tmp_path / "pack", 3, workers=0, seed=2, transform=T.Compose(one), mode="I;16",
+        with package.Loader(tmp_path / "pack", 3, workers=0, seed=2, transform=T.Compose(one), reading=package.Reading(mode="I;16"),
                             on_bad_sample="skip") as loader:
             for batch in loader:
                 assert batch.images.dtype == np.uint16 and batch.images.shape[3] == 1
@@ -230,6 +230,6 @@ def test_16_bit_images(bale, tmp_path):
                     assert differing.shape == expected.shape and differing.max() <= most, (one, i)
             assert [bad.key for bad in loader.bad_samples] == ["a/4"]
             assert "not an image of 16-bit gray" in loader.bad_samples[0].reason
-    with package.Loader(tmp_path / "pack", 3, workers=0, transform=T.val(24), mode="I;16") as loader, pytest.raises(package.Error) as error:
+    with package.Loader(tmp_path / "pack", 3, workers=0, transform=T.val(24), reading=package.Reading(mode="I;16")) as loader, pytest.raises(package.Error) as error:
         list(loader)
     assert "not an image of 16-bit gray, which mode I;16 needs" in str(error.value)

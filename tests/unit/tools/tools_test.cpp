@@ -412,8 +412,8 @@ TEST_CASE("a pipeline is a line of Python") {
   options.max_pixels = 1000;
   CHECK(python_loader("a", options) ==
         "bt.Loader(\"a\", batch_size=8, workers=2, prefetch=4, transform=bale.transforms.train(32, "
-        "dtype=\"bfloat16\", normalize=True), shuffle=\"block\", block_samples=8, window_blocks=2, threads=True, "
-        "max_pixels=1000)");
+        "dtype=\"bfloat16\", normalize=True), shuffle=\"block\", order=bale.Order(block_samples=8, "
+        "window_blocks=2), threads=True, reading=bale.Reading(max_pixels=1000))");
   CHECK(python_literal("a\"b\\") == R"("a\"b\\")");
   CHECK(python_literal("\xff\n") == R"(b"\xff\x0a")");
   CHECK(python_literal("\u00e9") == "\"\u00e9\"");

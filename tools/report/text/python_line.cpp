@@ -24,7 +24,7 @@ std::string shuffle_text(const Shuffle& shuffle) {
       return ", shuffle=False";
     case Shuffle::Kind::block:
     case Shuffle::Kind::stream:
-      return fmt::format(", shuffle=\"{}\", block_samples={}, window_blocks={}",
+      return fmt::format(", shuffle=\"{}\", order=bale.Order(block_samples={}, window_blocks={})",
                          shuffle.kind == Shuffle::Kind::block ? "block" : "stream", shuffle.block_samples,
                          shuffle.window_blocks);
     case Shuffle::Kind::node_local:
@@ -58,7 +58,8 @@ std::string python_loader(std::string_view spec, const LoaderOptions& options) {
                                  options.prefetch, transform_text(options.transform));
   text += shuffle_text(options.shuffle);
   if (options.worker_mode == WorkerMode::threads) text += ", threads=True";
-  if (options.max_pixels != k_default_max_pixels) text += fmt::format(", max_pixels={}", options.max_pixels);
+  if (options.max_pixels != k_default_max_pixels)
+    text += fmt::format(", reading=bale.Reading(max_pixels={})", options.max_pixels);
   return text + ")";
 }
 

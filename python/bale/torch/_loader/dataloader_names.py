@@ -1,13 +1,15 @@
 """DataLoader's options and attributes on a Loader: options with the same meaning are accepted, others are refused."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 
+from bale._loader.options import Order
+from bale._warnings import warn
 from bale.torch._loader.dataset_argument import Reach
 from bale.torch._loader.sampler_tracking import drawn_of
 
@@ -23,6 +25,27 @@ _OURS = {
     "timeout": (0, "give stall_timeout_s, the seconds after which a stalled worker is replaced"),
 }
 
+
+class DataLoaderOptions(TypedDict, total=False):
+    """Options of a DataLoader that a Loader accepts by their names."""
+
+    drop_last: bool
+    num_workers: int | None
+    pin_memory: bool
+    persistent_workers: bool
+    generator: torch.Generator | None
+    sampler: torch.utils.data.Sampler[int] | Sequence[int] | None
+    batch_sampler: torch.utils.data.Sampler[list[int]] | Sequence[Sequence[int]] | None
+    collate_fn: Callable[..., Any] | None
+    prefetch_factor: None
+    worker_init_fn: None
+    multiprocessing_context: None
+    timeout: float
+
+
+TAKEN = frozenset(DataLoaderOptions.__annotations__)
+
+
 class Attributes:
     """Attributes of a DataLoader that a Loader does not need but frameworks read: Lightning batch_sampler, timm's
     PrefetchLoader collate_fn. The values are DataLoader's defaults."""
@@ -37,12 +60,19 @@ class Attributes:
     worker_init_fn = None
 
 
-def refuse_others(**given: Any) -> None:
-    """Raises TypeError for the first option that has no meaning here, saying what to use instead."""
-    for name, value in given.items():
-        default, instead = _OURS[name]
+def taken_from(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options that are DataLoader's, and the others. Raises TypeError for the first that has no meaning here, saying what to use
+    instead."""
+    options = dict(options)
+    if "pin" in options:
+        warn("bale.torch.Loader: pin= is pin_memory= now. The old keyword will be removed", DeprecationWarning)
+        options["pin_memory"] = options.pop("pin") or options.get("pin_memory", False)
+    for name, (default, instead) in _OURS.items():
+        value = options.get(name, default)
         if value != default and value is not torch.utils.data.default_collate:
             raise TypeError(f"{name}: bale.torch.Loader does not take DataLoader's {name}: {instead}")
+    theirs = {name: options.pop(name) for name in TAKEN.intersection(options)}
+    return theirs, options
 
 
 def same(ours_name: str, ours: Any, theirs_name: str, theirs: Any, default: Any) -> Any:
@@ -67,6 +97,13 @@ def options_of_samplers(sampler: Any, batch_sampler: Any, reach: Reach) -> dict[
         raise ValueError("sampler and batch_sampler: give one of them")
     size = {"batch_size": batch_sampler.batch_size} if hasattr(batch_sampler, "batch_size") else {}
     return {"sampler": None, **size, "shuffle": False, "drawn": drawn_of(batch_sampler, True, reach)}
+
+
+def order_of(order: Order, dealt: Mapping[str, Any]) -> Order:
+    """The order with the samples that a sampler chooses. Raises ValueError if both choose some."""
+    if (order.subset is not None and "subset" in dealt) or ((order.subset is not None or order.weights is not None) and "drawn" in dealt):
+        raise ValueError("sampler: subset or weights choose samples, too; give one of them")
+    return order._replace(**{name: dealt[name] for name in ("subset", "weights", "num_draws") if name in dealt})
 
 
 def _options_of_sampler(sampler: Any, reach: Reach) -> dict[str, Any]:

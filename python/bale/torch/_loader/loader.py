@@ -1,20 +1,22 @@
 """bale.torch.Loader: the batches of bale.Loader as tensors."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 import torch.utils.data
 
 from bale import transforms
+from bale._bale import NO_LABEL
 from bale._loader import order as orders
 from bale._loader.base import LoaderBase, option_names
 from bale._loader.epochs import EpochIterator
 from bale._loader.fields import Field
-from bale._loader.options import Cuda, ImageMode, OnBadSample, Order, Reading
+from bale._loader.old_keywords import OLD_KEYWORDS, with_old_keywords
+from bale._loader.options import Cuda, OnBadSample, Order, Reading
 from bale._loader.passes import Begun, Place
-from bale._types import Numbers, Shuffle, Tail
+from bale._types import Shuffle, Tail
 from bale._warnings import warn
 from bale.torch._copy_stream import can_pin
 from bale.torch._loader import dataloader_names
@@ -27,6 +29,11 @@ from bale.torch._loader.sampler_tracking import GivenSampler
 from bale.torch._ranks import OrderedSampler, Sampler
 from bale.torch._samples import IGNORE_INDEX, Spec
 from bale.transforms.translation import views_of_loader
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from bale.torch._loader.dataloader_names import DataLoaderOptions
 
 
 class Loader(LoaderBase, dataloader_names.Attributes):
@@ -55,7 +62,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
     ----------
     spec : path, sequence of paths, bale.Dataset, bale.torch.Dataset or Subset
         A packed dataset, or several; or a bale.torch.Dataset without transforms, or a torch Subset of one, as
-        random_split makes it. The positions in subset=, weights= and sampler= are then positions in that dataset.
+        random_split makes it. The positions in a sampler and in `order` are then positions in that dataset.
     batch_size : int, default 256
         Samples per batch and rank.
     transform : object, default None
@@ -68,49 +75,22 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         "block" shuffles blocks of samples, for long reads from slow storage. "node-local" gives each node a part of the
         shards, the same in every epoch, so that its cache fetches and holds only that part; see docs/SCALE.md for what
         that costs in randomness. "stream": epoch 0 in stored order, in which each block_samples * window_blocks
-        consecutive samples are shuffled with each other; see bale.Loader.
+        (bale.Order) consecutive samples are shuffled with each other; see bale.Loader.
     seed : int or None, default None
         Seed of the order. None: torch.initial_seed() on one rank; 0 on several ranks, which must have the same order
         (as DistributedSampler).
-    augment_seed : int or None, default None
-        Seed of crops, flips and colors. None: `seed` if it is given, else torch.initial_seed().
     workers : int or None, default None
         Number of worker processes. None: one per core that this rank has. 0: decode in the caller.
     threads : bool, default False
         Decode in threads of this process instead of worker processes.
     prefetch : int, default 4
         Number of batches in the ring, for all workers together, including those that you hold.
-    persistent_workers : bool, default True
-        False: workers exit at the end of each epoch.
     rank, world_size : int or None, default None
         This process's share of each epoch. None: those of torch.distributed if it is initialized, else $RANK and
         $WORLD_SIZE, else 0 and 1; looked up again when an iteration begins. Pass world_size=1 if a rank should read the
         whole epoch.
     tail : {'pad', 'drop', 'uneven'}, default 'pad'
         The incomplete end of an epoch: "pad" repeats samples, "drop" leaves it out, "uneven" masks the missing rows.
-    drop_last : bool, default False
-        The same as tail="drop".
-    subset : array-like or None, default None
-        Positions in the dataset that make up an epoch. None: all.
-    weights : array-like or None, default None
-        Draw `num_draws` samples per epoch with these probabilities, with replacement; one weight per sample.
-    num_draws : int or None, default None
-        Samples per epoch with `weights`. None: len(weights).
-    repeats : int, default 1
-        Deliver each sample this often per epoch, which is then as many times as long. torchvision's RASampler delivers as
-        many copies of a part of the samples instead, so its epoch has the dataset's length.
-    block_samples : int, default 64
-        Samples per block, for shuffle="block" and "stream".
-    window_blocks : int, default 16
-        Blocks that are mixed with each other, for shuffle="block" and "stream".
-    ranks_per_node : int or None, default None
-        Ranks on each node, for shuffle="node-local": rank r is on node r // ranks_per_node. None: $LOCAL_WORLD_SIZE, which
-        torchrun sets.
-    field : str, default ''
-        Name of the field of the image. "": the first one with an image's name.
-    label_field : str, default ''
-        Name of the field of the label, a whole number as in "cls": "label.cls". A sample without it has no label. "": the
-        labels of the dataset.
     fields : mapping from str to str, Field or None, default None
         Further fields of each sample, as for bale.Loader: the batch has one more element, the last, a dict. Text is a
         list of str, JSON a sequence that parses a row when it is asked for, arrays are tensors, bytes a Ragged. For an
@@ -120,80 +100,40 @@ class Loader(LoaderBase, dataloader_names.Attributes):
     on_bad_sample : {'fail', 'skip', 'substitute'}, default 'fail'
         What a sample does that cannot be read or decoded: "fail" raises bale.Error, "skip" gives a masked row of zeros,
         "substitute" gives another sample. `bad_samples` lists them.
-    verify_checksums : bool, default True
-        Compare the checksum of each field before it is decoded.
-    max_pixels : int, default 178956970
-        Images with more pixels are bad samples.
-    stall_timeout_s : float, default 120.0
-        Seconds after which a worker that is stuck at one sample is replaced; waiting for its bytes does not count. 0:
-        never.
-    storage_timeout_s : float, default 1800.0
-        Seconds that a worker may wait for the bytes of a sample before the iteration raises bale.Error ("retryable").
-        0: no limit.
-    read_ahead_bytes : int, default 128 << 20
-        Bytes that are requested from the kernel ahead of the workers. 0: none. See docs/TUNING.md.
-    large_transfers : bool, default False
-        For disks that are limited in transfers per second; see docs/TUNING.md.
-    direct_io : bool, default False
-        Bypass the page cache, without reading ahead, for datasets larger than memory; see docs/TUNING.md.
-    seek_point_cache_bytes : int, default 0
-        Bytes of shared memory for seek points of JPEGs, which workers make in the first epoch so that later epochs
-        decode faster. 0: none. See docs/TUNING.md.
     with_mask : bool, default False
         Return (images, labels, mask), for tail="uneven" and on_bad_sample="skip". Without it, the last batch of
         tail="uneven" is shorter, and a rank without samples left has one batch less.
     with_samples : bool, default False
         Return one more element, a Samples: positions in the dataset (int64 tensor `indices`) and `keys`.
-    pin : bool, default False
-        Return page-locked copies if there is a device to which they are copied faster (CUDA; with PyTorch 2.6 or later
-        XPU and others).
-    device : torch.device, str, int or None, default None
+    device : torch.device, str, int, bale.Cuda or None, default None
         "cuda", "cuda:N" or a torch.device: tensors on the GPU, for the current stream, copied ahead of time; "cpu" is
         the same as None. The tensors are the loader's memory, which a later batch reuses when the last of them is gone.
         To use them on another stream, clone() them, or make the current stream wait (`Event`) until that stream is
-        done.
-    depth : int, default 2
-        Number of batches that are copied to the device ahead.
-    hold : int, default 3
-        Number of batches that you hold for which device memory is allocated in advance; each batch more allocates
-        memory.
-    device_hflip : float, default 0.0
-        Probability that the device mirrors an image, for transforms that do not.
-    device_convert : bool, default True
-        False: the workers make pixels of the transform's dtype, and 2 to 4 times as many bytes are copied. They do so
-        too if the device does not take bale's kernels. What a driver refuses (kernels, page-locked memory) is done in a
-        slower way, with one warning; see counters["pageable_bytes"].
-    decode : {'host', 'device'}, default 'host'
-        "device": the GPU decodes JPEGs by NVIDIA's nvJPEG, if it is installed, for transforms that only crop, resize once and
-        mirror. Its pixels differ from those of the workers, which decode what it does not. Worth it only where `bale tune
-        --device cuda` measures that it is faster; see docs/TUNING.md.
+        done. bale.Cuda has more options.
     mix : bale.transforms.Mix or None, default None
         Return (images, (labels, partner_labels, shares)). The loss per image is shares * loss(labels) + (1 - shares) *
         loss(partner_labels). With Mix(num_classes=1000): return (images, soft labels), a float32 tensor N x 1000. Needs
         a float dtype, images of one size, and one view.
-    mode : {'RGB', 'L', 'RGBA', 'I;16'} or None, default None
-        What images are decoded to, by Pillow's names: "L" has one channel, "RGBA" four, "I;16" is 16-bit gray PNGs and
-        TIFFs as uint16, which can be cropped, flipped and resized. The transform changes such images. An image that a
-        mode cannot give is a bad sample. None: the transform's own mode, usually RGB.
-    num_workers : int or None, default None
-        As DataLoader has it: the same as workers.
-    pin_memory : bool, default False
-        As DataLoader has it: the same as pin.
-    generator : torch.Generator or None, default None
-        As DataLoader has it: its initial seed is `seed`.
-    sampler : torch.utils.data.Sampler, sequence of int or None, default None
-        torch's samplers that are equivalent to shuffle, subset, weights, or rank and world_size; or positions in their
-        order. A sampler is made of the Loader's dataset, or of a Subset of it, whose positions are followed. Any other
-        Sampler is iterated again for each epoch, on one rank; workers start again then. With it, a state within an epoch
-        loads only if the sampler then gives the same samples.
-    batch_sampler : torch.utils.data.Sampler, sequence or None, default None
-        As DataLoader has it: batches of exactly these positions, all but the last of one size. As for other samplers.
-    prefetch_factor, worker_init_fn, multiprocessing_context : None, default None
-        Options of DataLoader without a meaning here: only their defaults are accepted.
-    collate_fn : callable or None, default None
-        As prefetch_factor; torch's default_collate is accepted, too.
-    timeout : float, default 0
-        As prefetch_factor. stall_timeout_s is the time after which a worker is replaced.
+    order : bale.Order, default bale.Order()
+        Which samples an epoch has: subset, weights, repeats; sizes of blocks; seed of the augmentation. Without augment_seed, that
+        is `seed` if it is given, else torch.initial_seed().
+    reading : bale.Reading, default bale.Reading()
+        How samples are read and decoded: fields of image and label, mode, checksums, time limits, reading ahead.
+    **options : object
+        Options of DataLoader by their names. Those of `order`, `reading` and `device` (bale.Cuda) that were keywords before work,
+        with a DeprecationWarning.
+
+        - sampler: torch's samplers that are equivalent to shuffle, subset, weights, or rank and world_size; or positions in
+          their order. A sampler is made of the Loader's dataset, or of a Subset of it, whose positions are followed. Any
+          other Sampler is iterated again for each epoch, on one rank; workers start again then. With it, a state within an
+          epoch loads only if the sampler then gives the same samples.
+        - batch_sampler: batches of exactly these positions, all but the last of one size. As for other samplers.
+        - pin_memory: return page-locked copies if there is a device to which they are copied faster (CUDA; with PyTorch 2.6
+          or later XPU and others).
+        - drop_last is tail="drop", num_workers is workers, persistent_workers that of `reading`, generator has `seed` as its
+          initial seed.
+        - collate_fn, prefetch_factor, timeout, worker_init_fn and multiprocessing_context have no meaning here: only their
+          defaults are accepted.
 
     Attributes
     ----------
@@ -225,69 +165,54 @@ class Loader(LoaderBase, dataloader_names.Attributes):
 
     with_mask: bool
     with_samples: bool
-    pin: bool
+    pin_memory: bool
 
-    def __init__(self, spec: Spec, batch_size: int = 256, *, transform: Any = None,
-                 views: Sequence[Any] | None = None, shuffle: Shuffle = True, seed: int | None = None, augment_seed: int | None = None,
-                 workers: int | None = None, threads: bool = False, prefetch: int = 4, persistent_workers: bool = True,
-                 rank: int | None = None, world_size: int | None = None, tail: Tail = "pad", drop_last: bool = False,
-                 subset: Numbers | None = None, weights: Numbers | None = None, num_draws: int | None = None,
-                 repeats: int = 1, block_samples: int = 64, window_blocks: int = 16, ranks_per_node: int | None = None,
-                 field: str = "", label_field: str = "",
-                 fields: Mapping[str, str | Field] | None = None,
-                 on_bad_sample: OnBadSample = "fail", verify_checksums: bool = True,
-                 max_pixels: int = 178_956_970, stall_timeout_s: float = 120.0, storage_timeout_s: float = 1800.0,
-                 read_ahead_bytes: int = 128 << 20, large_transfers: bool = False, direct_io: bool = False,
-                 seek_point_cache_bytes: int = 0, with_mask: bool = False, with_samples: bool = False,
-                 pin: bool = False, device: torch.device | str | int | None = None, depth: int = 2, hold: int = 3,
-                 device_hflip: float = 0.0, device_convert: bool = True, decode: Literal["host", "device"] = "host",
-                 mix: transforms.Mix | None = None,
-                 mode: ImageMode | None = None, num_workers: int | None = None,
-                 pin_memory: bool = False, generator: torch.Generator | None = None,
-                 sampler: torch.utils.data.Sampler[int] | Sequence[int] | None = None,
-                 batch_sampler: torch.utils.data.Sampler[list[int]] | Sequence[Sequence[int]] | None = None, collate_fn: Callable[..., Any] | None = None, prefetch_factor: None = None,
-                 worker_init_fn: None = None, multiprocessing_context: None = None, timeout: float = 0) -> None:
-        dataloader_names.refuse_others(collate_fn=collate_fn, prefetch_factor=prefetch_factor,
-                                       worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context,
-                                       timeout=timeout)
-        same = dataloader_names.same
+    def __init__(self, spec: Spec, batch_size: int = 256, *, transform: Any = None, views: Sequence[Any] | None = None,
+                 shuffle: Shuffle = True, seed: int | None = None, workers: int | None = None, threads: bool = False, prefetch: int = 4,
+                 rank: int | None = None, world_size: int | None = None, tail: Tail = "pad",
+                 fields: Mapping[str, str | Field] | None = None, on_bad_sample: OnBadSample = "fail", with_mask: bool = False,
+                 with_samples: bool = False, device: torch.device | str | int | Cuda | None = None,
+                 mix: transforms.Mix | None = None, order: Order = Order(), reading: Reading = Reading(),
+                 **options: Unpack[DataLoaderOptions]) -> None:
+        theirs, old = dataloader_names.taken_from(options)
+        cuda = device if isinstance(device, Cuda) else Cuda(device)
+        order, reading, cuda = with_old_keywords("bale.torch.Loader", old, order=order, reading=reading, device=cuda)
         taken = given(spec)
-        workers = same("workers", workers, "num_workers", num_workers, None)
-        pin = same("pin", pin, "pin_memory", pin_memory, False)
+        same = dataloader_names.same
+        workers = same("workers", workers, "num_workers", theirs.get("num_workers"), None)
+        generator = theirs.get("generator")
         seed = same("seed", seed, "generator", generator and generator.initial_seed() & MAX_SEED, None)
-        reading = Reading(same("field", field, "the Dataset's field", taken.field, ""),
-                          same("label_field", label_field, "the Dataset's label_field", taken.label_field, ""), IGNORE_INDEX, threads,
-                          persistent_workers, verify_checksums, max_pixels, stall_timeout_s, storage_timeout_s, read_ahead_bytes,
-                          large_transfers, direct_io, seek_point_cache_bytes)
-        reach = Reach(taken, subset)
-        dealt = dataloader_names.options_of_samplers(sampler, batch_sampler, reach)
-        if (subset is not None and "subset" in dealt) or ((subset is not None or weights is not None) and "drawn" in dealt):
-            raise ValueError("sampler: subset or weights choose samples, too; give one of them")
-        order = Order(dealt.get("subset", subset), dealt.get("weights", weights), dealt.get("num_draws", num_draws), repeats,
-                      block_samples, window_blocks, ranks_per_node)
-        made_views = views_of_loader(transform, views, mode)
-        # With subset=, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
+        reading = reading._replace(
+            field=same("field", reading.field, "the Dataset's field", taken.field, ""),
+            label_field=same("label_field", reading.label_field, "the Dataset's label_field", taken.label_field, ""),
+            no_label=IGNORE_INDEX if reading.no_label == NO_LABEL else reading.no_label,
+            persistent_workers=theirs.get("persistent_workers", reading.persistent_workers))
+        reach = Reach(taken, order.subset)
+        batch_sampler = theirs.get("batch_sampler")
+        dealt = dataloader_names.options_of_samplers(theirs.get("sampler"), batch_sampler, reach)
+        order = dataloader_names.order_of(order, dealt)
+        made_views = views_of_loader(transform, views, reading.mode)
+        # With a subset, `dataset` is as long as an epoch; with a sampler it is whole, as a DataLoader's.
         self._part = order.subset if dealt["sampler"] is None and taken.positions is None else None
-        chosen, weighted = within(taken, order.subset, order.weights)
+        subset, weights = within(taken, order.subset, order.weights)
+        self._taken, self._repeats, self._has_weights = taken, order.repeats, weights is not None
         self._ranks = Ranks(dealt.get("rank", rank), dealt.get("world_size", world_size))
-        self._seeds = Seeds(dealt.get("seed", seed), augment_seed, self._ranks.world_size)
-        self.device = None if device is None else cuda_device(device)
-        self._taken, self._repeats, self._has_weights = taken, repeats, weighted is not None
+        self._seeds = Seeds(dealt.get("seed", seed), order.augment_seed, self._ranks.world_size)
         self._sampler = GivenSampler(dealt["sampler"], dealt.get("drawn"), taken)
         self._sampler.refuse_ranks(self._ranks.world_size)
+        self.device = None if cuda.device is None else cuda_device(cuda.device)
         self.generator, self.batch_sampler, self.with_mask, self.with_samples = generator, batch_sampler, with_mask, with_samples
-        self.pin, self.pin_memory = pin and self.device is None and can_pin(), pin
-        self.persistent_workers = persistent_workers
+        self.pin_memory, self.persistent_workers = bool(theirs.get("pin_memory")), reading.persistent_workers
         self._open(
-            reach.spec, made_views, Cuda(None if self.device is None else str(self.device), depth, hold, device_hflip, device_convert, decode),
-            order._replace(subset=chosen, weights=weighted, augment_seed=self._seeds.augmentation),
-            batch_size=dealt.get("batch_size", batch_size), workers=workers, prefetch=prefetch, seed=self._seeds.order,
+            reach.spec, made_views, cuda._replace(device=None if self.device is None else str(self.device)),
+            order._replace(subset=subset, weights=weights, augment_seed=self._seeds.augmentation),
+            batch_size=dealt.get("batch_size", batch_size), workers=workers, threads=threads, prefetch=prefetch, seed=self._seeds.order,
             shuffle=dealt.get("shuffle", shuffle), rank=self._ranks.rank, world_size=self._ranks.world_size,
-            tail=orders.tail_name(tail, dealt.get("drop_last", drop_last)), fields=fields, on_bad_sample=on_bad_sample,
-            mix=mix and mix._replace(num_classes=None, label_smoothing=0.0), reading=reading)
+            tail=orders.tail_name(tail, dealt.get("drop_last", theirs.get("drop_last", False))), fields=fields,
+            on_bad_sample=on_bad_sample, mix=mix and mix._replace(num_classes=None, label_smoothing=0.0), reading=reading)
         self._convert = Conversion(made_views, self.device, with_mask=with_mask, with_samples=with_samples,
-                                   pin=self.pin, shortens=tail == "uneven" and not with_mask,
-                                   mix=mix, fields=fields)
+                                   pin=self.pin_memory and self.device is None and can_pin(),
+                                   shortens=tail == "uneven" and not with_mask, mix=mix, fields=fields)
 
     # --- iterating
 
@@ -461,4 +386,4 @@ class Loader(LoaderBase, dataloader_names.Attributes):
 
 
 # What DataLoader has and the Loader's workers do not know may be set, and changes nothing there either: Lightning does.
-Loader._fixed = (option_names(Loader.__init__) | {"dataset", "sampler"}) - vars(dataloader_names.Attributes).keys()
+Loader._fixed = (option_names(Loader.__init__) | OLD_KEYWORDS | dataloader_names.TAKEN | {"dataset", "sampler"}) - vars(dataloader_names.Attributes).keys()
