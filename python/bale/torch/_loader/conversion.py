@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import torch.utils.dlpack
 
+from bale._bale import Batch, DeviceBatch
 from bale._loader.fields import Field
 from bale._loader.lazy_keys import LazyKeys
 from bale._warnings import warn
@@ -42,18 +43,18 @@ class Conversion:
         """The handle of the stream on which the next batch will be used."""
         return 0 if self._device is None else current_stream(self._device)
 
-    def __call__(self, batch: Any, keys: LazyKeys) -> tuple[Any, ...] | None:
+    def __call__(self, batch: Batch | DeviceBatch, keys: LazyKeys) -> tuple[Any, ...] | None:
         """None for a batch that is nothing but rows without a sample, if it shortens."""
-        return self._of_host(batch, keys) if self._device is None else self._of_device(batch, keys)
+        return self._of_host(batch, keys) if isinstance(batch, Batch) else self._of_device(batch, keys)
 
-    def _of_host(self, batch: Any, keys: LazyKeys) -> tuple[Any, ...] | None:
+    def _of_host(self, batch: Batch, keys: LazyKeys) -> tuple[Any, ...] | None:
         mask = batch.mask if self._with_mask or self.shortens else None
         rows = len(batch)
         if self.shortens and mask is not None and not mask[-1]:
             rows = rows_up_to_the_last(mask)
             if rows == 0:
                 return None
-        if getattr(batch, "is_copy", False):
+        if batch.is_copy:
             self._warn_once("you keep so many batches that further ones are copied out of the ring; that costs time and "
                             "memory. Keep fewer, or raise prefetch")
         images, labels = self._images_and_labels(batch, rows)
@@ -65,7 +66,7 @@ class Conversion:
         more = (torch.from_numpy(mask[:rows]),) if self._with_mask and mask is not None else ()
         return (images, target, *more, *self._samples_of(batch, keys, rows), *self._fields_of(batch, rows))
 
-    def _images_and_labels(self, batch: Any, rows: int) -> tuple[Any, torch.Tensor]:
+    def _images_and_labels(self, batch: Batch, rows: int) -> tuple[Any, torch.Tensor]:
         if self._transform.kind in ("ragged", "raw"):
             images = [self._chw(tensor_of_array(batch.image(i), self._transform)) for i in range(rows)]
             return [image.pin_memory() for image in images] if self.pin else images, torch.from_numpy(batch.labels)
@@ -76,7 +77,7 @@ class Conversion:
             views = [view.pin_memory() for view in views]
         return views if more_views else views[0], labels
 
-    def _of_device(self, batch: Any, keys: LazyKeys) -> tuple[Any, ...] | None:
+    def _of_device(self, batch: DeviceBatch, keys: LazyKeys) -> tuple[Any, ...] | None:
         rows = len(batch)
         if batch.is_beyond_hold:
             self._warn_once("you keep so many batches on the device that more of its memory is taken for each further one. "
@@ -98,10 +99,10 @@ class Conversion:
             return labels, partner_labels, shares
         return self._soft_labels(labels, partner_labels, shares)
 
-    def _samples_of(self, batch: Any, keys: LazyKeys, rows: int) -> tuple[Samples, ...]:
+    def _samples_of(self, batch: Batch | DeviceBatch, keys: LazyKeys, rows: int) -> tuple[Samples, ...]:
         return (Samples(torch.from_numpy(batch.indices)[:rows], keys),) if self._with_samples else ()
 
-    def _fields_of(self, batch: Any, rows: int) -> tuple[dict[str, Any], ...]:
+    def _fields_of(self, batch: Batch | DeviceBatch, rows: int) -> tuple[dict[str, Any], ...]:
         """The last element of a batch: its fields, if it has any."""
         if not self._has_fields:
             return ()

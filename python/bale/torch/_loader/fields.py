@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from bale._bale import Batch, DeviceBatch
 from bale._loader.batch_fields import BatchFields
 from bale._loader.ragged import Ragged as PlainRagged
 
@@ -92,7 +93,7 @@ def numbered_in(fields: Mapping[str, Any] | None) -> set[str]:
     return {name for name, field in (fields or {}).items() if getattr(field, "numbered", False)}
 
 
-def tensors_of(batch: Any, optional: set[str], numbered: set[str], rows: int, pin: bool) -> dict[str, Any]:
+def tensors_of(batch: Batch | DeviceBatch, optional: set[str], numbered: set[str], rows: int, pin: bool) -> dict[str, Any]:
     """The first rows of all fields of a batch: text as a list of str, JSON as JsonRows, arrays as tensors, bytes as
     Ragged; for each optional field also its mask, a bool tensor; for boxes and keypoints also their labels; for
     numbered boxes their numbers; for mixed images the rows of their partners."""
