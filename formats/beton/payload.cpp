@@ -59,7 +59,7 @@ class BetonPayload final : public FilePayload {
     const MutableBytes metadata = MutableBytes(bytes).first(metadata_bytes(column->kind));
     file_.read_exact(extent.offset, metadata);
     const Value value = value_of(*column, metadata, extent.offset);
-    auto delivery = delivery_of(*column, value);
+    auto delivery = conversion_of(*column, value);
     if (!delivery || delivery->bytes() != extent.length) fail();
     const std::uint64_t begin = column->kind == ValueKind::number || *value.bytes == 0 ? extent.offset : value.offset;
     if (begin > header_.table || *value.bytes > header_.table - begin) fail();

@@ -11,7 +11,7 @@
 #include "bale/formats/beton/header.hpp"
 #include "bale/formats/beton/value.hpp"
 #include "bale/formats/container/reading/column_scan.hpp"
-#include "bale/formats/shard/damaged_scan.hpp"
+#include "bale/formats/shard/partial_scan.hpp"
 
 namespace bale::beton {
 namespace {
@@ -48,7 +48,7 @@ class Scan final : public ColumnScan<Column> {
     const beton::Value value = value_of(column, metadata, at.offset);
     if (column.kind == ValueKind::image) check_image(at, value);
     const Place stored = place(at, value);
-    if (const auto delivery = delivery_of(column, value)) {
+    if (const auto delivery = conversion_of(column, value)) {
       return set(at, delivery->extension, delivery->bytes(), false);
     }
     switch (column.kind) {
@@ -145,7 +145,7 @@ void scan(const std::string& path, IndexBuilder& index) {
     Scan(*content, header, path, index).run(header.num_samples);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;
-    throw DamagedScan(error, std::exchange(index, {}));
+    throw PartialScan(error, std::exchange(index, {}));
   }
 }
 

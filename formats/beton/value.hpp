@@ -11,7 +11,7 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/beton/columns.hpp"
-#include "bale/formats/container/reading/delivery.hpp"
+#include "bale/formats/container/reading/array_conversion.hpp"
 
 namespace bale::beton {
 
@@ -31,8 +31,8 @@ inline constexpr std::uint8_t k_raw = 1;
 /// `metadata`: metadata_bytes(column.kind) bytes, which lie at `position` of the file: a number is its own metadata.
 Value value_of(const Column& column, Bytes metadata, std::uint64_t position);
 
-/// The array file that a number, an array or raw pixels are delivered as; Delivery::skip is 0. nullopt for other values
-/// and for arrays of 4 GiB or more.
-std::optional<Delivery> delivery_of(const Column& column, const Value& value);
+/// The array file that a number, an array or raw pixels are delivered as; ArrayConversion::skip is 0. nullopt for other
+/// values and for arrays of 4 GiB or more.
+std::optional<ArrayConversion> conversion_of(const Column& column, const Value& value);
 
 }  // namespace bale::beton

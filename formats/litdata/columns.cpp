@@ -146,7 +146,7 @@ std::uint32_t word(Bytes front, std::size_t at, bool big_endian) {
   return value;
 }
 
-std::optional<Delivery> array_with_header(Bytes front, bool is_tensor) {
+std::optional<ArrayConversion> array_with_header(Bytes front, bool is_tensor) {
   constexpr std::size_t k_header = 8;
   constexpr std::size_t k_max_sides = 64;
   if (front.size() < k_header) return std::nullopt;
@@ -186,7 +186,7 @@ std::vector<Column> make_columns(const std::vector<std::string>& formats, const 
   return columns;
 }
 
-std::optional<Delivery> delivery_of(const Column& column, Bytes front, std::uint64_t length) {
+std::optional<ArrayConversion> conversion_of(const Column& column, Bytes front, std::uint64_t length) {
   switch (column.kind) {
     case ValueKind::number:
       return array_delivery(column.type, {}, 0);

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/container/reading/array_conversion.hpp"
 #include "bale/formats/container/reading/column_roles.hpp"
-#include "bale/formats/container/reading/delivery.hpp"
 
 namespace bale {
 class Json;
@@ -46,11 +46,11 @@ struct Column {
 /// `damaged` without a path.
 std::vector<Column> make_columns(const std::vector<std::string>& formats, const Json& spec);
 
-/// The longest front of a value that delivery_of() looks at.
+/// The longest front of a value that conversion_of() looks at.
 inline constexpr std::size_t k_value_front_bytes = 512;
 
 /// For a value of `length` bytes that begins with `front`, its first k_value_front_bytes or all of it. nullopt if it is
 /// malformed, or of a type that an array file does not have.
-std::optional<Delivery> delivery_of(const Column& column, Bytes front, std::uint64_t length);
+std::optional<ArrayConversion> conversion_of(const Column& column, Bytes front, std::uint64_t length);
 
 }  // namespace bale::litdata

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "bale/formats/container/reading/converted_payload.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
-#include "bale/formats/container/reading/made_payload.hpp"
 #include "bale/formats/litdata/chunk.hpp"
 #include "bale/formats/litdata/config.hpp"
 
@@ -20,17 +20,17 @@ std::uint64_t vector_bytes(const Column& column, std::uint64_t field_bytes) {
 }
 
 MadeFields made_fields(std::vector<Column> columns) {
-  return {
-      .front_bytes = k_value_front_bytes,
-      .delivery = [columns = std::move(columns)](const Stream&, const StoredValue& value) -> std::optional<Delivery> {
-        for (const Column& column : columns) {
-          const std::uint64_t bytes = column.kind == ValueKind::vector ? vector_bytes(column, value.length) : 0;
-          auto delivery = delivery_of(column, value.front, bytes);
-          if (!delivery) continue;
-          if (field_of_column(column.stem, column.role, delivery->extension) == value.field.name) return delivery;
-        }
-        return std::nullopt;
-      }};
+  return {.front_bytes = k_value_front_bytes,
+          .delivery = [columns = std::move(columns)](const Stream&,
+                                                     const StoredValue& value) -> std::optional<ArrayConversion> {
+            for (const Column& column : columns) {
+              const std::uint64_t bytes = column.kind == ValueKind::vector ? vector_bytes(column, value.length) : 0;
+              auto delivery = conversion_of(column, value.front, bytes);
+              if (!delivery) continue;
+              if (field_of_column(column.stem, column.role, delivery->extension) == value.field.name) return delivery;
+            }
+            return std::nullopt;
+          }};
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "bale/formats/container/reading/column_scan.hpp"
 #include "bale/formats/litdata/chunk.hpp"
 #include "bale/formats/litdata/config.hpp"
-#include "bale/formats/shard/damaged_scan.hpp"
+#include "bale/formats/shard/partial_scan.hpp"
 
 namespace bale::litdata {
 namespace {
@@ -86,7 +86,7 @@ class Scan final : public ColumnScan<Column> {
   /// A number, an array or a raw image.
   void set_made(const Value& value) {
     const Column& column = *value.column;
-    const auto delivery = delivery_of(column, front_of(value, k_value_front_bytes), value.length);
+    const auto delivery = conversion_of(column, front_of(value, k_value_front_bytes), value.length);
     if (!delivery && column.kind != ValueKind::number && column.kind != ValueKind::vector) return set_opaque(value);
     if (!delivery || delivery->skip + delivery->tail_bytes != value.length) {
       fail(ErrorCode::damaged, value.offset,
@@ -130,7 +130,7 @@ void scan(const std::string& path, IndexBuilder& index) {
     Scan(chunk, config, path, index).run(chunk.num_samples());
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;
-    throw DamagedScan(error, std::exchange(index, {}));
+    throw PartialScan(error, std::exchange(index, {}));
   }
 }
 

@@ -10,7 +10,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/container/reading/delivery.hpp"
+#include "bale/formats/container/reading/array_conversion.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::mds {
@@ -128,7 +128,7 @@ std::string type_of_code(std::uint8_t code) {
   return number_type(fmt::format("{}{}", kind == 0 ? "uint" : kind == 1 ? "int" : "float", bits));
 }
 
-std::optional<Delivery> own_array(const Column& column, Bytes front) {
+std::optional<ArrayConversion> own_array(const Column& column, Bytes front) {
   std::uint64_t at = 0;
   std::string type = column.type;
   if (type.empty()) {
@@ -152,7 +152,7 @@ std::optional<Delivery> own_array(const Column& column, Bytes front) {
 
 }  // namespace
 
-std::optional<Delivery> delivery_of(const Column& column, Bytes front) {
+std::optional<ArrayConversion> conversion_of(const Column& column, Bytes front) {
   switch (column.kind) {
     case ValueKind::number:
       return array_delivery(column.type, {}, 0);

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
+#include "bale/formats/container/reading/array_conversion.hpp"
 #include "bale/formats/container/reading/column_roles.hpp"
-#include "bale/formats/container/reading/delivery.hpp"
 
 namespace bale {
 class Json;
@@ -61,11 +61,11 @@ namespace bale::mds {
 //
 // Pure functions; safe in any thread.
 
-/// The longest front of a value that delivery_of() looks at.
+/// The longest front of a value that conversion_of() looks at.
 inline constexpr std::size_t k_value_head_bytes = 2 + 63 * 8;
 
 /// For a value of kind `number`, `array` or `pixels` that starts with `front`, its first k_value_head_bytes or all of
 /// it. nullopt if the front is malformed, or of a kind of image that has no whole bytes per pixel.
-std::optional<Delivery> delivery_of(const Column& column, Bytes front);
+std::optional<ArrayConversion> conversion_of(const Column& column, Bytes front);
 
 }  // namespace bale::mds

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
+#include "bale/formats/container/reading/converted_payload.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
-#include "bale/formats/container/reading/made_payload.hpp"
 #include "bale/formats/mds/columns.hpp"
 #include "bale/formats/mds/compression.hpp"
 #include "bale/formats/mds/header.hpp"
@@ -23,10 +23,10 @@ struct LateColumns {
 MadeFields made_fields(const std::string& path) {
   const auto late = std::make_shared<LateColumns>();
   return {.front_bytes = k_value_head_bytes,
-          .delivery = [path, late](const Stream& content, const StoredValue& value) -> std::optional<Delivery> {
+          .delivery = [path, late](const Stream& content, const StoredValue& value) -> std::optional<ArrayConversion> {
             std::call_once(late->once, [&] { late->columns = read_columns(content, path); });
             for (const Column& column : late->columns) {
-              auto delivery = delivery_of(column, value.front);
+              auto delivery = conversion_of(column, value.front);
               if (delivery && field_of(column, delivery->extension) == value.field.name) return delivery;
             }
             return std::nullopt;

@@ -12,7 +12,7 @@
 #include "bale/formats/mds/columns.hpp"
 #include "bale/formats/mds/compression.hpp"
 #include "bale/formats/mds/header.hpp"
-#include "bale/formats/shard/damaged_scan.hpp"
+#include "bale/formats/shard/partial_scan.hpp"
 
 namespace bale::mds {
 namespace {
@@ -85,7 +85,7 @@ class Scan final : public ColumnScan<Column> {
 
   /// A number, an array or a raw image.
   void set_made(const Value& value) {
-    const auto delivery = delivery_of(*value.column, front_of(value, k_value_head_bytes));
+    const auto delivery = conversion_of(*value.column, front_of(value, k_value_head_bytes));
     if (!delivery && value.column->kind == ValueKind::pixels) return set_opaque(value, "pil");
     if (!delivery || delivery->skip + delivery->tail_bytes != value.length) {
       fail(ErrorCode::damaged, value.offset,
@@ -131,7 +131,7 @@ void scan(const std::string& path, IndexBuilder& index) {
     Scan(*content, header, path, index).run(header.num_samples());
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;
-    throw DamagedScan(error, std::exchange(index, {}));
+    throw PartialScan(error, std::exchange(index, {}));
   }
 }
 

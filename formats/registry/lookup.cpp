@@ -6,7 +6,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_stamp.hpp"
-#include "bale/formats/shard/remembered_scan.hpp"
+#include "bale/formats/shard/scan_cache.hpp"
 #include "bale/formats/shard/stale_index.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 

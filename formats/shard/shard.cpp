@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/codec/inflation.hpp"
-#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
@@ -99,7 +99,7 @@ void Shard::require_identity(const ShardIdentity& known) const {
 }
 
 Error Shard::judged(const Error& error) const {
-  return is_about_content(error) && FileStamp::of(path_) != file_ ? changed_error(path_) : error;
+  return is_data_error(error) && FileStamp::of(path_) != file_ ? changed_error(path_) : error;
 }
 
 /// Decompresses the fields of one sample, each into its own memory.

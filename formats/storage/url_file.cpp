@@ -20,7 +20,7 @@ constexpr int k_max_unreadable = 3;  // times that content which is there cannot
 
 }  // namespace
 
-UrlFile::UrlFile(std::shared_ptr<const Location> location, FileVersion version, std::shared_ptr<CachedFile> cached,
+UrlFile::UrlFile(std::shared_ptr<const RemoteUrl> location, FileVersion version, std::shared_ptr<CachedFile> cached,
                  Bytes head, UnsizedBody* body)
     : location_(std::move(location)), version_(std::move(version)), cached_(std::move(cached)) {
   if (!cached_) return;

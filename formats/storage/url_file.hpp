@@ -13,7 +13,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/storage/cache/cached_file.hpp"
 #include "bale/formats/storage/http/retry.hpp"
-#include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
 #include "bale/formats/storage/ranges/range_body.hpp"
 #include "bale/formats/storage/ranges/unsized_body.hpp"
 
@@ -22,8 +22,8 @@ namespace bale {
 class UrlFile final : public RemoteFile {
  public:
   /// `cached` may be null. `head`: the first bytes of the file, if they are known. `body`: all of it, or null.
-  UrlFile(std::shared_ptr<const Location> location, FileVersion version, std::shared_ptr<CachedFile> cached, Bytes head,
-          UnsizedBody* body);
+  UrlFile(std::shared_ptr<const RemoteUrl> location, FileVersion version, std::shared_ptr<CachedFile> cached,
+          Bytes head, UnsizedBody* body);
 
   std::uint64_t size() const override { return version_.size; }
   std::size_t read_some(std::uint64_t offset, MutableBytes out) const override;
@@ -53,7 +53,7 @@ class UrlFile final : public RemoteFile {
   Error too_slow() const;
   void read_directly(std::uint64_t offset, MutableBytes out, Retry& retry) const;
 
-  const std::shared_ptr<const Location> location_;
+  const std::shared_ptr<const RemoteUrl> location_;
   const FileVersion version_;
   const std::shared_ptr<CachedFile> cached_;
   /// Reads that follow each other.

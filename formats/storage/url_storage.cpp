@@ -21,11 +21,11 @@
 #include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/base/system/per_process.hpp"
 #include "bale/formats/storage/cache/cache_settings.hpp"
-#include "bale/formats/storage/catalog.hpp"
 #include "bale/formats/storage/http/file_transport.hpp"
-#include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/formats/storage/url_file.hpp"
+#include "bale/formats/storage/version_catalog.hpp"
 
 namespace bale {
 namespace {
@@ -58,18 +58,18 @@ class Node {
         warn_of_cache(error.what() + std::string(k_without_cache));
       }
     }
-    catalog_ = std::make_unique<Catalog>(cache_);
+    catalog_ = std::make_unique<VersionCatalog>(cache_);
   }
 
   std::shared_ptr<const UrlFile> open(const std::string& name) {
-    const std::shared_ptr<const Location> location = locate(name);
+    const std::shared_ptr<const RemoteUrl> location = locate(name);
     return open(location, catalog_->look_up(*location));
   }
 
   /// What was read to see that it exists is kept in the cache: it is read next.
   bool exists(const std::string& name) {
-    const std::shared_ptr<const Location> location = locate(name);
-    const std::optional<Catalog::Answer> answer = catalog_->find(*location);
+    const std::shared_ptr<const RemoteUrl> location = locate(name);
+    const std::optional<VersionCatalog::Answer> answer = catalog_->find(*location);
     if (answer) open(location, *answer);
     return answer.has_value();
   }
@@ -133,17 +133,19 @@ class Node {
 
  private:
   std::string path_of_kept(const std::string& name, std::string_view kind) {
-    const std::shared_ptr<const Location> location = locate(name);
-    const Catalog::Answer answer = catalog_->look_up(*location);
+    const std::shared_ptr<const RemoteUrl> location = locate(name);
+    const VersionCatalog::Answer answer = catalog_->look_up(*location);
     if (!answer.head.empty() || answer.body) open(location, answer);  // what came with it is read next
-    return cache_->path_of(fmt::format("{}\n{}", Catalog::content_identity(*location, answer.version), kind), ".kept");
+    return cache_->path_of(fmt::format("{}\n{}", VersionCatalog::content_identity(*location, answer.version), kind),
+                           ".kept");
   }
 
   /// Whether the file is there. Its time of change is that of its last use: see eviction.cpp.
   static bool is_there(const std::string& path) { return ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0; }
 
-  std::shared_ptr<const UrlFile> open(const std::shared_ptr<const Location>& location, const Catalog::Answer& answer) {
-    const std::string identity = Catalog::content_identity(*location, answer.version);
+  std::shared_ptr<const UrlFile> open(const std::shared_ptr<const RemoteUrl>& location,
+                                      const VersionCatalog::Answer& answer) {
+    const std::string identity = VersionCatalog::content_identity(*location, answer.version);
     const std::lock_guard lock(mutex_);
     if (open_.size() > forget_closed_at_) {
       std::erase_if(open_, [](const auto& entry) { return entry.second.expired(); });
@@ -170,7 +172,7 @@ class Node {
   }
 
   std::shared_ptr<CacheDirectory> cache_;
-  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<VersionCatalog> catalog_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<const UrlFile>> open_;  // and some that were closed
   std::size_t forget_closed_at_ = k_least_known;

@@ -11,9 +11,9 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/shard/damaged_scan.hpp"
 #include "bale/formats/shard/field_rule.hpp"
 #include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/partial_scan.hpp"
 #include "bale/formats/tfrecord/example.hpp"
 #include "bale/formats/tfrecord/names.hpp"
 
@@ -249,7 +249,7 @@ void scan(const std::string& path, IndexBuilder& index) {
     Scan(window, index).run();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;
-    throw DamagedScan(error, std::exchange(index, {}));
+    throw PartialScan(error, std::exchange(index, {}));
   }
 }
 

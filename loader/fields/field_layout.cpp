@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/field_names.hpp"
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/shard/key.hpp"
@@ -69,7 +69,7 @@ void complete_array(const Dataset& dataset, Field& field) {
       try {
         return transform_detail::complete_array_field(field, arrays->read_field(i, field.source, scratch));
       } catch (const Error& error) {
-        if (!is_about_content(error)) throw;
+        if (!is_data_error(error)) throw;
         if (!first_error) {
           first_error = Error(error.code(), fmt::format("field {}: {}", printable(field.source), error.message()),
                               {.path = arrays->path(), .key = std::string(index.key(i))});

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/shard/index/index_memory.hpp"
@@ -307,7 +307,7 @@ void Session::ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch
     ring_.labels(slot)[row] = label == k_no_label ? options_.no_label : label;
     asked.identity = dataset_.shard_identity(shard);
   } catch (const Error& caught) {  // if a shard is damaged, its samples fail, not the stream
-    if (!is_about_content(caught)) throw;
+    if (!is_data_error(caught)) throw;
     error = caught.what();
     code = caught.code();
     asked.capacity = options_.transform.image_bytes();
@@ -325,7 +325,7 @@ void Session::place_fields(std::uint32_t slot, std::uint32_t row, const Pick& pi
   try {
     fields_.place_row(ring_, slot, row, shard, sample_in_shard);
   } catch (const Error& caught) {
-    if (!is_about_content(caught)) throw;
+    if (!is_data_error(caught)) throw;
   }
 }
 

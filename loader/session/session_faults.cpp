@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/session/session.hpp"
 #include "bale/loader/transform/step_drawer.hpp"
@@ -154,7 +154,7 @@ void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBa
     try {
       fields_.read_large_fields(ring_, batch.slot, i, image);
     } catch (const Error& error) {
-      if (!is_about_content(error)) throw;
+      if (!is_data_error(error)) throw;
       set_error(row, error.what(), error.code());
       row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::failed)));
     }

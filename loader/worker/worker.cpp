@@ -6,7 +6,7 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/loader/transform/list/check.hpp"
 #include "bale/loader/worker/clock.hpp"
@@ -156,7 +156,7 @@ void Worker::attempt(Lane& lane, const Work& work) {
     work(lane);
   } catch (const Error& caught) {
     const Error error = lane.shard ? lane.shard->judged(caught) : caught;
-    if (is_about_content(error)) {
+    if (is_data_error(error)) {
       lane.error = error.what();
       lane.error_code = error.code();
     } else {

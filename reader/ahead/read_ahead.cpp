@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/files/large_reads.hpp"
 #include "bale/formats/base/files/read_limit.hpp"
+#include "bale/formats/base/files/two_mib_reads.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/reader/ahead/fill_ahead.hpp"
-#include "bale/reader/ahead/open_ahead.hpp"
+#include "bale/reader/ahead/neighbor_fetch.hpp"
+#include "bale/reader/ahead/shard_opener.hpp"
 #include "bale/reader/dataset/read_requests.hpp"
 
 namespace bale {
@@ -33,9 +33,9 @@ const Storage* storage_of(const Dataset& dataset) {
 
 }  // namespace
 
-class ReadAhead::Worker {
+class ReadAhead::Thread {
  public:
-  Worker(const Dataset& dataset, Upcoming upcoming, const ReadAheadOptions& options)
+  Thread(const Dataset& dataset, Upcoming upcoming, const ReadAheadOptions& options)
       : dataset_(dataset),
         upcoming_(std::move(upcoming)),
         window_bytes_(static_cast<std::int64_t>(std::min(options.window_bytes, k_max_window_bytes))),
@@ -60,7 +60,7 @@ class ReadAhead::Worker {
     if (window_bytes_ > 0) thread_ = std::thread([this] { run(); });
   }
 
-  ~Worker() {
+  ~Thread() {
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;
@@ -190,15 +190,15 @@ class ReadAhead::Worker {
   }
 
   /// Requests the sample with its neighbors, if that can be done.
-  FillAhead::Outcome fill(const UpcomingSample& next) {
-    if (!fill_ahead_ || planned_ < first_samples_) return FillAhead::Outcome::alone;
+  NeighborFetch::Outcome fill(const UpcomingSample& next) {
+    if (!fill_ahead_ || planned_ < first_samples_) return NeighborFetch::Outcome::alone;
     const std::size_t shard = dataset_.position(next.sample).first;
-    if (is_unusable(shard)) return FillAhead::Outcome::alone;
+    if (is_unusable(shard)) return NeighborFetch::Outcome::alone;
     try {
       return fill_ahead_->add(next.sample, next.epoch);
     } catch (const std::exception&) {
       unusable_.push_back(shard);
-      return FillAhead::Outcome::alone;
+      return NeighborFetch::Outcome::alone;
     }
   }
 
@@ -255,12 +255,12 @@ class ReadAhead::Worker {
       const std::optional<UpcomingSample> next = upcoming_(planned_);
       if (!next || (count > 0 && next->window != window)) break;
       if (!next->window && (count == most || (count > 0 && ahead_bytes_ + group_bytes_ >= window_bytes_))) break;
-      const FillAhead::Outcome filled = fill(*next);
-      if (filled == FillAhead::Outcome::busy && planned_ >= seen_ + k_soon) break;
+      const NeighborFetch::Outcome filled = fill(*next);
+      if (filled == NeighborFetch::Outcome::busy && planned_ >= seen_ + k_soon) break;
       window = next->window;
       const std::size_t num_requests = requests_.size();
       lengths_.push_back(locate(next->sample));
-      if (filled == FillAhead::Outcome::requested) requests_.resize(num_requests);
+      if (filled == NeighborFetch::Outcome::requested) requests_.resize(num_requests);
       if (clock_) announce_this_use(*next);
       group_bytes_ += lengths_.back();
       ++planned_;
@@ -342,12 +342,12 @@ class ReadAhead::Worker {
   std::int64_t window_bytes_;
   const std::uint64_t group_samples_;
   const bool large_transfers_;
-  std::optional<UseClock> clock_{};        // null: no cache wants to know
-  std::optional<OpenAhead> open_ahead_{};  // null: all shards are local
+  std::optional<UseClock> clock_{};          // null: no cache wants to know
+  std::optional<ShardOpener> open_ahead_{};  // null: all shards are local
   const std::uint64_t in_flight_;
   const std::uint64_t first_samples_;
   const std::function<std::optional<std::uint64_t>()> progress_;
-  std::optional<FillAhead> fill_ahead_{};  // null: samples are requested alone
+  std::optional<NeighborFetch> fill_ahead_{};  // null: samples are requested alone
 
   // Used by the thread only.
   std::uint64_t seen_ = 0;       // consumed_ at the last check
@@ -364,7 +364,7 @@ class ReadAhead::Worker {
   std::deque<std::int64_t> lengths_;   // bytes of the planned deliveries that are not consumed
   std::vector<ReadRequest> requests_;  // of the current group
   std::size_t next_request_ = 0;
-  std::optional<LargeReads> large_reads_;  // of the shard of the last large request
+  std::optional<TwoMibReads> large_reads_;  // of the shard of the last large request
   std::size_t large_shard_ = 0;
   std::int64_t group_bytes_ = 0;  // of the current group, not yet in ahead_bytes_
   std::int64_t ahead_bytes_ = 0;  // requested and not consumed; below 0 if readers came first
@@ -381,11 +381,11 @@ class ReadAhead::Worker {
 };
 
 ReadAhead::ReadAhead(const Dataset& dataset, Upcoming upcoming, const ReadAheadOptions& options)
-    : worker_(std::make_unique<Worker>(dataset, std::move(upcoming), options)) {}
+    : thread_(std::make_unique<Thread>(dataset, std::move(upcoming), options)) {}
 
 ReadAhead::~ReadAhead() = default;
 
-void ReadAhead::consumed(std::uint64_t n) { worker_->consumed(n); }
-void ReadAhead::wait_until_requested(std::uint64_t n) { worker_->wait_until_requested(n); }
+void ReadAhead::consumed(std::uint64_t n) { thread_->consumed(n); }
+void ReadAhead::wait_until_requested(std::uint64_t n) { thread_->wait_until_requested(n); }
 
 }  // namespace bale

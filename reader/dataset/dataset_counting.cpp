@@ -11,7 +11,7 @@
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/index/index_memory.hpp"
-#include "bale/formats/shard/remembered_scan.hpp"
+#include "bale/formats/shard/scan_cache.hpp"
 
 namespace bale {
 namespace {
@@ -138,7 +138,7 @@ void Dataset::State::start_scan_ahead() {
   }
   const bool is_cached = reads && storage != nullptr && storage->cache_bytes() > 0;
   const std::size_t ahead_of_server = is_cached ? k_scanned_ahead : k_opened_together;
-  scan_ahead = std::make_unique<ScanAhead>(ScanAheadOptions{
+  scan_ahead = std::make_unique<ShardScanner>(ScanAheadOptions{
       .num_shards = entries.size(),
       .shards_ahead = storage == nullptr ? k_local_ahead : ahead_of_server,
       .bytes_ahead = is_cached ? storage->cache_bytes() / k_share_ahead : std::numeric_limits<std::uint64_t>::max(),

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/registry/registry.hpp"
-#include "bale/formats/registry/shard_salvage.hpp"
-#include "bale/formats/shard/remembered_scan.hpp"
+#include "bale/formats/registry/salvage.hpp"
+#include "bale/formats/shard/scan_cache.hpp"
 #include "bale/reader/shards/direct_choice.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
 
@@ -126,7 +126,7 @@ void Dataset::State::leave_out_lost_shards() {
       kept.push_back(std::move(entry));
     } catch (const Error& error) {
       if (is_lack_of_resources(error) || error.code() == ErrorCode::interrupted) throw;
-      if (remote_storage_of(entry.path) != nullptr && !is_about_content(error)) throw;
+      if (remote_storage_of(entry.path) != nullptr && !is_data_error(error)) throw;
       losses.push_back({entry.path, error.what(), expected});
       if (!first) first = error;
     }
@@ -156,7 +156,7 @@ Shard Dataset::State::open(std::size_t number, const Format* format,
     const Part& part = parts[entry.part];
     const bool is_replaced = FileStamp::of(part.manifest_path) != part.manifest_file;
     const bool is_of_shard =
-        is_about_content(error) || error.code() == ErrorCode::not_found || error.code() == ErrorCode::changed;
+        is_data_error(error) || error.code() == ErrorCode::not_found || error.code() == ErrorCode::changed;
     if (is_replaced && is_of_shard) throw Error(changed_error(entry.path));
     throw;
   }

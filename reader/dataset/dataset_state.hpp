@@ -16,8 +16,8 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/reader/class_merge.hpp"
 #include "bale/reader/dataset.hpp"
-#include "bale/reader/shards/scan_ahead.hpp"
 #include "bale/reader/shards/shard_counter.hpp"
+#include "bale/reader/shards/shard_scanner.hpp"
 #include "bale/reader/spec/dataset_spec.hpp"
 
 namespace bale {
@@ -61,9 +61,9 @@ struct Dataset::State {
   NoticeLog notices;
   std::vector<DatasetLoss> losses;
   mutable std::mutex scan_mutex;
-  mutable std::size_t num_scanned = 0;    // shards whose scan has begun
-  std::atomic<bool> counts_first{false};  // the reader waits for all counts before it reads on
-  std::unique_ptr<ScanAhead> scan_ahead;  // if shards are counted later; uses the others, so it is destroyed first
+  mutable std::size_t num_scanned = 0;       // shards whose scan has begun
+  std::atomic<bool> counts_first{false};     // the reader waits for all counts before it reads on
+  std::unique_ptr<ShardScanner> scan_ahead;  // if shards are counted later; uses the others, so it is destroyed first
 
   // Parts and their shards.
 

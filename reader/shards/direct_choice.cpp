@@ -1,12 +1,12 @@
 #include "bale/reader/shards/direct_choice.hpp"
 
-#include "bale/formats/base/names/bytes_variable.hpp"
+#include "bale/formats/base/names/env_bytes.hpp"
 #include "bale/formats/base/system/control_groups.hpp"
 
 namespace bale {
 
 std::optional<std::uint64_t> memory_for_files() {
-  const auto set = bytes_in_variable("BALE_MEMORY_BYTES");
+  const auto set = env_bytes("BALE_MEMORY_BYTES");
   return set ? set : available_memory();
 }
 

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/storage.hpp"
 
 namespace bale {
@@ -127,7 +127,7 @@ std::shared_ptr<const Shard> OpenShards::open(Slot& slot, std::size_t number) co
     } catch (const Error& error) {
       // It could be opened before, so its samples are not at fault.
       const bool was_good = slot.identity && slot.identity->file.is_known();
-      if (was_good && is_about_content(error)) throw Error(changed_error(error.context().path));
+      if (was_good && is_data_error(error)) throw Error(changed_error(error.context().path));
       throw;
     }
   };

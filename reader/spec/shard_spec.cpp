@@ -14,7 +14,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/shard/manifest.hpp"
@@ -306,7 +306,7 @@ std::vector<std::string> expand_shard_spec(std::string_view spec) {
     const std::size_t colons = end_of_first_name(spec);
     const std::string_view part = spec.substr(0, colons);
     if (part.empty()) refuse(spec, "an empty name next to \"::\"");
-    require_local_name(part, NameUse::dataset);
+    require_local_name(part, UrlUse::dataset);
     if (name_is_taken(std::string(part))) {
       paths.emplace_back(part);
     } else {

@@ -16,7 +16,7 @@ MUTATIONS = [
              (*VERDICTS, "-k", "lack_of_memory")),
     Mutation("a worker calls every bad sample damaged", "loader/worker/worker.cpp",
              "      lane.error_code = error.code();\n", "", (*VERDICTS, "-k", "wrong_with_a_sample")),
-    Mutation("verify calls a disk that fails damage", "formats/base/errors/content_error.hpp",
+    Mutation("verify calls a disk that fails damage", "formats/base/errors/data_error.hpp",
              "error.code() == ErrorCode::io || error.code() == ErrorCode::unsupported;", "error.code() == ErrorCode::unsupported;",
              (*DAMAGE, "-k", "disk_fails")),
     Mutation("an index does not say that a file is a shard", "formats/registry/lookup.cpp",

@@ -7,13 +7,13 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 
 namespace bale::tools {
 
 void require_output_file(const std::string& path, bool force) {
   if (path.empty()) return;
-  require_local_name(path, NameUse::writing);
+  require_local_name(path, UrlUse::writing);
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     throw Error(ErrorCode::exists, "is a directory", {.path = path, .hint = "name a file"});

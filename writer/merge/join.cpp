@@ -11,7 +11,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
@@ -324,7 +324,7 @@ PackReport join_datasets(const std::vector<FinishedDataset>& datasets, const Joi
 }
 
 PackReport merge_datasets(const DatasetMergeOptions& options, Progress& progress) {
-  require_local_name(options.destination, NameUse::writing);
+  require_local_name(options.destination, UrlUse::writing);
   const std::vector<FinishedDataset> datasets = load_finished(options.sources);
   if (datasets.empty()) throw Error(ErrorCode::invalid_argument, "nothing to merge: no dataset is named");
   return join_datasets(datasets,

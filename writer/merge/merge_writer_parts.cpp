@@ -5,7 +5,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/writer/destination/directory.hpp"
 #include "bale/writer/merge/join.hpp"
 #include "bale/writer/merge_datasets.hpp"
@@ -79,7 +79,7 @@ void require_same_options(const std::vector<FinishedDataset>& parts) {
 }  // namespace
 
 MergeReport merge_writer_parts(const std::string& destination, std::uint64_t parts, unsigned jobs, Progress& progress) {
-  require_local_name(destination, NameUse::writing);
+  require_local_name(destination, UrlUse::writing);
   MergeReport report{.destination = destination};
   report.datasets = take_merged(destination);
   if (report.datasets) return report;

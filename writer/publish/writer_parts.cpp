@@ -10,7 +10,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/destination/directory.hpp"
 #include "bale/writer/journal/journal.hpp"
@@ -57,7 +57,7 @@ void remove_directory(const Directory& parent, const std::string& name) {
 }  // namespace
 
 std::string place_of_writer_part(const std::string& destination, std::pair<std::uint64_t, std::uint64_t> part) {
-  require_local_name(destination, NameUse::writing);
+  require_local_name(destination, UrlUse::writing);
   if (part.second == 0 || part.second > k_max_parts || part.first >= part.second) {
     throw Error(ErrorCode::invalid_argument, fmt::format("there is no part {} of {}", part.first, part.second),
                 {.hint = fmt::format("parts are numbered from 0, and there are at most {}", k_max_parts)});

@@ -9,12 +9,12 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/formats/storage/url_storage.hpp"
-#include "bale/writer/destination/apart.hpp"
+#include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/journal/finished_check.hpp"
 #include "bale/writer/publish/dataset_manifest.hpp"
 #include "bale/writer/publish/destination.hpp"
@@ -58,7 +58,7 @@ bool is_there(const PlanFile& plan, const PlanFile::Place& place, const Finished
 /// The plan of pack(), for a destination that may be packed to in parts.
 Plan checked_plan(const Source& source, const PackOptions& options, const std::string& path) {
   use_url_storage();
-  require_local_name(options.destination, NameUse::packing);
+  require_local_name(options.destination, UrlUse::packing);
   const bool writes_objects = is_object_store(options.destination);
   if (options.on_error == OnError::quarantine) {
     throw Error(ErrorCode::invalid_argument, "parts of a plan have no quarantine",
@@ -69,7 +69,7 @@ Plan checked_plan(const Source& source, const PackOptions& options, const std::s
                 {.hint = "drop `resume` and `overwrite`: rerunning a part resumes it"});
   }
   writes_objects ? require_object_options(source.places(), options)
-                 : require_all_apart(source.places(), options.destination);
+                 : require_no_overlap(source.places(), options.destination);
   Plan plan = make_plan(source, options);
   tell_sizing(options, plan);
   try_format_options(options, StagingDirectory(writes_objects ? options.staging_directory : std::string{}).path());
@@ -202,7 +202,7 @@ PlanReport plan_pack(const Source& source, const PackOptions& options, const std
 MergeReport merge_parts(const std::string& plan, std::uint64_t parts, unsigned jobs, Progress& progress) {
   const PlanFile opened = PlanFile::open(plan);
   use_url_storage();
-  require_local_name(opened.options().destination, NameUse::packing);
+  require_local_name(opened.options().destination, UrlUse::packing);
   if (is_object_store(opened.options().destination)) {
     opened.require_directory();
     return merge_object_parts(opened, parts, progress);

@@ -7,9 +7,9 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/system/parallel.hpp"
-#include "bale/writer/destination/apart.hpp"
+#include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/journal/finished_check.hpp"
 #include "bale/writer/journal/journal.hpp"
 #include "bale/writer/plan/plan.hpp"
@@ -45,7 +45,7 @@ class Packer {
   }
 
   PackReport run() {
-    require_all_apart(work_.places, options_.destination);
+    require_no_overlap(work_.places, options_.destination);
     if (!Journal::present(options_.destination)) {
       if (options_.mode == DestinationMode::resume && finds_all_finished()) return report_of_finished_run();
       require_may_begin(options_, plan_, work_.samples);

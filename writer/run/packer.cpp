@@ -1,7 +1,7 @@
 #include "bale/writer/packer.hpp"
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/writer/run/objects/object_pack.hpp"
@@ -24,7 +24,7 @@ std::string_view on_error_name(OnError policy) {
 
 PackReport pack(const Source& source, const PackOptions& options, Progress& progress) {
   use_url_storage();
-  require_local_name(options.destination, NameUse::packing);
+  require_local_name(options.destination, UrlUse::packing);
   Quarantine quarantine;
   const auto write = [&](const PlannedDataset& dataset, const PlannedShard& shard, const std::string& staged) {
     const ShardJob job{.source = source,

@@ -15,11 +15,11 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/formats/storage/url_storage.hpp"
-#include "bale/writer/destination/apart.hpp"
+#include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/journal/finished_check.hpp"
 #include "bale/writer/publish/destination.hpp"
 #include "bale/writer/publish/publisher.hpp"
@@ -92,7 +92,7 @@ class PartPacker {
 
   void pack(std::uint64_t parts) {
     source_ = SavedSource::open(plan_.source_head());
-    require_all_apart(source_->begin_rows()->finish()->places(), options_.destination);
+    require_no_overlap(source_->begin_rows()->finish()->places(), options_.destination);
     directory_.emplace(PartDirectory::make(plan_));
     if (parts != 0) directory_->note_parts(parts);
     take_up_finished();
@@ -330,7 +330,7 @@ PartReport pack_part(const std::string& plan, const PartChoice& choice, unsigned
                      const std::string& staging_directory) {
   const PlanFile opened = PlanFile::open(plan);
   use_url_storage();
-  require_local_name(opened.options().destination, NameUse::packing);
+  require_local_name(opened.options().destination, UrlUse::packing);
   const std::vector<std::uint64_t> shards = chosen_shards(opened, choice);
   const std::uint64_t parts = choice.part ? choice.part->second : 0;
   if (!is_object_store(opened.options().destination)) return PartPacker(opened, shards, jobs, progress).run(parts);
@@ -349,13 +349,13 @@ PartReport pack_part(const std::string& plan, const PartChoice& choice, unsigned
 PackPreview preview_part(const std::string& plan, const PartChoice& choice) {
   const PlanFile opened = PlanFile::open(plan);
   use_url_storage();
-  require_local_name(opened.options().destination, NameUse::packing);
+  require_local_name(opened.options().destination, UrlUse::packing);
   opened.require_directory();
   if (is_object_store(opened.options().destination)) {
     require_may_join_objects(opened);
   } else if (finished_manifests(opened.options(), opened.plan()).empty()) {
-    require_all_apart(SavedSource::open(opened.source_head())->begin_rows()->finish()->places(),
-                      opened.options().destination);
+    require_no_overlap(SavedSource::open(opened.source_head())->begin_rows()->finish()->places(),
+                       opened.options().destination);
     PartDirectory::require_may_make(opened);
   }
   PackPreview preview;

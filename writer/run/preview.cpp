@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/formats/storage/url_storage.hpp"
-#include "bale/writer/destination/apart.hpp"
+#include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/publish/destination.hpp"
@@ -108,10 +108,10 @@ PackPreview preview_of(const Source& source, const PackOptions& options, const P
 
 PackPreview preview_pack(const Source& source, const PackOptions& options) {
   use_url_storage();
-  require_local_name(options.destination, NameUse::packing);
+  require_local_name(options.destination, UrlUse::packing);
   const bool writes_objects = is_object_store(options.destination);
   writes_objects ? require_object_options(source.places(), options)
-                 : require_all_apart(source.places(), options.destination);
+                 : require_no_overlap(source.places(), options.destination);
   const Plan plan = make_plan(source, options);
   tell_sizing(options, plan);
   writes_objects ? require_may_run_objects(options, plan) : require_may_run(options, plan, samples_of(source, plan));

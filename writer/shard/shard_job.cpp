@@ -13,7 +13,7 @@
 
 #include "bale/formats/base/codec/inflation.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/image/image.hpp"
@@ -34,7 +34,7 @@ namespace {
 
 /// Asks the kernel to read samples ahead while reads are slow. With a warm page cache the request costs as much as it
 /// saves.
-class ReadAhead {
+class SlowReadHint {
  public:
   /// Whether to announce the sample that is `k_distance` ahead.
   bool wanted() const { return slow_reads_left_ > 0; }
@@ -196,7 +196,7 @@ class ShardRun {
                               .class_names = job_.source.classes()});
     for (std::uint64_t at = job_.shard.begin; at < job_.shard.end; ++at) {
       progress_.throw_if_stopped();
-      const std::uint64_t ahead = at + ReadAhead::k_distance;
+      const std::uint64_t ahead = at + SlowReadHint::k_distance;
       if (read_ahead_.wanted() && ahead < job_.shard.end) job_.source.will_need(job_.dataset.order[ahead]);
       pack_sample(job_.dataset.order[at]);
       // As planned, so that the sum is the total: what was written of it may be larger or smaller.
@@ -240,7 +240,7 @@ class ShardRun {
       if (writing_failed || is_lack_of_resources(error) || !policy_applies) throw;
       // A file of a folder that cannot be read is one sample; a shard on a server that cannot be read is many good
       // ones.
-      if (remote_storage_of(error.context().path) != nullptr && !is_about_content(error)) throw;
+      if (remote_storage_of(error.context().path) != nullptr && !is_data_error(error)) throw;
       skip(number, error);
     }
     progress_.samples.fetch_add(1, std::memory_order_relaxed);
@@ -361,7 +361,7 @@ class ShardRun {
   IndexBuilder index_;
   SeekPointFileBuilder seek_points_;
   Scratch scratch_;
-  ReadAhead read_ahead_;
+  SlowReadHint read_ahead_;
   const std::vector<Sidecar> sidecars_ = sidecars_of(*job_.options.format.layout, job_.options.sidecars);
   const bool keeps_bytes_ = job_.options.format.layout->keeps_bytes;
   const bool edits_images_ = !keeps_bytes_ || !describe_edits(job_.options.edits, !keeps_bytes_).empty();

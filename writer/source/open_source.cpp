@@ -8,7 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/registry/registry.hpp"
@@ -208,7 +208,7 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
 
 std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options) {
   use_url_storage();
-  require_local_name(spec, NameUse::dataset);
+  require_local_name(spec, UrlUse::dataset);
   if (std::unique_ptr<Source> arrays = open_arrays(spec, options)) {
     refuse_file_options(spec, "a dataset of arrays", options);
     return arrays;

@@ -68,7 +68,7 @@ struct OwnLabels {
 };
 
 /// How the samples of a packed dataset are delivered.
-struct Delivery {
+struct KeyRules {
   bool prefixed = false;    // keys are told apart by their shards
   bool encoded = false;     // keys are encoded for the destination
   bool has_labels = false;  // OwnLabels
@@ -103,7 +103,7 @@ class PackedSource : public Source {
 
   /// Samples of a saved source: `chosen` are their numbers in the dataset, and `identities` the hashes of their
   /// fingerprints.
-  PackedSource(std::shared_ptr<const Dataset> dataset, const Delivery& delivery, std::vector<std::uint64_t> chosen,
+  PackedSource(std::shared_ptr<const Dataset> dataset, const KeyRules& delivery, std::vector<std::uint64_t> chosen,
                std::vector<std::uint64_t> identities, std::optional<OwnLabels> labels)
       : opened_(std::move(dataset)),
         all_(false),
@@ -422,7 +422,7 @@ class PackedSource : public Source {
 
 class SavedPackedRows : public SavedRows {
  public:
-  SavedPackedRows(std::shared_ptr<const Dataset> dataset, const Delivery& delivery,
+  SavedPackedRows(std::shared_ptr<const Dataset> dataset, const KeyRules& delivery,
                   const std::vector<std::string>& classes)
       : dataset_(std::move(dataset)), delivery_(delivery) {
     if (delivery_.has_labels) own_ = {.classes = classes};
@@ -447,7 +447,7 @@ class SavedPackedRows : public SavedRows {
 
  private:
   std::shared_ptr<const Dataset> dataset_;
-  const Delivery& delivery_;
+  const KeyRules& delivery_;
   std::vector<std::uint64_t> chosen_;
   std::vector<std::uint64_t> identities_;
   std::optional<OwnLabels> own_;
@@ -474,7 +474,7 @@ class SavedPacked : public SavedSource {
   }
 
  private:
-  Delivery delivery_;
+  KeyRules delivery_;
   std::vector<std::string> classes_;
   std::shared_ptr<const Dataset> dataset_;
 };

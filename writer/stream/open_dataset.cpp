@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/formats/shard/shard_name.hpp"
-#include "bale/writer/destination/apart.hpp"
+#include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/journal/finished_check.hpp"
 #include "bale/writer/publish/dataset_manifest.hpp"
 
@@ -33,8 +33,8 @@ void add_new_names(const std::vector<std::string>& names, std::vector<std::strin
 
 OpenDataset::OpenDataset(const PackOptions& options, const std::vector<std::string>& classes, bool may_be_empty)
     : options_(options), classes_(classes), may_be_empty_(may_be_empty), plan_(make_open_plan(options, classes)) {
-  require_local_name(options_.destination, NameUse::writing);
-  require_all_apart({}, options_.destination);
+  require_local_name(options_.destination, UrlUse::writing);
+  require_no_overlap({}, options_.destination);
   if (!Journal::present(options_.destination)) {
     std::vector<Manifest> finished;
     if (options_.mode == DestinationMode::resume) finished = finished_manifests(options_, plan_);
@@ -166,16 +166,16 @@ void OpenDataset::take_up_shards(const OnKey& on_key, std::vector<std::string>& 
   }
 }
 
-std::vector<std::shared_ptr<PendingShard>> OpenDataset::take_up(const OnKey& on_key, std::vector<std::string>& fields) {
+std::vector<std::shared_ptr<SampleLog>> OpenDataset::take_up(const OnKey& on_key, std::vector<std::string>& fields) {
   take_up_shards(on_key, fields);
   std::set<std::string> kept;
   if (is_staged()) {
     for (const Shard& shard : shards_) kept.insert(Journal::staged_name(shard.finished.shard.file));
   }
-  std::vector<std::shared_ptr<PendingShard>> all;
+  std::vector<std::shared_ptr<SampleLog>> all;
   std::uint64_t first = num_samples();
   for (std::uint64_t shard = num_shards();; ++shard) {
-    auto pending = std::make_shared<PendingShard>(shard, first, pending_path(shard));
+    auto pending = std::make_shared<SampleLog>(shard, first, pending_path(shard));
     if (!pending->recover()) break;
     for (std::uint64_t i = 0; i < pending->size(); ++i) on_key(pending->key(i));
     add_new_names(pending->names(), fields);

@@ -20,7 +20,7 @@
 #include "bale/writer/plan/plan.hpp"
 #include "bale/writer/publish/destination.hpp"
 #include "bale/writer/publish/publisher.hpp"
-#include "bale/writer/stream/pending_shard.hpp"
+#include "bale/writer/stream/sample_log.hpp"
 
 namespace bale {
 
@@ -35,7 +35,7 @@ class OpenDataset {
 
   /// Takes up the shards of an earlier run and what it left waiting: one pending per shard, in order. Checks the
   /// shards. Calls `on_key` for the samples of both. Appends the names of their fields to `fields`.
-  std::vector<std::shared_ptr<PendingShard>> take_up(const OnKey& on_key, std::vector<std::string>& fields);
+  std::vector<std::shared_ptr<SampleLog>> take_up(const OnKey& on_key, std::vector<std::string>& fields);
 
   /// Whether the destination holds the finished dataset of these options. Then only report(), find() and counts may be
   /// called.

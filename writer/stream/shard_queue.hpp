@@ -15,15 +15,15 @@
 #include <vector>
 
 #include "bale/writer/journal/journal.hpp"
-#include "bale/writer/stream/pending_shard.hpp"
+#include "bale/writer/stream/sample_log.hpp"
 
 namespace bale {
 
 class ShardQueue {
  public:
   struct Task {
-    std::shared_ptr<PendingShard> pending;
-    std::vector<std::string> fields;  // of PendingSource
+    std::shared_ptr<SampleLog> pending;
+    std::vector<std::string> fields;  // of LoggedSource
   };
   using Write = std::function<FinishedShard(const Task&)>;            // called by several threads at once
   using Publish = std::function<void(const Task&, FinishedShard&&)>;  // in order, one call at a time

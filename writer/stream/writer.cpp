@@ -20,8 +20,8 @@
 #include "bale/writer/publish/writer_parts.hpp"
 #include "bale/writer/shard/shard_job.hpp"
 #include "bale/writer/stream/key_table.hpp"
+#include "bale/writer/stream/logged_source.hpp"
 #include "bale/writer/stream/open_dataset.hpp"
-#include "bale/writer/stream/pending_source.hpp"
 #include "bale/writer/stream/shard_queue.hpp"
 #include "bale/writer/stream/writer_samples.hpp"
 
@@ -179,13 +179,13 @@ class Writer::Run {
       keys_.insert(hash_key(key));
       if (options_.pack.format.layout->keys_name_files) encoded_keys_ = encoded_keys_ || decode_key(key) != key;
     };
-    std::vector<std::shared_ptr<PendingShard>> pending = dataset_.take_up(on_key, fields_);
+    std::vector<std::shared_ptr<SampleLog>> pending = dataset_.take_up(on_key, fields_);
     const std::uint64_t next = dataset_.num_shards();
     count_ = dataset_.num_samples();
     queue_ = std::make_unique<ShardQueue>(
         jobs_of(options_.pack), next, [this](const ShardQueue::Task& task) { return write(task); },
         [this](const ShardQueue::Task& task, FinishedShard&& finished) { publish(task, std::move(finished)); });
-    filling_ = std::make_shared<PendingShard>(next, count_, dataset_.pending_path(next), pool_);
+    filling_ = std::make_shared<SampleLog>(next, count_, dataset_.pending_path(next), pool_);
     for (std::size_t i = 0; i < pending.size(); ++i) {
       if (i != 0) hand_over();
       filling_ = pending[i];
@@ -261,7 +261,7 @@ class Writer::Run {
   }
 
   /// Names of the pending's fields, the images first.
-  std::vector<std::string> fields_of(const PendingShard& pending) const {
+  std::vector<std::string> fields_of(const SampleLog& pending) const {
     std::vector<std::string> fields;
     for (const std::string& name : fields_) {
       if (std::find(pending.names().begin(), pending.names().end(), name) != pending.names().end())
@@ -273,7 +273,7 @@ class Writer::Run {
 
   /// Gives the filling pending to the queue and begins the next. If it throws, the pending goes on filling.
   void hand_over() {
-    const std::shared_ptr<PendingShard> full = filling_;
+    const std::shared_ptr<SampleLog> full = filling_;
     {
       const std::lock_guard lock(waiting_mutex_);
       waiting_.push_back(full);
@@ -288,12 +288,12 @@ class Writer::Run {
       throw;
     }
     const std::uint64_t next = full->shard() + 1;
-    filling_ = std::make_shared<PendingShard>(next, full->first() + full->size(), dataset_.pending_path(next), pool_);
+    filling_ = std::make_shared<SampleLog>(next, full->first() + full->size(), dataset_.pending_path(next), pool_);
   }
 
   FinishedShard write(const ShardQueue::Task& task) {
-    const PendingShard& pending = *task.pending;
-    const PendingSource source(pending, task.fields, options_.classes);
+    const SampleLog& pending = *task.pending;
+    const LoggedSource source(pending, task.fields, options_.classes);
     PlannedDataset planned{.name = dataset_.name(), .subdirectory = {}, .order = {}, .shards = {}};
     planned.order.resize(pending.size());
     std::iota(planned.order.begin(), planned.order.end(), std::uint32_t{0});
@@ -321,7 +321,7 @@ class Writer::Run {
   /// The place of a key that was added, as text. Precondition: the Writer is locked.
   std::optional<std::string> find(std::string_view key) const {
     if (!keys_.may_have(hash_key(key))) return std::nullopt;
-    std::vector<std::shared_ptr<const PendingShard>> all{filling_};
+    std::vector<std::shared_ptr<const SampleLog>> all{filling_};
     {
       // Published meanwhile, a shard's samples stay in memory until nobody uses them.
       const std::lock_guard lock(waiting_mutex_);
@@ -336,7 +336,7 @@ class Writer::Run {
   }
 
   /// Makes what waits durable, for a run that resumes.
-  void keep(PendingShard& pending) {
+  void keep(SampleLog& pending) {
     pending.sync();
     durable_ = std::max(durable_, pending.first() + pending.size());
   }
@@ -354,13 +354,13 @@ class Writer::Run {
   KeyTable keys_;
   bool encoded_keys_ = false;
   std::vector<std::string> fields_;  // of all samples, in order of first appearance
-  const std::shared_ptr<ChunkPool> pool_ =
-      std::make_shared<ChunkPool>(std::min(options_.memory_bytes / k_kept_share, k_max_kept_bytes));
-  std::shared_ptr<PendingShard> filling_;
+  const std::shared_ptr<SampleBuffers> pool_ =
+      std::make_shared<SampleBuffers>(std::min(options_.memory_bytes / k_kept_share, k_max_kept_bytes));
+  std::shared_ptr<SampleLog> filling_;
   std::atomic<std::uint64_t> waiting_bytes_{0};  // memory of the pending in waiting_
   mutable std::mutex waiting_mutex_;
-  std::deque<std::shared_ptr<PendingShard>> waiting_;  // in the queue
-  std::unique_ptr<ShardQueue> queue_;                  // last: its threads use the rest
+  std::deque<std::shared_ptr<SampleLog>> waiting_;  // in the queue
+  std::unique_ptr<ShardQueue> queue_;               // last: its threads use the rest
 };
 
 Writer::Writer(Options options) : run_(std::make_unique<Run>(std::move(options))) {}

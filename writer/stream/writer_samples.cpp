@@ -8,7 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/plan/plan.hpp"
-#include "bale/writer/stream/pending_source.hpp"
+#include "bale/writer/stream/logged_source.hpp"
 
 namespace bale {
 namespace {

@@ -17,8 +17,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/files/copy_alignment.hpp"
 #include "bale/formats/base/files/read_limit.hpp"
-#include "bale/formats/base/files/slow_copies.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/storage.hpp"
 

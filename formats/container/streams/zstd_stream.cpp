@@ -1,4 +1,4 @@
-// zstd files: random access by frames, or decompressed once into a Spill (no seek table, huge frames).
+// zstd files: random access by frames, or decompressed once into a SpillFile (no seek table, huge frames).
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -13,9 +13,9 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/container/streams/file_window.hpp"
-#include "bale/formats/container/streams/kept.hpp"
 #include "bale/formats/container/streams/seek_table.hpp"
-#include "bale/formats/container/streams/spill.hpp"
+#include "bale/formats/container/streams/spill_file.hpp"
+#include "bale/formats/container/streams/stream_caches.hpp"
 
 namespace bale {
 namespace {
@@ -27,7 +27,7 @@ class SeekableStream : public Stream {
  public:
   SeekableStream(File file, SeekTable table, FrameChecks checks = FrameChecks::all)
       : file_(std::move(file)), table_(std::move(table)), checks_(checks) {}
-  ~SeekableStream() override { kept_frames().erase(owner_); }
+  ~SeekableStream() override { frame_cache().erase(owner_); }
   SeekableStream(const SeekableStream&) = delete;
   SeekableStream& operator=(const SeekableStream&) = delete;
 
@@ -87,14 +87,14 @@ class SeekableStream : public Stream {
 
   /// Two threads may decompress the same frame at once. This is correct and only costs time.
   std::shared_ptr<const Frame> load(const SeekTable::Place& place) const {
-    if (auto kept = kept_frames().find({owner_, place.frame})) return kept;
+    if (auto kept = frame_cache().find({owner_, place.frame})) return kept;
     auto content = std::make_shared<Frame>();
     decompress(place, [&] {
       const MutableBytes memory = content->memory.take(place.content_bytes);
       content->bytes = memory;
       return memory;
     });
-    kept_frames().insert({owner_, place.frame}, content, place.content_bytes, k_kept_frame_bytes);
+    frame_cache().insert({owner_, place.frame}, content, place.content_bytes, k_frame_cache_bytes);
     return content;
   }
 
@@ -130,7 +130,7 @@ struct FreeContext {
 };
 
 std::unique_ptr<Stream> inflate_whole(const File& file) {
-  Spill spill(file.path());
+  SpillFile spill(file.path());
   const std::unique_ptr<ZSTD_DCtx, FreeContext> context{ZSTD_createDCtx()};
   // The largest window that `zstd --long` can write. It takes only the memory that its content fills.
   ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);

@@ -6,8 +6,8 @@
 //   orders                 when readers need what (order_table.hpp)
 //   files/HH/HASH.map      which units of a file are there (unit_map.hpp)
 //   files/HH/HASH.data     the units, at the places that they have in the file; the rest are holes
-//   files/HH/HASH.url      what is known of a name: version and size (catalog.hpp)
-//   files/HH/HASH.none     empty: the server did not have this name (catalog.hpp)
+//   files/HH/HASH.url      what is known of a name: version and size (version_catalog.hpp)
+//   files/HH/HASH.none     empty: the server did not have this name (version_catalog.hpp)
 // Nothing of it has to be durable or consistent: each unit is compared with its checksum whenever it is read. So it may
 // be killed at any moment, and removed while it is used. Only truncating its files while they are in use ends the
 // process.

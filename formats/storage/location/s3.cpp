@@ -1,4 +1,4 @@
-#include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,9 +33,9 @@ bool is_one_of(std::string_view code, std::span<const std::string_view> codes) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
-class S3ObjectLocation final : public Location {
+class S3ObjectLocation final : public RemoteUrl {
  public:
-  explicit S3ObjectLocation(const std::string& name) : Location(name), location_(parse_s3_url(name)) {
+  explicit S3ObjectLocation(const std::string& name) : RemoteUrl(name), location_(parse_s3_url(name)) {
     S3Account::of_process();  // a wrong setting is an error now
   }
 
@@ -78,7 +78,7 @@ class S3ObjectLocation final : public Location {
     if (answer.code == "PermanentRedirect" || answer.code == "AuthorizationHeaderMalformed") {
       return named(ErrorCode::io, "the bucket is in another region", "name its region in AWS_REGION");
     }
-    const Error error = Location::error_of(response);
+    const Error error = RemoteUrl::error_of(response);
     const std::string what =
         answer.code.empty() ? error.message() : fmt::format("{}: {}", error.message(), printable(answer.code));
     if (is_refusal(error) && !account.credentials().get()) {
@@ -126,6 +126,6 @@ class S3ObjectLocation final : public Location {
 
 }  // namespace
 
-std::shared_ptr<const Location> locate_s3(const std::string& name) { return std::make_shared<S3ObjectLocation>(name); }
+std::shared_ptr<const RemoteUrl> locate_s3(const std::string& name) { return std::make_shared<S3ObjectLocation>(name); }
 
 }  // namespace bale

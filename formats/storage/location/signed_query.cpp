@@ -1,4 +1,4 @@
-#include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
 
 #include <algorithm>
 #include <span>

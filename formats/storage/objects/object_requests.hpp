@@ -15,7 +15,7 @@
 #include "bale/formats/storage/aws/answers/object_listing.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 #include "bale/formats/storage/http/http_client.hpp"
-#include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
 
 namespace bale {
 
@@ -55,7 +55,7 @@ class ObjectSender {
  private:
   HttpRequest signed_request(const ObjectRequest& request) const;
 
-  std::shared_ptr<const Location> location_;
+  std::shared_ptr<const RemoteUrl> location_;
   std::string name_;
   std::string bucket_;
   std::string prefix_;

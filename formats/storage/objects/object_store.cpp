@@ -14,7 +14,7 @@
 #include "bale/formats/storage/aws/answers/object_listing.hpp"
 #include "bale/formats/storage/aws/answers/upload_answers.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
-#include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
 #include "bale/formats/storage/objects/object_requests.hpp"
 
 namespace bale {

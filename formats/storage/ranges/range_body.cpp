@@ -74,7 +74,7 @@ std::optional<FileVersion> version_of(const HttpResponse& response) {
   return version;
 }
 
-std::optional<Error> error_of_encoding(const HttpResponse& response, const Location& location) {
+std::optional<Error> error_of_encoding(const HttpResponse& response, const RemoteUrl& location) {
   // S3 keeps "aws-chunked", which says how an object was sent, if it was sent by other names than its own.
   std::string encodings = lower_case(response.header("content-encoding"));
   std::replace(encodings.begin(), encodings.end(), ',', ' ');
@@ -87,7 +87,7 @@ std::optional<Error> error_of_encoding(const HttpResponse& response, const Locat
                {.path = location.shown(), .hint = "turn off compression for this file on the server"});
 }
 
-RangeBody::RangeBody(const Location& location, FileRange wanted, FileVersion version, Put put)
+RangeBody::RangeBody(const RemoteUrl& location, FileRange wanted, FileVersion version, Put put)
     : location_(location), wanted_(wanted), version_(std::move(version)), put_(std::move(put)) {}
 
 bool RangeBody::check(const HttpResponse& head) {

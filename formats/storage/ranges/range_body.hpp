@@ -14,7 +14,7 @@
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file_range.hpp"
-#include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
 
 namespace bale {
 
@@ -38,14 +38,14 @@ std::string validator_of(const HttpResponse& response);
 std::optional<FileVersion> version_of(const HttpResponse& response);
 
 /// The error of a response with an encoded body; nullopt if it is the file's bytes.
-std::optional<Error> error_of_encoding(const HttpResponse& response, const Location& location);
+std::optional<Error> error_of_encoding(const HttpResponse& response, const RemoteUrl& location);
 
 class RangeBody {
  public:
   /// Called with parts in order. Returns false to end the transfer.
   using Put = std::function<bool(std::uint64_t offset, Bytes part)>;
 
-  RangeBody(const Location& location, FileRange wanted, FileVersion version, Put put);
+  RangeBody(const RemoteUrl& location, FileRange wanted, FileVersion version, Put put);
 
   /// For HttpRequest::on_body.
   bool take(const HttpResponse& head, Bytes part);
@@ -57,7 +57,7 @@ class RangeBody {
  private:
   bool check(const HttpResponse& head);
 
-  const Location& location_;
+  const RemoteUrl& location_;
   const FileRange wanted_;
   const FileVersion version_;
   const Put put_;

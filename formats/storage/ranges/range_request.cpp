@@ -15,7 +15,7 @@ constexpr std::uint64_t k_most_hedged_bytes = 1 << 20;  // a larger one takes it
 
 }  // namespace
 
-RangeRequest::RangeRequest(std::shared_ptr<const Location> location, FileRange range, FileVersion version,
+RangeRequest::RangeRequest(std::shared_ptr<const RemoteUrl> location, FileRange range, FileVersion version,
                            RangeBody::Put put)
     : location_(std::move(location)), range_(range), version_(std::move(version)), put_(std::move(put)) {}
 

@@ -15,7 +15,7 @@
 #include <mutex>
 #include <optional>
 
-#include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
 #include "bale/formats/storage/ranges/hedge.hpp"
 #include "bale/formats/storage/ranges/range_body.hpp"
 
@@ -27,7 +27,7 @@ class RangeRequest : public std::enable_shared_from_this<RangeRequest> {
   using Adjust = std::function<void(HttpRequest&)>;
 
   /// `put` is destroyed when the request has ended.
-  RangeRequest(std::shared_ptr<const Location> location, FileRange range, FileVersion version, RangeBody::Put put);
+  RangeRequest(std::shared_ptr<const RemoteUrl> location, FileRange range, FileVersion version, RangeBody::Put put);
 
   /// Sends it, once. `adjust` is called here and in wait(). Throws if the request cannot be made: no credentials, for
   /// example.
@@ -58,7 +58,7 @@ class RangeRequest : public std::enable_shared_from_this<RangeRequest> {
   bool has_ended() const;
   const Try& decisive() const;
 
-  const std::shared_ptr<const Location> location_;
+  const std::shared_ptr<const RemoteUrl> location_;
   const FileRange range_;
   const FileVersion version_;
   RangeBody::Put put_;

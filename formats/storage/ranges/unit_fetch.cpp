@@ -25,7 +25,7 @@ void append(std::vector<std::byte>& to, Bytes bytes) {
 
 }  // namespace
 
-std::shared_ptr<RangeRequest> UnitFetch::request(const std::shared_ptr<const Location>& location,
+std::shared_ptr<RangeRequest> UnitFetch::request(const std::shared_ptr<const RemoteUrl>& location,
                                                  const FileVersion& version, std::shared_ptr<CachedFile> file,
                                                  UnitRun run, std::uint64_t wanted_end) {
   const FileRange range = bytes_of(run, version.size);

@@ -16,7 +16,7 @@ class UnitFetch {
  public:
   /// A request for a run that this process has claimed and reserved room for. Before it is sent, or if sending fails,
   /// its end gives up the claims. `wanted_end`: unit before which the caller waits for, stored as soon as it came.
-  static std::shared_ptr<RangeRequest> request(const std::shared_ptr<const Location>& location,
+  static std::shared_ptr<RangeRequest> request(const std::shared_ptr<const RemoteUrl>& location,
                                                const FileVersion& version, std::shared_ptr<CachedFile> file,
                                                UnitRun run, std::uint64_t wanted_end);
 

@@ -39,7 +39,7 @@ void UnsizedBody::restart() {
   is_kept_ = cache_ != nullptr;
 }
 
-void UnsizedBody::require_end(const Location& location) const {
+void UnsizedBody::require_end(const RemoteUrl& location) const {
   if (size_ <= most_bytes_) return;
   throw Error(ErrorCode::unsupported,
               fmt::format("the server does not tell the size of the file, and sends more than {} bytes", most_bytes_),

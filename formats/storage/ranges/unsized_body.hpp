@@ -13,7 +13,7 @@
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/cache/cache_directory.hpp"
-#include "bale/formats/storage/location/location.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
 #include "bale/formats/storage/ranges/range_body.hpp"
 
 namespace bale {
@@ -33,7 +33,7 @@ class UnsizedBody {
   void restart();
   std::uint64_t size() const { return size_; }
   /// Throws `unsupported` if more came than a file may have.
-  void require_end(const Location& location) const;
+  void require_end(const RemoteUrl& location) const;
   /// Whether all of it can be taken.
   bool is_kept() const { return is_kept_; }
   /// Reads `out` from `offset`, and gives up its room. Returns false on any failure.
@@ -57,6 +57,6 @@ bool has_marked_end(const HttpResponse& response);
 /// Fetches the file into `body`, and returns its version. May take as long as the file takes to come; a server that
 /// stalls or fails for longer than the time limit is a `retryable` error. Throws what UnsizedBody::require_end()
 /// throws.
-FileVersion measured_version(const Location& location, UnsizedBody& body);
+FileVersion measured_version(const RemoteUrl& location, UnsizedBody& body);
 
 }  // namespace bale

@@ -16,7 +16,7 @@ bool has_marked_end(const HttpResponse& response) {
   return response.status == 200 && response.header("transfer-encoding").ends_with("chunked");
 }
 
-FileVersion measured_version(const Location& location, UnsizedBody& body) {
+FileVersion measured_version(const RemoteUrl& location, UnsizedBody& body) {
   for (Retry retry;; body.restart()) {
     HttpRequest request = location.get({});
     retry.set_limits(request);

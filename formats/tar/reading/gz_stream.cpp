@@ -1,4 +1,4 @@
-// gzip archives are decompressed once, from start to end, into a Spill (FORMAT.md, section 6).
+// gzip archives are decompressed once, from start to end, into a SpillFile (FORMAT.md, section 6).
 #include <algorithm>
 #include <vector>
 
@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/container/streams/spill.hpp"
+#include "bale/formats/container/streams/spill_file.hpp"
 #include "bale/formats/tar/reading/stream.hpp"
 
 namespace bale::tar {
@@ -23,7 +23,7 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  void inflate_into(Spill& spill) {
+  void inflate_into(SpillFile& spill) {
     std::vector<std::byte> output(k_gzip_buffer_bytes);
     while (have_input()) {
       state_.next_out = reinterpret_cast<Bytef*>(output.data());
@@ -77,7 +77,7 @@ class Inflater {
 }  // namespace
 
 std::unique_ptr<Stream> open_gzip_stream(const std::string& path) {
-  Spill spill(path);
+  SpillFile spill(path);
   Inflater(path).inflate_into(spill);
   return std::move(spill).finish();
 }

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/container/streams/spill.hpp"
+#include "bale/formats/container/streams/spill_file.hpp"
 #include "bale/formats/tar/reading/archive_api.hpp"
 #include "bale/formats/tar/reading/grouper.hpp"
 
@@ -79,7 +79,8 @@ Reader open_archive(const std::string& path, int (*support)(archive*)) {
 }
 
 /// Writes the data of the current member at `begin` of the spill. Holes stay holes.
-void unpack_member(archive* reader, const std::string& path, std::uint64_t begin, std::uint64_t size, Spill& spill) {
+void unpack_member(archive* reader, const std::string& path, std::uint64_t begin, std::uint64_t size,
+                   SpillFile& spill) {
   for (;;) {
     const void* data = nullptr;
     std::size_t length = 0;
@@ -153,7 +154,7 @@ Member describe(archive* reader, archive_entry* entry, const std::string& path) 
 
 std::unique_ptr<Stream> open_filtered_stream(const std::string& path) {
   const Reader reader = open_archive(path, archive_read_support_format_raw);
-  Spill spill(path);
+  SpillFile spill(path);
   archive_entry* entry = nullptr;
   const int opened = archive_read_next_header(reader.get(), &entry);
   if (opened == ARCHIVE_EOF) return std::move(spill).finish();
@@ -171,7 +172,7 @@ std::unique_ptr<Stream> unpack_by_libarchive(const std::string& path, const std:
                                              std::uint64_t* end) {
   const Utf8Locale locale;
   const Reader reader = open_archive(path, archive_read_support_format_tar);
-  Spill spill(path);
+  SpillFile spill(path);
   for (;;) {
     archive_entry* entry = nullptr;
     const int result = archive_read_next_header(reader.get(), &entry);

@@ -5,8 +5,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
-#include "bale/formats/container/streams/kept_stream.hpp"
-#include "bale/formats/shard/damaged_scan.hpp"
+#include "bale/formats/container/streams/cached_stream.hpp"
+#include "bale/formats/shard/partial_scan.hpp"
 #include "bale/formats/tar/reading/grouper.hpp"
 #include "bale/formats/tar/reading/libarchive_stream.hpp"
 #include "bale/formats/tar/reading/scanner.hpp"
@@ -124,7 +124,7 @@ void scan(const std::string& path, IndexBuilder& index) {
     is_ours = scan_stream(*stream, path, found);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;
-    throw DamagedScan(error, std::move(found));
+    throw PartialScan(error, std::move(found));
   }
   if (!is_ours) {
     found = IndexBuilder();

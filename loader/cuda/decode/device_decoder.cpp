@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/errors/content_error.hpp"
+#include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/image/resample/resample_weights.hpp"
 #include "bale/loader/cuda/kernels/convert_args.hpp"
@@ -101,7 +101,7 @@ std::vector<DeviceDecoder::Undecodable> DeviceDecoder::decode(const Rows& rows, 
     try {
       decode_here(rows, i);
     } catch (const Error& error) {
-      if (!is_about_content(error)) throw;
+      if (!is_data_error(error)) throw;
       undecodable.push_back({i, error});
     }
   }

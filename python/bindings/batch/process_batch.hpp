@@ -11,7 +11,7 @@
 #include "bale/loader/batch.hpp"
 #include "bale/loader/transform/transform.hpp"
 #include "bale/python/bindings/bindings.hpp"
-#include "bale/python/bindings/let_go.hpp"
+#include "bale/python/bindings/release.hpp"
 
 namespace bale::python {
 
@@ -24,7 +24,7 @@ class ProcessBatch {
         positions_(std::move(positions)),
         pid_(::getpid()) {}
   ProcessBatch(ProcessBatch&&) noexcept = default;
-  ~ProcessBatch() { let_go(std::move(batch_), pid_); }
+  ~ProcessBatch() { release(std::move(batch_), pid_); }
 
   /// Can also be read in a forked child: the memory is shared.
   const Batch& get() const { return *batch_; }

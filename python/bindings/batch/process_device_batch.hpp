@@ -9,7 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/cuda/device_batch.hpp"
 #include "bale/python/bindings/bindings.hpp"
-#include "bale/python/bindings/let_go.hpp"
+#include "bale/python/bindings/release.hpp"
 
 namespace bale::python {
 
@@ -19,7 +19,7 @@ class ProcessDeviceBatch {
   ProcessDeviceBatch(DeviceBatch batch, nb::object positions)
       : batch_(std::make_unique<DeviceBatch>(std::move(batch))), positions_(std::move(positions)), pid_(::getpid()) {}
   ProcessDeviceBatch(ProcessDeviceBatch&&) noexcept = default;
-  ~ProcessDeviceBatch() { let_go(std::move(batch_), pid_); }
+  ~ProcessDeviceBatch() { release(std::move(batch_), pid_); }
 
   DeviceBatch& get() const {
     if (pid_ != ::getpid()) {

@@ -12,7 +12,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/base/without_secrets.hpp"
@@ -285,7 +285,7 @@ void bind_dataset(nb::module_& module) {
       [](const nb::str& name) {
         const std::string text = from_str(name);
         use_url_storage();
-        require_local_name(text, NameUse::dataset);
+        require_local_name(text, UrlUse::dataset);
         return remote_storage_of(text) != nullptr;
       },
       nb::arg("name"));

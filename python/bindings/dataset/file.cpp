@@ -12,7 +12,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
@@ -62,7 +62,7 @@ class ProcessFile {
   void open() {
     const WithoutGil without_gil;
     use_url_storage();
-    require_local_name(name_, NameUse::dataset);
+    require_local_name(name_, UrlUse::dataset);
     file_ = std::make_shared<const File>(File::open_read(name_));
     size_ = file_->size();
     pid_ = ::getpid();

@@ -44,7 +44,7 @@ MUTATIONS = [
              "  if (index_->identity() != known.index) throw", "  if (index_->identity() == 0) throw", ("open_shards",)),
     Mutation("a sample's texts are left in an index that may be dropped", "reader/dataset/dataset.cpp",
              "if (shard.is_counted()) state_->keep_texts(view, scratch);", "", ("open_shards",)),
-    Mutation("the colons of an address in brackets separate names", "formats/base/names/local_name.cpp",
+    Mutation("the colons of an address in brackets separate names", "formats/base/names/url_rules.cpp",
              "return open < path && close < path ? list.find(\"::\", close) : end;", "return end;",
              ("python", "tests/python/remote/test_remote_files.py", "-k", "brackets")),
     Mutation("a shard with another index is taken", "reader/shards/open_shards.cpp",

@@ -3,7 +3,7 @@
 #include <set>
 #include <vector>
 
-#include "bale/reader/ahead/fill_ahead.hpp"
+#include "bale/reader/ahead/neighbor_fetch.hpp"
 #include "bale/reader/order/node_share.hpp"
 #include "bale/tests/support/catch.hpp"
 

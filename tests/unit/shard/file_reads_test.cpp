@@ -9,8 +9,8 @@
 
 #include "bale/formats/base/direct_file.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/files/large_reads.hpp"
-#include "bale/formats/base/files/slow_copies.hpp"
+#include "bale/formats/base/files/copy_alignment.hpp"
+#include "bale/formats/base/files/two_mib_reads.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/shard/direct_fetch.hpp"
 #include "bale/formats/shard/sample.hpp"
@@ -167,7 +167,7 @@ TEST_CASE_METHOD(
   write_random(path, 11'000'000);
   const File file = File::open_read(path);
   ::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);
-  LargeReads reads(path);
+  TwoMibReads reads(path);
   const std::uint64_t begin = 4'500'000;
   const std::uint64_t length = 5'000'000;
   if (reads.read(begin, length)) {

@@ -9,7 +9,7 @@
 #include "bale/formats/base/files/read_limit.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/storage/cache/cache_settings.hpp"
-#include "bale/formats/storage/cache/shared/lock_file.hpp"
+#include "bale/formats/storage/cache/shared/file_lock.hpp"
 #include "bale/formats/storage/http/http_client.hpp"
 #include "bale/formats/storage/ranges/hedge.hpp"
 #include "bale/tests/support/catch.hpp"
@@ -28,7 +28,7 @@ void use_what_is_shared() {
   read_limit(STDERR_FILENO);
   warn_of_cache("a test");
   temporary_name();
-  LockFile::hold_off_forks();
+  FileLock::hold_off_forks();
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// PendingShard: samples in memory and on disk, and what a later run takes up of them.
+// SampleLog: samples in memory and on disk, and what a later run takes up of them.
 #include <filesystem>
 
 #include "bale/formats/base/error.hpp"
@@ -6,7 +6,7 @@
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tests/support/text_file.hpp"
-#include "bale/writer/stream/pending_shard.hpp"
+#include "bale/writer/stream/sample_log.hpp"
 
 using namespace bale;
 using bale::test::error_of;
@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::uint64_t k_first = 70;
 
-void add(PendingShard& pending, std::uint64_t i) {
+void add(SampleLog& pending, std::uint64_t i) {
   const std::string content(i * 7 % 50, static_cast<char>('a' + i % 26));
   const FieldView fields[] = {{"jpg", as_bytes(content)}, {i % 2 == 0 ? "json" : "txt", as_bytes("{}")}};
   pending.add("key" + std::to_string(i), static_cast<std::int64_t>(i), fields);
 }
 
-void check(const PendingShard& pending, std::uint64_t size) {
+void check(const SampleLog& pending, std::uint64_t size) {
   REQUIRE(pending.size() == size);
   Scratch scratch;
   for (std::uint64_t i = 0; i < size; ++i) {
@@ -39,7 +39,7 @@ void check(const PendingShard& pending, std::uint64_t size) {
 }  // namespace
 
 TEST_CASE_METHOD(InTempDir, "samples wait in memory and on disk") {
-  PendingShard pending(3, k_first, dir / "pending");
+  SampleLog pending(3, k_first, dir / "pending");
   for (std::uint64_t i = 0; i < 60; ++i) {
     if (i == 20 || i == 21 || i == 50) pending.spill();
     add(pending, i);
@@ -49,19 +49,19 @@ TEST_CASE_METHOD(InTempDir, "samples wait in memory and on disk") {
   CHECK(pending.memory_bytes() == 0);
   check(pending, 60);
 
-  PendingShard later(3, k_first, dir / "pending");
+  SampleLog later(3, k_first, dir / "pending");
   REQUIRE(later.recover());
   check(later, 60);
   add(later, 60);
   check(later, 61);
   later.remove();
   CHECK_FALSE(fs::exists(dir / "pending"));
-  CHECK_FALSE(PendingShard(3, k_first, dir / "pending").recover());
+  CHECK_FALSE(SampleLog(3, k_first, dir / "pending").recover());
 }
 
 TEST_CASE_METHOD(InTempDir, "of a file that ends anywhere or is damaged, the samples before are taken up") {
   {
-    PendingShard pending(3, k_first, dir / "whole");
+    SampleLog pending(3, k_first, dir / "whole");
     for (std::uint64_t i = 0; i < 8; ++i) add(pending, i);
     pending.sync();
   }
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(InTempDir, "of a file that ends anywhere or is damaged, the sam
   std::uint64_t most = 0;
   for (std::size_t end = 0; end <= whole.size(); ++end) {
     test::spit(dir / "part", whole.substr(0, end));
-    PendingShard pending(3, k_first, dir / "part");
+    SampleLog pending(3, k_first, dir / "part");
     if (!pending.recover()) continue;
     REQUIRE(pending.size() >= most);
     most = pending.size();
@@ -81,17 +81,17 @@ TEST_CASE_METHOD(InTempDir, "of a file that ends anywhere or is damaged, the sam
     std::string flipped = whole;
     flipped[at] = static_cast<char>(flipped[at] ^ 1);
     test::spit(dir / "part", flipped);
-    PendingShard pending(3, k_first, dir / "part");
+    SampleLog pending(3, k_first, dir / "part");
     if (!pending.recover()) continue;
     CHECK(pending.size() < 8);
     check(pending, pending.size());
   }
-  CHECK_FALSE(PendingShard(4, k_first, dir / "whole").recover());
-  CHECK_FALSE(PendingShard(3, k_first + 1, dir / "whole").recover());
+  CHECK_FALSE(SampleLog(4, k_first, dir / "whole").recover());
+  CHECK_FALSE(SampleLog(3, k_first + 1, dir / "whole").recover());
 }
 
 TEST_CASE_METHOD(InTempDir, "a sample that changed on the disk is not handed on") {
-  PendingShard pending(3, k_first, dir / "pending");
+  SampleLog pending(3, k_first, dir / "pending");
   add(pending, 5);
   pending.spill();
   std::string bytes = test::slurp(dir / "pending");

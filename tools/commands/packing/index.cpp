@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/errors/error_reason.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/dataset.hpp"
@@ -70,7 +70,7 @@ AddedSeekPoints make_seek_points(const IndexCommand& command, Terminal& terminal
 
 int run_index(const IndexCommand& command, Terminal& terminal) {
   use_url_storage();
-  if (remote_storage_of(command.spec) != nullptr) require_local_name(command.spec, NameUse::writing);
+  if (remote_storage_of(command.spec) != nullptr) require_local_name(command.spec, UrlUse::writing);
   const AddedIndexes indexes = make_indexes(command, terminal);
   if (!indexes.failures.empty()) {
     if (command.json) terminal.print(index_json(command.spec, indexes, 0, std::nullopt));

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
@@ -103,7 +103,7 @@ ListedSource list_source(const PackCommand& asked, Terminal& terminal) {
   PackCommand command = with_places_settled(asked);
   const Where where = parse_where(command.where, terminal);
   use_url_storage();
-  require_local_name(command.options.destination, NameUse::packing);  // before the source is listed
+  require_local_name(command.options.destination, UrlUse::packing);  // before the source is listed
   if (command.format.empty()) command.format = formats()[0]->name;
   const auto find = command.decode ? find_decoded_format : find_format;
   command.options.format = find(command.format, command.layout);

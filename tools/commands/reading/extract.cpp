@@ -25,7 +25,7 @@
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
-#include "bale/writer/destination/apart.hpp"
+#include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
 
 namespace bale::tools {
@@ -82,7 +82,7 @@ void require_outside_datasets(const ExtractCommand& command) {
   for (const DatasetPart& part : resolve_dataset(command.spec).parts) {
     if (!part.manifest_path.empty()) directories.push_back(parent_directory(part.manifest_path));
   }
-  require_all_apart(directories, command.directory);
+  require_no_overlap(directories, command.directory);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 
 namespace bale::tools {
 namespace {
@@ -104,7 +104,7 @@ std::string_view without_dot_prefix(std::string_view name) {
 }
 
 SafeDirectory::SafeDirectory(const std::string& path) : path_(path) {
-  require_local_name(path, NameUse::writing);
+  require_local_name(path, UrlUse::writing);
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) throw_errno("make the directory", path);
   // The user chose the directory itself, so a symbolic link there is followed.
   root_fd_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

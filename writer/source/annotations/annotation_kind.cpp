@@ -6,7 +6,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"

@@ -7,7 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/key.hpp"

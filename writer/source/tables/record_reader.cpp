@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/names/local_name.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 
 namespace bale {
 namespace {

@@ -144,7 +144,7 @@ Tick last_use_of(const std::string& path) {
 
 }  // namespace
 
-EvictionLock::EvictionLock(const std::string& path) : file_(LockFile(open_shared_file(path, 1))) {
+EvictionLock::EvictionLock(const std::string& path) : file_(FileLock(open_shared_file(path, 1))) {
   while (::flock(file_.fd(), LOCK_EX) != 0) {
     if (errno != EINTR) throw_errno("lock", path);
   }

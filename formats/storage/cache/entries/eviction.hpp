@@ -9,7 +9,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/cache/entries/order_table.hpp"
 #include "bale/formats/storage/cache/entries/unit_map.hpp"
-#include "bale/formats/storage/cache/shared/lock_file.hpp"
+#include "bale/formats/storage/cache/shared/file_lock.hpp"
 
 namespace bale {
 
@@ -20,7 +20,7 @@ class EvictionLock {
   explicit EvictionLock(const std::string& path);
 
  private:
-  LockFile file_;  // closing it releases the lock
+  FileLock file_;  // closing it releases the lock
 };
 
 /// Bytes on the disk of `directory` and all that is in it. Removes temporary files of killed processes.

@@ -39,7 +39,7 @@ ProcessSlots::~ProcessSlots() { ::munmap(generations_, k_file_bytes); }
 
 /// Takes a free slot, if there is one, for this process.
 void ProcessSlots::take(File file) const {
-  own_ = {.file = LockFile(std::move(file)), .token = 0};
+  own_ = {.file = FileLock(std::move(file)), .token = 0};
   for (std::uint32_t slot = 0; slot < k_num_slots && own_.token == 0; ++slot) {
     if (!lock(own_.file.fd(), slot)) continue;
     const std::uint32_t generation = (generations_[slot].load() + 1) & ((1u << k_generation_bits) - 1);
@@ -52,7 +52,7 @@ void ProcessSlots::take(File file) const {
 /// What the parent had is not the child's: its lock says that the parent lives.
 const ProcessSlots::Own& ProcessSlots::own() const {
   if (owner_.load() == ::getpid()) return own_;
-  const auto no_fork = LockFile::hold_off_forks();
+  const auto no_fork = FileLock::hold_off_forks();
   if (owner_.load() == ::getpid()) return own_;  // another thread was first
   try {
     take(File::open_update(path_));

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string>
 
-#include "bale/formats/storage/cache/shared/lock_file.hpp"
+#include "bale/formats/storage/cache/shared/file_lock.hpp"
 
 namespace bale {
 
@@ -42,7 +42,7 @@ class ProcessSlots {
   static constexpr std::uint32_t k_generation_bits = 23;
 
   struct Own {
-    LockFile file;
+    FileLock file;
     std::uint32_t token = 0;
   };
   const Own& own() const;

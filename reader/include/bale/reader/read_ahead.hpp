@@ -70,8 +70,8 @@ class ReadAhead {
   void wait_until_requested(std::uint64_t n);
 
  private:
-  class Worker;
-  std::unique_ptr<Worker> worker_;
+  class Thread;
+  std::unique_ptr<Thread> thread_;
 };
 
 }  // namespace bale

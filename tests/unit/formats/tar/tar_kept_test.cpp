@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bale/formats/base/random.hpp"
-#include "bale/formats/container/streams/kept.hpp"
+#include "bale/formats/container/streams/stream_caches.hpp"
 #include "bale/tests/unit/formats/tar/tar_support.hpp"
 
 using namespace bale;
@@ -86,12 +86,12 @@ TEST_CASE_METHOD(InTempDir, "Frames of all shards together stay within one limit
     for (int round = 0; round < 2; ++round) {
       for (int s = 0; s < 150; ++s) {
         REQUIRE(is_right(shards, s, 0, k_bytes, scratch));
-        REQUIRE(kept_frames().bytes() <= k_kept_frame_bytes);
+        REQUIRE(frame_cache().bytes() <= k_frame_cache_bytes);
       }
     }
-    CHECK(kept_frames().bytes() > k_kept_frame_bytes / 2);
+    CHECK(frame_cache().bytes() > k_frame_cache_bytes / 2);
   }
-  CHECK(kept_frames().bytes() == 0);  // with its shard a frame goes too
+  CHECK(frame_cache().bytes() == 0);  // with its shard a frame goes too
 }
 
 TEST_CASE_METHOD(InTempDir,
@@ -101,16 +101,16 @@ TEST_CASE_METHOD(InTempDir,
   for (int s = 0; s < 3; ++s) {
     for (int i = 0; i < 5; ++i) {
       REQUIRE(is_right(shards, s, i, 1000, scratch));
-      CHECK((kept_spills().bytes() != 0) == (i < 4));
+      CHECK((spill_cache().bytes() != 0) == (i < 4));
     }
   }
   for (int s = 0; s < 3; ++s) {
     for (int i = 0; i < 5; ++i) REQUIRE(is_right(shards, s, i, 1000, scratch));
   }
-  const std::uint64_t all = kept_spills().bytes();
+  const std::uint64_t all = spill_cache().bytes();
   CHECK(all > 3 * 5 * 1000);
   for (int i = 0; i < 100; ++i) REQUIRE(is_right(shards, i % 3, i % 5, 1000, scratch));
-  CHECK(kept_spills().bytes() == all);
+  CHECK(spill_cache().bytes() == all);
 }
 
 TEST_CASE_METHOD(InTempDir, "Inflated shards beyond the limit are inflated again, whatever the order and the threads") {
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(InTempDir, "Inflated shards beyond the limit are inflated again
     }
     for (std::thread& thread : threads) thread.join();
     CHECK(wrong == 0);
-    CHECK(kept_spills().bytes() <= 300000);
+    CHECK(spill_cache().bytes() <= 300000);
   }
-  CHECK(kept_spills().bytes() == 0);
+  CHECK(spill_cache().bytes() == 0);
 }

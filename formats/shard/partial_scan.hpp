@@ -1,0 +1,26 @@
+// Thrown by a scan that met damage and had found samples before it.
+//
+// A scan may throw this instead of `damaged` if it goes from sample to sample. All samples that it found are complete,
+// except the last one, or those that may lack a field.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/index_builder.hpp"
+
+namespace bale {
+
+class PartialScan : public Error {
+ public:
+  PartialScan(const Error& damage, IndexBuilder found)
+      : Error(damage), found_(std::make_shared<const IndexBuilder>(std::move(found))) {}
+
+  const IndexBuilder& found() const { return *found_; }
+
+ private:
+  std::shared_ptr<const IndexBuilder> found_;  // shared: exceptions are copied
+};
+
+}  // namespace bale

@@ -1,0 +1,77 @@
+// RemoteUrl: one remote file, and how to ask its server for it.
+//
+// Threads: const methods may be called by many threads at once. They may wait for credentials.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/base/file_range.hpp"
+#include "bale/formats/storage/http/http_client.hpp"
+
+namespace bale {
+
+/// What a GET request asks for.
+struct GetCondition {
+  std::optional<FileRange> range{};
+  std::string if_match{};       // an ETag; empty: any version
+  std::string if_none_match{};  // an ETag; empty: in any case
+};
+
+class RemoteUrl {
+ public:
+  virtual ~RemoteUrl() = default;
+  /// The name as the user gave it.
+  const std::string& name() const { return name_; }
+  /// The name for messages, without what may be secret.
+  const std::string& shown() const { return shown_; }
+  /// The name in the cache: the same for each way to sign the URL.
+  virtual std::string identity() const = 0;
+  /// Throws `retryable` if is_offline().
+  virtual HttpRequest get(const GetCondition& condition) const = 0;
+  /// Whether no server is to be asked for it: BALE_OFFLINE is set, or HF_HUB_OFFLINE and it is on the Hub.
+  bool is_offline() const;
+  /// Whether get() would return at once. False as long as credentials must be asked for.
+  virtual bool is_ready() const { return true; }
+  /// The error that a response stands for that is not the file. Notes credentials that have expired.
+  virtual Error error_of(const HttpResponse& response) const;
+  /// The name of a file whose path from this directory is `file`, raw bytes.
+  virtual std::string join(std::string_view file) const;
+  /// Names of the files directly in the directory, sorted. Throws `unsupported` if the server has no listings.
+  virtual std::vector<std::string> list() const;
+
+ protected:
+  explicit RemoteUrl(std::string name);
+  void require_online() const;
+
+ private:
+  std::string name_;
+  std::string shown_;
+};
+
+/// Whether error_of() made it of a refusal: the credentials do not suffice.
+bool is_refusal(const Error& error);
+
+/// Whether a name is a URL of a scheme that is served.
+bool is_served(std::string_view name);
+/// Throws `invalid_argument` for a malformed URL.
+std::shared_ptr<const RemoteUrl> locate(const std::string& name);
+
+/// Presigned URLs: what of a query is the signature's own, and what says which file is meant.
+/// The URL without the parameters of a signature of S3, CloudFront, Google or Azure, which differ from one time that it
+/// is signed to the next. All other parameters stay, in their order: they may name the file.
+std::string without_signature(std::string_view url);
+
+// s3://BUCKET/KEY: files of S3 and of other servers that speak its language (aws/).
+
+inline constexpr std::string_view k_s3_scheme = "s3://";
+
+/// Settings and credentials are those of the environment when the process first asks for any. Throws `invalid_argument`
+/// for a malformed name or configuration.
+std::shared_ptr<const RemoteUrl> locate_s3(const std::string& name);
+
+}  // namespace bale

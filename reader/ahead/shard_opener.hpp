@@ -1,0 +1,50 @@
+// ShardOpener: opens remote shards before their samples are needed, many at a time: to open one takes some answers of
+// the server, one after another.
+//
+// Ownership: the Dataset must outlive this object.
+// Threads: one calls; the shards are opened by threads of the object.
+// Errors: never fails: it is a hint. The reader that opens the shard gets the error.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "bale/reader/dataset.hpp"
+
+namespace bale {
+
+class ShardOpener {
+ public:
+  /// `wants_seek_points`: they are looked for, too.
+  ShardOpener(const Dataset& dataset, bool wants_seek_points);
+  /// Waits for requests that are under way to be interrupted.
+  ~ShardOpener();
+  ShardOpener(const ShardOpener&) = delete;
+  ShardOpener& operator=(const ShardOpener&) = delete;
+
+  /// Opens the shard soon, unless it is local or was named before. Does not wait.
+  void add(std::size_t shard);
+
+ private:
+  void submit(std::function<void()> work);
+  void run();
+  bool is_stopped();
+
+  const Dataset& dataset_;
+  const bool wants_seek_points_;
+  std::vector<bool> is_named_;  // by shard
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;
+  std::size_t num_idle_ = 0;
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace bale
