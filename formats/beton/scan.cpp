@@ -110,7 +110,7 @@ class Scan final : public ColumnScan<Column> {
     return {&column, value.offset, static_cast<std::uint32_t>(*bytes)};
   }
 
-  /// Empty of bytes that are no image.
+  /// Empty of bytes that are not an image.
   std::string_view image_extension(const Place& stored) {
     const ImageKind kind = image_kind_of(stored);
     return kind == ImageKind::unknown ? std::string_view() : image_field_name(kind);

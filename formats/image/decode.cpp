@@ -45,7 +45,7 @@ ImageKind decodable_kind(Bytes bytes, std::uint64_t max_pixels) {
     case ImageKind::jpeg:
       break;
     case ImageKind::array:
-      array_pixels_offset(bytes);  // reports what is wrong with an array that is no image
+      array_pixels_offset(bytes);  // reports what is wrong with an array that is not an image
       check_pixel_budget(header.width, header.height, max_pixels);
       break;
     case ImageKind::png:

@@ -28,7 +28,7 @@ using image_detail::ReusedMemory;
 
 /// More than most images need.
 constexpr std::size_t k_kept_pixel_bytes = std::size_t{1} << 20;
-/// Getting memory of this size costs little beside decoding what fills it.
+/// Getting memory of this size costs little next to decoding what fills it.
 constexpr std::size_t k_large_pixel_bytes = std::size_t{64} << 20;
 
 bool is_inside(const Region& region, const ImageHeader& header) {
@@ -119,7 +119,7 @@ struct ImageDecoder::State {
 
   image_detail::SeekPointsUse entry() const { return {.kept = kept, .image_bytes = num_bytes}; }
 
-  /// False if there is nothing that can be done beside another image.
+  /// False if there is nothing that can be done next to another image.
   bool begin_ahead(const Region& region) {
     if (header.kind != ImageKind::jpeg || !is_inside(region, header)) return false;
     if (std::size_t{region.width} * region.height * 3 > k_large_pixel_bytes)

@@ -26,7 +26,7 @@ struct Config {
 /// `unsupported`, naming it: encrypted chunks, other compressions than zstd, other layouts.
 std::optional<Config> read_config(const std::string& directory);
 
-/// The configuration of a chunk and what it lists of it. Throws also `unsupported` if there is none beside the chunk.
+/// The configuration of a chunk and what it lists of it. Throws also `unsupported` if there is none next to the chunk.
 struct ChunkConfig {
   std::vector<Column> columns;
   ListedChunk listed;

@@ -68,7 +68,7 @@ class Scan final : public ColumnScan<Column> {
     }
   }
 
-  /// By the first bytes. Bytes that are no image are called like their column.
+  /// By the first bytes. Bytes that are not an image are called like their column.
   std::string image_field(const Value& value) {
     const ImageKind kind = image_kind_of(value);
     if (kind != ImageKind::unknown) return field_of(*value.column, image_field_name(kind));

@@ -14,7 +14,7 @@
 
 namespace bale::npy {
 
-// Labels of a shard: an array of integers beside it, X.labels.npy beside X.npy.
+// Labels of a shard: an array of integers next to it, X.labels.npy next to X.npy.
 
 inline constexpr std::string_view k_suffix = ".npy";
 inline constexpr std::string_view k_labels_suffix = ".labels.npy";

@@ -1,4 +1,4 @@
-// The format's descriptor, its probe, and the files that im2rec writes beside a shard.
+// The format's descriptor, its probe, and the files that im2rec writes next to a shard.
 #include "bale/formats/shard/format.hpp"
 
 #include <iterator>

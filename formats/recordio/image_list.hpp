@@ -15,7 +15,7 @@ namespace bale::recordio {
 /// Keys by the numbers of their records.
 class ImageList {
  public:
-  /// The list beside a `.rec` file; empty if there is none. Malformed lines are ignored.
+  /// The list next to a `.rec` file; empty if there is none. Malformed lines are ignored.
   static ImageList beside(const std::string& record_path);
 
   /// nullptr if the list does not have the number, or has it twice.

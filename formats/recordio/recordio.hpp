@@ -10,7 +10,7 @@
 namespace bale::recordio {
 
 /// Finds the samples of a file, ours or im2rec's (FORMAT.md, "Image record").
-/// Reads headers and tables but no images. Keys come from the `.lst` beside the file if it lists every record. Throws
+/// Reads headers and tables but no images. Keys come from the `.lst` next to the file if it lists every record. Throws
 /// `damaged`, with record and offset, or `unsupported`.
 void scan(const std::string& path, IndexBuilder& index);
 

@@ -39,7 +39,7 @@ class Scan {
  private:
   const std::string& path() const { return window_.file().path(); }
 
-  /// From the list beside the file if it lists every record, else the records' own numbers.
+  /// From the list next to the file if it lists every record, else the records' own numbers.
   std::vector<std::string> read_keys() {
     std::vector<std::uint64_t> ids;
     RecordWalk walk(window_);

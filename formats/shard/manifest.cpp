@@ -41,7 +41,7 @@ void check_seal(const std::string& text, const std::string& path) {
               {.path = path, .hint = "copy it again; if it was edited on purpose, remove its member \"checksum\""});
 }
 
-/// Shards and sidecars are files beside the manifest. A name that points elsewhere is refused.
+/// Shards and sidecars are files next to the manifest. A name that points elsewhere is refused.
 void check_file_name(const std::string& file, const std::string& path) {
   if (!is_plain_name(file)) {
     throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a plain file name", printable(file)), {.path = path});

@@ -1,5 +1,5 @@
-// The index of a remote shard that has none beside it: scanned once per node and version of the file, then found in the
-// cache.
+// The index of a remote shard that has none next to it: scanned once per node and version of the file, then found in
+// the cache.
 //
 // Threads: may be called by any thread.
 #pragma once

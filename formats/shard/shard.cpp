@@ -257,7 +257,7 @@ Bytes Shard::read_extent(std::uint64_t i, std::uint32_t field, const Extent& ext
 }
 
 std::vector<std::byte> Shard::seek_points(std::uint64_t i) const {
-  // Who makes seek points makes an index, too: beside a scanned shard no server is asked for them.
+  // Who makes seek points makes an index, too: next to a scanned shard no server is asked for them.
   if (!index_->has_checksums() && remote_storage_of(path_) != nullptr) return {};
   std::optional<SeekPointFile>& file = seek_points_->file;
   std::call_once(seek_points_->once, [&] {

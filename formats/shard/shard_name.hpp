@@ -1,4 +1,4 @@
-// The names of a dataset's files: its shards, and the files beside them.
+// The names of a dataset's files: its shards, and the files next to them.
 #pragma once
 
 #include <cstdint>

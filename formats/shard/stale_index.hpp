@@ -14,7 +14,7 @@
 
 namespace bale {
 
-/// Throws `changed` if the file's keys, labels or places differ from those of `index`, the one beside it. Files of
+/// Throws `changed` if the file's keys, labels or places differ from those of `index`, the one next to it. Files of
 /// another size are not checked. If a file is newer than its index, as after a copy that does not keep times, its
 /// digest is compared. If that matches, the index gets a new time so that it is not compared again. Returns warnings
 /// for the reader. The result for a file is remembered until the process ends.

@@ -138,7 +138,7 @@ void UrlFile::read_cached(std::uint64_t offset, MutableBytes out, Retry& retry) 
 }
 
 /// Fetches claimed units, by requests of a good size, until one fails, and waits for those that are wanted. The others
-/// come while the caller goes on.
+/// come while the caller continues.
 UrlFile::Outcome UrlFile::fetch(const std::vector<UnitRun>& runs, UnitRun wanted, const Retry& retry) const {
   Outcome outcome;
   std::exception_ptr failure;

@@ -100,7 +100,7 @@ class Node {
     if (!is_there(path)) return std::nullopt;
     try {
       return read_file(path);
-    } catch (const Error&) {  // it was removed meanwhile
+    } catch (const Error&) {  // it was removed in the meantime
       return std::nullopt;
     }
   }
@@ -233,7 +233,7 @@ void require_apart_from_cache(const std::string& place) {
   if (is_served(place) || !is_cache_named()) return;
   const CacheSettings settings = cache_settings();
   if (settings.directory.empty()) return;
-  // Only what bale makes below the named directory is the cache: a dataset may lie beside it.
+  // Only what bale makes below the named directory is the cache: a dataset may lie next to it.
   if (!do_overlap(join_path(settings.directory, k_cache_name), place)) return;
   throw Error(ErrorCode::invalid_argument, "the cache of remote files may not lie in what is read or written",
               {.path = place, .hint = "name another directory in BALE_CACHE_DIR"});

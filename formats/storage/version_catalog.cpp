@@ -208,7 +208,7 @@ void VersionCatalog::record(const RemoteUrl& location, const FileVersion& versio
   const std::string path = cache_->path_of(location.identity(), ".url");
   const bool is_new = !path_exists(path);
   if (!cache_->reserve(k_unit_bytes))
-    return;  // also for the temporary file: who is killed meanwhile is known to have left one
+    return;  // also for the temporary file: who is killed in the meantime is known to have left one
   const std::string name = join_path(parent_directory(path), temporary_name());
   try {
     File file = File::create(name);
@@ -353,7 +353,7 @@ VersionCatalog::Turn::~Turn() {
 }
 
 /// The version, if this process knows it. Else it is the caller's turn to ask. Waits while another thread has the turn:
-/// who goes on before what came with the answer is in the cache would ask for the same bytes.
+/// who continues before what came with the answer is in the cache would ask for the same bytes.
 std::optional<FileVersion> VersionCatalog::known_or_turn(const std::string& identity, Turn& turn) {
   std::unique_lock lock(mutex_);
   while (asking_.contains(identity)) {

@@ -241,7 +241,7 @@ class Reader {
     }
   }
 
-  /// .NET and PowerShell wrote backslashes between folders. They are no part of names if the maker says Windows, or if
+  /// .NET and PowerShell wrote backslashes between folders. They are not part of names if the maker says Windows, or if
   /// no member has a slash.
   void settle_separators(std::vector<Member>& members) {
     const auto has = [](const Member& member, char c) { return member.name.find(c) != std::string::npos; };

@@ -15,7 +15,7 @@ int probe(const ProbeInput& input) {
 }  // namespace
 
 extern const Format k_zip_format;
-// Without suffixes: an archive beside shards of another format is not one of them. In a directory of archives alone
+// Without suffixes: an archive next to shards of another format is not one of them. In a directory of archives alone
 // they are recognized by content.
 const Format k_zip_format{.name = "zip",
                           .layouts = {},

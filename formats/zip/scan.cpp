@@ -79,7 +79,7 @@ class Scan {
     set_field(sample, field, member);
   }
 
-  /// A file beside an image, with its name, is a field of it.
+  /// A file next to an image, with its name, is a field of it.
   void add_other(const Member& member) {
     if (is_directory(member) || is_repeated(member)) return;
     const auto name = split_name(member.name);
@@ -124,7 +124,7 @@ class Scan {
   InflationBudget budget_;      // of the whole archive
   ForeignKeys keys_;
   std::unordered_map<std::string_view, std::uint64_t> samples_;  // by stem; the first of images with one stem
-  std::vector<bool> is_made_;                                    // by field: some of it is no byte range of the file
+  std::vector<bool> is_made_;                                    // by field: some of it is not a byte range of the file
 };
 
 }  // namespace

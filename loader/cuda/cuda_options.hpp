@@ -1,4 +1,4 @@
-// What CudaOptions must be beside the options of the loader, and what they need.
+// What CudaOptions must be next to the options of the loader, and what they need.
 #pragma once
 
 #include "bale/loader/cuda/cuda_loader.hpp"

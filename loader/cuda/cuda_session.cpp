@@ -174,7 +174,7 @@ std::optional<DeviceBatch> CudaSession::next(StreamHandle stream, const std::fun
 }
 
 /// Takes the loader's next batch, or the end of its epoch, and starts the copy. Waits for workers, and for a slot if
-/// all of them are being copied. Meanwhile `lock` is released, and the copy thread only returns slots.
+/// all of them are being copied. In the meantime `lock` is released, and the copy thread only returns slots.
 void CudaSession::stage(std::unique_lock<std::recursive_mutex>& lock, const std::function<void()>& on_wait) {
   const CallerStages caller_stages(lock, caller_stages_);
   while (free_blocks_.empty()) {

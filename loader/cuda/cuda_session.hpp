@@ -11,8 +11,8 @@
 //
 // A CopyThread starts copies and returns slots between calls of next(). `mutex_` orders it and the caller's thread.
 // Neither has it while it waits: the copy thread takes batches only if they are ready, and the caller releases it
-// meanwhile, since `on_wait` may run a signal handler that asks for the counters, or never return when a Python process
-// ends.
+// in the meantime, since `on_wait` may run a signal handler that asks for the counters, or never return when a Python
+// process ends.
 //
 // State, epoch and bad samples are those of the last batch delivered.
 #pragma once

@@ -13,7 +13,7 @@ NodeRanks local_ranks(const RankShare& share);
 
 /// The nodes of the job, if all have equally many ranks: `ranks_per_node`, or if that is 0, $LOCAL_WORLD_SIZE. A job of
 /// one rank has one node. Throws `invalid_argument` if neither is known, if the variables are not those of `share`, if
-/// the world size is no multiple, and if torchrun's $GROUP_WORLD_SIZE says that nodes differ.
+/// the world size is not a multiple, and if torchrun's $GROUP_WORLD_SIZE says that nodes differ.
 Nodes nodes_of(const RankShare& share, std::uint64_t ranks_per_node);
 
 }  // namespace bale::loader_detail

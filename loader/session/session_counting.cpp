@@ -67,7 +67,7 @@ bool Session::may_open(const BatchPlace& place) const {
   return samples && dataset_.count_ready(*samples - 1) >= *samples;
 }
 
-/// Counts until the next batch can be opened, or all shards are counted. Others may release batches meanwhile.
+/// Counts until the next batch can be opened, or all shards are counted. Others may release batches in the meantime.
 void Session::count_until_next(std::unique_lock<std::mutex>& lock) {
   for (;;) {
     open_batches();

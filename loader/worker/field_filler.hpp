@@ -1,4 +1,4 @@
-// FieldFiller: fills the places of a row's fields, beside its image.
+// FieldFiller: fills the places of a row's fields, next to its image.
 #pragma once
 
 #include <cstdint>

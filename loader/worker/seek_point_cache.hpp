@@ -1,4 +1,4 @@
-// SeekPointCache: seek points that workers make for images that have none beside their shard. They are kept in memory
+// SeekPointCache: seek points that workers make for images that have none next to their shard. They are kept in memory
 // that all workers of a loader share, for later epochs.
 //
 // One store makes a complete record visible. A worker that dies before that store only wastes a few bytes. Decoders

@@ -15,7 +15,7 @@ namespace bale::loader_detail {
 namespace {
 
 constexpr int k_idle_check_ms = 400;
-/// After this many rows beside it, an image is decoded alone, so that its batch does not wait for long.
+/// After this many rows next to it, an image is decoded alone, so that its batch does not wait for long.
 constexpr std::uint32_t k_most_partners = 8;
 
 /// Whether a worker has died at this row before. Such a row is filled alone, so that no other row is taken for the

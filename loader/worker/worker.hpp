@@ -30,7 +30,7 @@ class Worker {
   Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of);
 
   /// Claims up to two rows and fills one of them, or both. Their images are decoded together, and the one that takes
-  /// longer goes on beside that of the next row. Returns false if there is no row to claim, and none is held. Errors
+  /// longer goes on next to that of the next row. Returns false if there is no row to claim, and none is held. Errors
   /// are stored in the rows.
   bool step();
   /// Fills rows until the ring is stopped or `should_continue` returns false. It is called while there is no row to
@@ -54,7 +54,7 @@ class Worker {
     Claim claim{};
     ShardInUse shard{};
     Bytes image{};
-    std::vector<std::byte> seek_points{};  // from the file beside the shard
+    std::vector<std::byte> seek_points{};  // from the file next to the shard
     bool has_seek_points = false;
     std::optional<EncodedImage> encoded{};  // a device decodes the image
     std::string error{};                    // why the sample is bad

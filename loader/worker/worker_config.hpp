@@ -24,7 +24,7 @@ struct WorkerConfig {
   std::uint64_t device_pixels = 0;     // plain JPEGs of up to this many pixels are left to a device
   std::string field;                   // empty: the sample's first image field
   std::string label_field;             // empty: the loader knows the labels
-  std::vector<Field> fields;           // beside the image; complete
+  std::vector<Field> fields;           // next to the image; complete
   std::vector<FieldRoom> field_rooms;  // one per field
   std::string directory;               // relative shard paths start here
   std::vector<std::string> shards;     // paths, by shard number

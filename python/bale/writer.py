@@ -38,7 +38,7 @@ class Writer:
     """Packs samples that a program hands over one by one, with the options and promises of bale.pack().
 
     A shard is written, checked and published when it is full. The manifest is written when the block ends. Leaving the
-    block by an exception writes no manifest; the samples are kept, and a note on the exception says how to go on.
+    block by an exception writes no manifest; the samples are kept, and a note on the exception says how to continue.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Writer:
     seek_points : bool, default False
         Write seek points next to each shard, so that loaders can start decoding a JPEG at any row.
     sidecars : str, sequence of str or None, default None
-        What other readers look for beside the shards, by their names: "wds2idx", "energon", "wids", "timm", "tfrecord".
+        What other readers look for next to the shards, by their names: "wds2idx", "energon", "wids", "timm", "tfrecord".
     check_images : bool, default False
         Decode every image, and name those that cannot be: they are written, and the index says so; with on_error="skip"
         they are left out.
@@ -87,7 +87,7 @@ class Writer:
     quality : int or None, default None
         Quality of JPEGs that resizing or turning encodes again, 1 to 100. None: 90.
     part, parts : int or None, default None
-        This Writer writes part `part` of `parts`, counted from 0, beside others in any processes on any machines that
+        This Writer writes part `part` of `parts`, counted from 0, next to others in any processes on any machines that
         share the destination: each its own samples, possibly none. bale.merge(destination) makes the dataset of all, in
         the order of the parts. resume and overwrite are of this part.
     orient : bool, default False

@@ -1,5 +1,5 @@
 // release(): how a Python object destroys its batch. Returning a batch opens the next one in its slot (thousands of
-// rows are drawn), or queries events of the device. Other Python threads can run meanwhile.
+// rows are drawn), or queries events of the device. Other Python threads can run in the meantime.
 #pragma once
 
 #include <unistd.h>

@@ -255,7 +255,7 @@ class PythonWriter {
     return report_of(report);
   }
   std::uint64_t abandon() {
-    const WithoutGil without_gil;  // goes on at a second Ctrl-C: it keeps samples
+    const WithoutGil without_gil;  // continues at a second Ctrl-C: it keeps samples
     return writer_->abandon();
   }
 

@@ -1,4 +1,4 @@
-"""Trains an ImageNet ResNet with DistributedDataParallel. A checkpoint goes on at its step on any number of GPUs.
+"""Trains an ImageNet ResNet with DistributedDataParallel. A checkpoint continues at its step on any number of GPUs.
 
     torchrun --nproc-per-node 8 imagenet_ddp.py packs/train packs/val
     torchrun --nproc-per-node 4 imagenet_ddp.py packs/train packs/val --resume

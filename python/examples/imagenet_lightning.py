@@ -1,4 +1,4 @@
-"""Trains an ImageNet ResNet with Lightning. Its checkpoints hold where the loader was, so ckpt_path goes on in mid-epoch.
+"""Trains an ImageNet ResNet with Lightning. Its checkpoints hold where the loader was, so ckpt_path continues in mid-epoch.
 
     python imagenet_lightning.py packs/train packs/val --devices 8
     python imagenet_lightning.py packs/train packs/val --devices 8 --resume checkpoints/last.ckpt

@@ -1,4 +1,4 @@
-"""Trains an ImageNet ResNet with Ray Train. A worker that dies is replaced, and all go on in mid-epoch.
+"""Trains an ImageNet ResNet with Ray Train. A worker that dies is replaced, and all continue in mid-epoch.
 
     python imagenet_ray.py /shared/packs/train /shared/packs/val --num-workers 8 --gpus --storage /shared/runs
 

@@ -1,4 +1,4 @@
-"""Trains an ImageNet ResNet in plain PyTorch, from packed datasets. --resume goes on at the step of the last checkpoint.
+"""Trains an ImageNet ResNet in plain PyTorch, from packed datasets. --resume continues at the step of the last checkpoint.
 
     bale pack imagenet/train packs/train
     bale pack imagenet/val packs/val

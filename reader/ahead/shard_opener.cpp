@@ -40,8 +40,9 @@ void ShardOpener::add(std::size_t shard) {
   if (storage == nullptr) return;
   // Without a cache all but the shard itself would be asked for twice.
   if (storage->cache_bytes() == 0) return submit([this, shard] { dataset_.use_index(shard); });
-  submit(
-      [this, shard] { dataset_.has_index_file(shard); });  // the index is asked for beside the shard and not after it
+  submit([this, shard] {
+    dataset_.has_index_file(shard);
+  });  // the index is requested together with the shard, not after it
   submit([this, shard] { dataset_.use_index(shard); });
   if (!wants_seek_points_ || !may_have_seek_points(dataset_, shard)) return;
   for (const std::string& seek_points : {seek_point_path(path), old_seek_point_path(path)}) {

@@ -165,7 +165,7 @@ void Dataset::State::keep_texts(SampleView& sample, Scratch& scratch) {
   scratch.text() = sample.key;
   sample.key = scratch.text();
   for (FieldView& field : scratch.fields()) {
-    const bool is_fixed = options.counting == Counting::when_opened;  // else names are added meanwhile
+    const bool is_fixed = options.counting == Counting::when_opened;  // else names are added in the meantime
     if (const auto known = is_fixed ? known_fields.find(field.name) : known_fields.end(); known != known_fields.end()) {
       field.name = *known;
       continue;

@@ -18,7 +18,7 @@
 namespace bale {
 namespace {
 
-/// A path without what is no part of the file's place: the query of a URL, slashes at the end.
+/// A path without what is not a part of the file's place: the query of a URL, slashes at the end.
 std::string place_of(const std::string& path) {
   std::string place =
       without_secrets(remote_storage_of(path) == nullptr ? path : path.substr(0, path.find_first_of("?#")));

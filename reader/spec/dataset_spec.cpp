@@ -96,7 +96,7 @@ DatasetSpec resolve_parts(const std::string& spec) {
                                                                      resolved.parts.back().manifest_path.empty()) {
       resolved.parts.back().shards.push_back(path);
     } else {
-      require_apart_from_cache(path);  // of this shard, not of its directory: a cache may lie beside it
+      require_apart_from_cache(path);  // of this shard, not of its directory: a cache may lie next to it
       resolved.parts.push_back({.path = directory, .shards = {path}});
     }
   }

@@ -57,7 +57,7 @@ bool is_packed_dataset(const std::string& directory) {
   } catch (const Error&) {
     return true;  // opening the dataset says what is wrong
   }
-  // A manifest whose beginning is damaged has indexes beside it.
+  // A manifest whose beginning is damaged has indexes next to it.
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
     if (entry->path().string().ends_with(index_path({}))) return true;

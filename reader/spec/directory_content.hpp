@@ -1,5 +1,5 @@
-// What lies in a directory of this machine that is no dataset itself: packed datasets, folders of images. Every command
-// that is given a directory decides by it what the directory is.
+// What lies in a directory of this machine that is not a dataset itself: packed datasets, folders of images. Every
+// command that is given a directory decides by it what the directory is.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ DirectoryContent directory_content(const std::string& path);
 /// The datasets in `spec` if it is a directory of datasets, as `pack --split` makes it; else empty.
 std::vector<std::string> datasets_below(const std::string& spec);
 
-/// "raw, a.jpg", what has images beside the datasets of a directory of datasets; else empty.
+/// "raw, a.jpg", what has images next to the datasets of a directory of datasets; else empty.
 std::string images_beside_datasets(const std::string& spec);
 
 /// Whether a directory has a manifest.json that is not another program's.

@@ -7,7 +7,7 @@
 
 namespace bale {
 
-/// The shards that a list beside them names, in its order: the list of a format that keeps one (Format::list). nullopt
+/// The shards that a list next to them names, in its order: the list of a format that keeps one (Format::list). nullopt
 /// if the directory, on a disk or a server, has no such list. Throws what Format::list throws.
 std::optional<std::vector<std::string>> shards_in_own_list(const std::string& directory);
 
@@ -24,7 +24,7 @@ std::vector<std::string> list_shards(const std::string& directory);
 /// Whether the file is named like a shard of a built-in format.
 bool is_called_as_shard(const std::string& name);
 
-/// Whether bale writes a file or directory of this name beside shards: manifest, indexes, seek points, what other
+/// Whether bale writes a file or directory of this name next to shards: manifest, indexes, seek points, what other
 /// readers want, the ledger of skipped samples and their quarantine.
 bool is_beside_shards(const std::string& path);
 

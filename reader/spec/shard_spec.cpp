@@ -232,7 +232,7 @@ class Expander {
   Names names_;
 };
 
-/// Leaves out what bale writes beside shards, so that "dir/*" names the shards. Throws if nothing is left.
+/// Leaves out what bale writes next to shards, so that "dir/*" names the shards. Throws if nothing is left.
 void keep_shards(const std::string& pattern, std::vector<std::string>& names) {
   const bool has_matches = !names.empty();
   std::erase_if(names, is_beside_shards);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Reading a packed dataset that is not in memory, beside what the disk gives and beside the folder it was packed from.
+"""Reading a packed dataset that is not in memory, next to what the disk gives and next to the folder it was packed from.
 
 Needs root (to empty the page cache) and fio. FOLDER/CLASS/IMAGE is copied --times over and packed in each format.
-Without --iops: rounds of `bale read --order full`, checksums compared, each beside fio reading as many bytes of the
+Without --iops: rounds of `bale read --order full`, checksums compared, each next to fio reading as many bytes of the
 same files by random 128 KiB requests, 16 at a time, around the page cache. The program chooses whether to read around the page cache
 (--way), as if the machine had --memory bytes. With --iops N the disk is throttled to N reads
 a second (cgroup v1, blkio) and `bale read --order block:256,4 --large-transfers` is compared with reading the folder's files in random order.

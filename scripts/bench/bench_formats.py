@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares all layouts beside tar's plain shards (size, packing, reading, training): the table of docs/FORMATS.md.
+"""Compares all layouts next to tar's plain shards (size, packing, reading, training): the table of docs/FORMATS.md.
 
-size    bytes of the shards and what lies beside them, our indexes included, as a share of the images' files
+size    bytes of the shards and what lies next to them, our indexes included, as a share of the images' files
 pack    `bale pack` of the folder, sync included, in a process of its own
 read    `bale bench --stages read`: stored bytes of every sample, checksums compared; in the shards' order, and shuffled
 train   `bale bench --stages train`: batches of 256, decoded, RandomResizedCrop(224), flip, uint8, shuffled

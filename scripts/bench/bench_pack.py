@@ -4,7 +4,7 @@
 Every contender gets the same files (FOLDER/CLASS/IMAGE, copied --times over into the work directory) and runs in a
 process of its own, followed by a sync that is part of its time. Rounds are interleaved; what is printed is the
 median over the rounds of the ratio to `cp -r` in the same round, so that a slow minute of the disk hurts all alike.
-What lies beside the shards of bale's packs, index and seek points, is counted in bytes.
+What lies next to the shards of bale's packs, index and seek points, is counted in bytes.
 Cold runs drop the page cache first (needs root). Peers that are not installed are left out and named.
 
 The best way to run it: the tests' environment, .venv/bin/python scripts/bench/bench_pack.py FOLDER
@@ -88,7 +88,7 @@ CONTENDERS = {
 # --- timing
 
 def time_one(name, folder, out, cold):
-    """Seconds from start to synced, in a fresh process, and bytes of what lies beside the shards, by suffix."""
+    """Seconds from start to synced, in a fresh process, and bytes of what lies next to the shards, by suffix."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     os.sync()

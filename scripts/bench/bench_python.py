@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures the Python package beside what people use today: warm cache, side by side, each run a fresh process.
+"""Measures the Python package next to what people use today: warm cache, side by side, each run a fresh process.
 
-loaders  bale.torch.Loader on packs of every format, beside torch's DataLoader over ImageFolder, py-lmdb and h5py, each
+loaders  bale.torch.Loader on packs of every format, next to torch's DataLoader over ImageFolder, py-lmdb and h5py, each
          with Pillow's and with torchvision's decoder: batches of 256, decode, RandomResizedCrop(224), flip, uint8
-layer    what Python costs: `bale bench` (C++ alone) beside bale.Loader (numpy) and bale.torch.Loader that do the same
-map      bale.torch.Dataset in torch's DataLoader beside a py-lmdb dataset, with fork and with spawn: `stored` gives the
+layer    what Python costs: `bale bench` (C++ alone) next to bale.Loader (numpy) and bale.torch.Loader that do the same
+map      bale.torch.Dataset in torch's DataLoader next to a py-lmdb dataset, with fork and with spawn: `stored` gives the
          bytes, `decoded` Pillow's images through torchvision's transforms; and memory after each epoch
 
 A ratio is the median over the rounds of the ratio within a round. Memory is the PSS of all processes, anonymous and

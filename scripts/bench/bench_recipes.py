@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times training recipes: bale beside DataLoader with torchvision's v2 transforms, same recipe, same tar, side by side.
+"""Times training recipes: bale next to DataLoader with torchvision's v2 transforms, same recipe, same tar, side by side.
 
 Each recipe makes the same float32 batches (N x C x H x W) three times: by bale's workers, which are given torchvision's
 own objects; by a DataLoader that decodes by Pillow and transforms PIL images; by a DataLoader that decodes by torchvision
@@ -9,8 +9,8 @@ turn is an epoch or more, from its beginning to its last batch. The first turns 
 the rounds of the ratio within a round.
 
 DALI on the CPU takes part, if PYTHON has it, in the recipes that its library has: bench_recipes_dali.py. FFCV has none of these
-policies. "image + caption" has a caption beside each image, made of its name, and other loaders, webdataset among them:
-bench_recipes_fields.py. "image + mask" has a mask of 21 classes beside each image, of blocks that are drawn by chance, and
+policies. "image + caption" has a caption next to each image, made of its name, and other loaders, webdataset among them:
+bench_recipes_fields.py. "image + mask" has a mask of 21 classes next to each image, of blocks that are drawn by chance, and
 torchvision's reference for segmentation: bench_recipes_masks.py.
 
     python3 scripts/bench/bench_recipes.py IMAGES --python PYTHON
@@ -52,7 +52,7 @@ def tar_of(images, work):
 
 
 def paired_tar_of(images, work, name, extension, content):
-    """The same with a file beside each image, which is named .jpg: content(image, its class's number) is what it has."""
+    """The same with a file next to each image, which is named .jpg: content(image, its class's number) is what it has."""
     paired = work / name
     if not (work / f"{name}.done").exists():
         shutil.rmtree(paired, ignore_errors=True)

@@ -28,7 +28,7 @@ def erased(floats, probability):
 
 
 class DaliLoader:
-    """A turn is as many batches as it takes; DALI goes on from epoch to epoch."""
+    """A turn is as many batches as it takes; DALI continues from epoch to epoch."""
 
     def __init__(self, recipe, pack, batch, workers, mean, std, erasing):
         from nvidia.dali import fn, pipeline_def, types

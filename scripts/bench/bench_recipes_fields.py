@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A recipe with fields beside the image, by loaders that take turns: a subprocess of bench_recipes.py.
+"""A recipe with fields next to the image, by loaders that take turns: a subprocess of bench_recipes.py.
 
     bench_recipes_fields.py RECIPE PACK [--workers W] [--batch N] [--rounds R] [--seconds S]
     bench_recipes_fields.py --list      the recipes

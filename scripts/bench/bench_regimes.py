@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The speed of bale in the regimes that people train in, beside the fastest peer of each: one table from one run.
+"""The speed of bale in the regimes that people train in, next to the fastest peer of each: one table from one run.
 
     python3 scripts/bench/bench_regimes.py FOLDER --python PEERS/bin/python
 
@@ -15,10 +15,10 @@ progressive     crop and flip of the same images as progressive JPEGs (jpegtran,
 small           RandomResizedCrop(32) and flip of images of 32 x 32 pixels (made with Pillow, which PEERS has)
 single          stored bytes of one sample at a time in random order, checksums compared, one thread of Python; read_many() by two
 layouts         crop and flip from tar.zst and from decoded pixels: npy and hdf5.array, which have the same images of 256 x 256
-lossless        `bale pack --jpeg-lossless` beside `jpegtran -optimize`, processor time of one core; the start of jpegtran's
+lossless        `bale pack --jpeg-lossless` next to `jpegtran -optimize`, processor time of one core; the start of jpegtran's
                 processes, measured on an image of 1 x 1 pixels, and that of an ordinary `bale pack` are subtracted
-packing         `bale pack` beside `cp -r`, sync included (scripts/bench/bench_pack.py)
-cold            `bale read` in random order beside fio's random reads (scripts/bench/bench_cold.py); needs root and fio
+packing         `bale pack` next to `cp -r`, sync included (scripts/bench/bench_pack.py)
+cold            `bale read` in random order next to fio's random reads (scripts/bench/bench_cold.py); needs root and fio
 """
 import argparse
 import json

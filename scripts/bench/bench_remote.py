@@ -14,7 +14,7 @@ and the table says so: MosaicML's workers sometimes read a shard before all of i
 Two runs may not share --work: each empties the caches that the other reads from.
 
 - img/s: of the first epoch, from when the libraries are imported, with opening and the start of workers; "later": from the
-  first batch on, when what was read ahead meanwhile counts too.
+  first batch on, when what was read ahead in the meantime counts too.
 - CPU s / 1,000: of the loader's processes, from when the libraries are imported to the end of the first epoch; server and
   proxy apart.
 - requests, and bytes / needed: of the first epoch, counted by the proxy. Needed are the bytes of the images' files.
@@ -135,7 +135,7 @@ class Bench:
         return figures
 
     def epochs(self, command, env, proxy):
-        """Of each epoch the loader's own line, with what server and proxy did meanwhile."""
+        """Of each epoch the loader's own line, with what server and proxy did in the meantime."""
         epochs, before, text = [], self.counts(proxy), self.work / "loader.log"
         with open(text, "w") as log:
             process = subprocess.Popen([str(part) for part in command], env=env, stdout=subprocess.PIPE, stderr=log, text=True,

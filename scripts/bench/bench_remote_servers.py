@@ -1,4 +1,4 @@
-"""What bench_remote.py starts beside the loaders: a server, and proxies that delay and count; and how they are watched."""
+"""What bench_remote.py starts next to the loaders: a server, and proxies that delay and count; and how they are watched."""
 import contextlib
 import json
 import os

@@ -2,7 +2,7 @@
 """Times feeding a trainer with bale and with what people use today: warm cache, side by side.
 
 Everyone turns the same images into batches of 256: decode, RandomResizedCrop(224), random flip, uint8. bale reads its
-packs of every format, without and with seek points beside them (`bale bench --stages train --json`); the others run in
+packs of every format, without and with seek points next to them (`bale bench --stages train --json`); the others run in
 the environment of --python, in scripts/bench/bench_train_peers.py, once with each number of workers (bale with the first one
 only). Each run is a fresh process; a second epoch is timed as a whole and every batch touched. Rounds are interleaved,
 and a ratio is the median over the rounds of the ratio within a round, to the peer at the number of workers that was its

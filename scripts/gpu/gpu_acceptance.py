@@ -8,8 +8,8 @@ packed/ (a packed dataset), images/ (the same as CLASS/IMAGE files) and test_gpu
 2. right: batches on the device are those of the host, bit for bit, for every dtype, layout and size; kept, resumed, mixed, from
    other streams; a captured graph is refused. How far nvJPEG's pixels are from the workers' is measured, if it is there.
    compute-sanitizer runs over a part of it if it is installed.
-3. copies: the loader's copies beside a plain copy from page-locked memory, and the share of them that no step waited for.
-4. training: ResNet-50 in bf16, channels_last, beside the same steps on one resident batch, decode="device",
+3. copies: the loader's copies next to a plain copy from page-locked memory, and the share of them that no step waited for.
+4. training: ResNet-50 in bf16, channels_last, next to the same steps on one resident batch, decode="device",
    DataLoader + ImageFolder and DALI (device="mixed").
 
 Exit code: 0 if everything that was checked is right, 1 if not. Speeds below the aims are reported and change no exit code.
@@ -78,7 +78,7 @@ def page(report):
     lines += [f"| {name} | {result} |" for name, result in report["right"].items()]
     if report["sanitizer"] is not None:
         lines += [f"| compute-sanitizer | {report['sanitizer']} |"]
-    lines += ["", "## Images decoded by the device, beside those of the workers", ""]
+    lines += ["", "## Images decoded by the device, next to those of the workers", ""]
     lines += [f"- {name.replace('_', ' ')}: {value}" for name, value in report["decoding"].items() if value is not None]
     lines += ["", "## Copies", "", "| workers | GB/s | plain copy, GB/s | ratio | hidden |", "|---|---|---|---|---|"]
     for row in report["copies"]:

@@ -1,4 +1,4 @@
-// Damage is told, never delivered, and never the end of the reader.
+// Damage is reported, never delivered, and never the end of the reader.
 #include <fmt/format.h>
 
 #include "bale/tests/conformance/suite.hpp"

@@ -1,4 +1,4 @@
-// The same samples give the same bytes: again, and beside another writer.
+// The same samples give the same bytes: again, and next to another writer.
 #include <thread>
 
 #include "bale/tests/conformance/suite.hpp"

@@ -45,7 +45,7 @@ TEST_CASE("single fields and keys are found, others are said to be missing") {
   });
 }
 
-TEST_CASE("a shard opens by its path with the index beside it") {
+TEST_CASE("a shard opens by its path with the index next to it") {
   for_each_layout([](const Subject& subject) {
     const std::vector<OwnedSample> samples = mixed_samples_for(subject.layout());
     const ShardIndex index = subject.pack("a", samples);

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
       std::cout << num_images << ' ' << brightness / (num_images * 64 * 64 * 3) << '\n';
     }
     const bale::LoaderState state = loader.state();  // save these numbers with the model
-    loader.load_state(state);                        // and go on from there, on any number of ranks and workers
+    loader.load_state(state);                        // and continue from there, on any number of ranks and workers
     std::cout << state.epoch << ' ' << state.position << '\n';
   } catch (const bale::Error& error) {
     std::cerr << error.what() << '\n';

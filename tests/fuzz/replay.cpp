@@ -77,7 +77,7 @@ void change_by_target(Input& input, bale::KeyedRandom& random) {
 
 void run(const Input& input, const std::string& last_input) {
   bale::File::create(last_input).write_at(0, input);
-  const Input exact(input);  // no room behind the end, so that reading beyond it is seen
+  const Input exact(input);  // no room after the end, so that reading beyond it is seen
   LLVMFuzzerTestOneInput(reinterpret_cast<const unsigned char*>(exact.data()), exact.size());
 }
 

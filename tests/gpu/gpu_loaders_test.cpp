@@ -109,7 +109,7 @@ TEST_CASE("All batches of an epoch may be kept") {
   CHECK(trainer.finish() == on_host(pack.path, options, 2));
 }
 
-TEST_CASE("A loader that is resumed, or moved to another epoch, goes on there") {
+TEST_CASE("A loader that is resumed, or moved to another epoch, continues there") {
   const Pack pack(90);
   LoaderOptions options = float_batches(DType::float16, PixelLayout::nchw, 20);
   const auto expected = on_host(pack.path, options);

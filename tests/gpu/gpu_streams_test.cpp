@@ -168,7 +168,7 @@ TEST_CASE("Other threads let go of batches while the next ones are asked for") {
   CHECK(trainer.finish() == on_host(pack.path, options, 2));
 }
 
-TEST_CASE("A stream that is being captured gets no batch, and other streams get theirs meanwhile") {
+TEST_CASE("A stream that is being captured gets no batch, and other streams get theirs in the meantime") {
   const Pack pack(60);
   const LoaderOptions options = float_batches(DType::float16, PixelLayout::nchw, 16);
   const auto expected = on_host(pack.path, options);

@@ -35,7 +35,7 @@ MUTATIONS = [
     Mutation("a packed dataset is a class", "writer/source/folder/folder_source.cpp", "return is_excluded(name) || is_packed(name);",
              "return is_excluded(name);", (*PATHS, "pack_takes_the_images")),
     Mutation("images beside packs are not named", "reader/spec/directory_content.cpp",
-             "  std::string beside = names_of(content.image_folders);\n", "  std::string beside;\n", (*PATHS, "beside_packs")),
+             "  std::string beside = names_of(content.image_folders);\n", "  std::string beside;\n", (*PATHS, "next_to_packs")),
     Mutation("a glob takes files beside shards", "reader/spec/shard_spec.cpp", "  std::erase_if(names, is_beside_shards);\n", "",
              (*PATHS, "glob_of_the_help")),
     Mutation("a list is taken for a shard", "writer/source/open_source.cpp",

@@ -6,7 +6,7 @@ NAMES = ("python", "tests/python/pytorch/test_python_torch_dataloader_names.py")
 SAMPLERS = ("python", "tests/python/pytorch/test_python_torch_samplers.py")
 SCRIPTS = ("python", "tests/python/pytorch/test_python_scripts.py")
 RANKS = ("python", "tests/python/loader/test_python_ranks.py", "-k", "do_not_know")
-ALONE = ("python", "tests/python/loader/test_python_ranks.py", "-k", "told")
+ALONE = ("python", "tests/python/loader/test_python_ranks.py", "-k", "reported")
 FRAMEWORKS = ("python", "tests/python/pytorch/test_python_frameworks.py")
 NAMED = ("python", "tests/python/fields/test_python_image_and_label_fields.py")
 
@@ -34,7 +34,7 @@ MUTATIONS = [
              '        return {**state, "pass": self.again}\n', "        return state\n", (*EPOCHS, "-k", "further_passes")),
     Mutation("a state is loaded again in each pass", "python/bale/_loader/passes.py",
              "        return self._resume if begun == self._resume_after else None\n", "        return self._resume\n",
-             (*EPOCHS, "-k", "goes_on_with")),
+             (*EPOCHS, "-k", "continues_with")),
     Mutation("a Loader keeps the rank that it was made with", "python/bale/torch/_loader/loader.py",
              "        self._follow_ranks()\n        return EpochIterator(", "        return EpochIterator(", (*SAMPLERS, "-k", "ranks_are_followed")),
     Mutation("a sampler of a part is one of the whole", "python/bale/torch/_loader/dataset_argument.py",

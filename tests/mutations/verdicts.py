@@ -39,9 +39,9 @@ MUTATIONS = [
              "      if (count.value == index_.size()) continue;\n", "      continue;\n", (*LMDB, "-k", "count")),
     Mutation("a text that gives no label is not told", "formats/shard/index/index_builder.cpp",
              "  notices_.add(fmt::format(\"{}: \\\"{}\\\"\", key(i)", "  if (false) notices_.add(fmt::format(\"{}: \\\"{}\\\"\", key(i)",
-             (*LABELS, "-k", "no_number")),
+             (*LABELS, "-k", "not_a_number")),
     Mutation("fractions are rounded to labels", "formats/shard/sample/sample.cpp", " && number == std::floor(number);", ";",
-             (*LABELS, "-k", "no_number")),
+             (*LABELS, "-k", "not_a_number")),
     Mutation("--jpeg-lossless keeps any number of markers", "formats/image/jpeg/jpeg_lossless.cpp", " || !has_few_segments(image)) return",
              ") return", ("python", "tests/python/formats/test_seek_points.py", "-k", "square")),
 ]

@@ -196,7 +196,7 @@ class Job:
                   f"{what}: epoch {epoch}: {len(counted)} of {SAMPLES} samples, {twice} of them more than once")
 
     def samples_of_nodes(self, attempt):
-        """{node: samples in any epoch} of an attempt, also those that were read in vain."""
+        """{node: samples in any epoch} of an attempt, also those that were read without success."""
         found = collections.defaultdict(set)
         for path in self.ledger.glob(f"{attempt}-*.jsonl"):
             for line in map(json.loads, path.read_text().splitlines()):
@@ -297,7 +297,7 @@ def check_fetched(job, server, count, what):
     share = fetched(job, server, count)
     shares = (f"{what}: shard bytes fetched by each node over {EPOCHS} epochs, of the dataset: "
               + ", ".join(f"{part:.2f}" for part in share) + f"; together {sum(share):.2f}")
-    if job.options.engine == "ray":  # numbers its nodes anew in each attempt, so a host may get another part
+    if job.options.engine == "ray":  # numbers its nodes again in each attempt, so a host may get another part
         print(f"      {shares}", flush=True)
     else:
         cut = sum(map(len, owned.values())) - len(set().union(*owned.values()))

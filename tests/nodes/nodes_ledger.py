@@ -31,7 +31,7 @@ class Rank:
 
     @property
     def continues(self):
-        """Whether it goes on in the middle of the state's epoch."""
+        """Whether it continues in the middle of the state's epoch."""
         return self.state is not None and not self.job["begin_again"]
 
     def note(self, epoch, position, mask, samples):

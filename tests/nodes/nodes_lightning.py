@@ -1,5 +1,5 @@
 """One rank of the jobs of check_nodes.py under Lightning: fit() of a tiny network with DDP, a checkpoint after each step, which holds
-the loader's state, and `ckpt_path` to go on. Lightning takes the ranks from torchrun's variables."""
+the loader's state, and `ckpt_path` to continue. Lightning takes the ranks from torchrun's variables."""
 import datetime
 import os
 import pathlib

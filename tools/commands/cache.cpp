@@ -131,7 +131,7 @@ int warm(const CacheCommand& command, Terminal& terminal) {
   require_arguments(command, 1, ~std::size_t{0}, "warm NAME...");
   const RemoteCache cache;
   const FetchPlan plan = plan_fetch(command.arguments);
-  // One checksum and state per 4 KiB, and at most 12 KiB per file beside them.
+  // One checksum and state per 4 KiB, and at most 12 KiB per file next to them.
   const std::uint64_t needed = plan.bytes + plan.bytes / 256 + plan.files.size() * (12 << 10);
   if (needed > cache.limit_bytes()) {
     throw Error(ErrorCode::invalid_argument,

@@ -15,7 +15,7 @@ namespace bale::tools {
 /// `quiet`: nothing is said. Throws what Dataset::open() throws.
 Dataset open_dataset(const std::string& spec, Terminal& terminal, bool quiet = false, DatasetOptions options = {});
 
-/// The packed datasets in `spec` if it is a directory of them, else `spec` alone. Says which images lie beside them.
+/// The packed datasets in `spec` if it is a directory of them, else `spec` alone. Says which images lie next to them.
 struct NamedDatasets {
   std::vector<std::string> specs;
   bool is_directory = false;  // of datasets

@@ -1,4 +1,4 @@
-// A file that a command writes beside what it prints: a page, a picture, a list.
+// A file that a command writes next to what it prints: a page, a picture, a list.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// --where and the globs beside it, as every command with them takes them.
+// --where and the globs next to it, as every command with them takes them.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@ enum class Remark : std::uint8_t {
   // The image cannot be used.
   unreadable,    // the sample cannot be read
   no_image,      // the sample has no image field, or an empty one
-  unknown_kind,  // bytes that are no image of a known kind
+  unknown_kind,  // bytes that are not an image of a known kind
   truncated,     // the image ends too early
   undecodable,   // another error of the decoder
   above_limit,   // more pixels than SurveyOptions::max_pixels

@@ -79,7 +79,7 @@ class Pass {
     return at->second;
   }
 
-  /// The image's own file, which Source::read() refuses if it is no image. Returns whether there is one that can be
+  /// The image's own file, which Source::read() refuses if it is not an image. Returns whether there is one that can be
   /// read.
   bool look_at_file(const Source& source, std::uint64_t i, std::uint64_t image) {
     const std::vector<SourceFile> files = source.files(i);

@@ -1,5 +1,5 @@
 // Directories by descriptor. Entries are created, renamed and removed without following symbolic links, even if the
-// path changes meanwhile. For one thread.
+// path changes in the meantime. For one thread.
 #pragma once
 
 #include <map>

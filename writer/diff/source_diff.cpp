@@ -17,7 +17,7 @@
 namespace bale {
 namespace {
 
-constexpr std::uint64_t k_block_samples = 1024;  // compared before their differences are told, in their order
+constexpr std::uint64_t k_block_samples = 1024;  // compared before their differences are reported, in their order
 
 /// The samples of a source by their keys.
 class KeysOfSource {

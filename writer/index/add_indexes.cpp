@@ -111,7 +111,8 @@ std::vector<std::byte> index_of(const ShardToIndex& shard, const LookAtImage& lo
   std::vector<std::byte> bytes = index_shard(path, format, look, on_progress, notices, [&](IndexBuilder& scanned) {
     amend_scan(shard, format, scanned, notices);
   });
-  if (shard.expected) require_packed(*ShardIndex::from_bytes(bytes, path).digest());  // it may have changed meanwhile
+  if (shard.expected)
+    require_packed(*ShardIndex::from_bytes(bytes, path).digest());  // it may have changed in the meantime
   return bytes;
 }
 

@@ -204,7 +204,7 @@ void keep_samples(const ListSamples& samples, const std::string& path) {
   write();
 }
 
-/// Parts of a plan have no lock, so a run must not begin beside them.
+/// Parts of a plan have no lock, so a run must not begin next to them.
 void refuse_parts(const Directory& partial, const std::string& destination) {
   for (const std::string& name : partial.names()) {
     if (!name.starts_with(k_parts_prefix)) continue;
@@ -303,7 +303,7 @@ Journal::Journal(Directory destination, Directory partial, JournalFile file, Dir
       file_(std::move(file)),
       lock_(std::move(lock)) {}
 
-/// nullopt if a run that ended meanwhile removed what was opened.
+/// nullopt if a run that ended in the meantime removed what was opened.
 std::optional<Journal> Journal::try_open(const std::string& destination) {
   make_directories(destination);
   try {
@@ -314,7 +314,7 @@ std::optional<Journal> Journal::try_open(const std::string& destination) {
     if (!file.is_open()) return std::nullopt;
     DirectoryLock lock = DirectoryLock::take(partial, file.fd());
     try {
-      refuse_parts(partial, destination);  // parts that began meanwhile may not have seen this journal
+      refuse_parts(partial, destination);  // parts that began in the meantime may not have seen this journal
     } catch (...) {
       if (file.text().empty()) partial.remove(k_journal_name);
       throw;

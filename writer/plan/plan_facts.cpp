@@ -24,7 +24,7 @@ constexpr const char* k_class_names = "class_names";
 /// The names of edits in manifests that are not those of their options.
 constexpr std::pair<const char*, const char*> k_edit_options[] = {
     {"metadata", "strip_metadata"}, {"jpeg_coding", "jpeg_lossless"}, {"jpeg_quality", "quality"}};
-/// Facts that are no options, as they are shown.
+/// Facts that are not options, as they are shown.
 constexpr std::pair<const char*, const char*> k_other_facts[] = {{k_samples, "samples"},
                                                                  {"shards", "shards"},
                                                                  {"classes", "classes"},

@@ -22,8 +22,8 @@ class PlanFile {
   /// Writes the plan durably to `path`, by rename. Throws `exists` if the name is taken, `unsupported` if the source
   /// cannot be saved, and `io`.
   static void write(const std::string& path, const Source& source, const PackOptions& options, const Plan& plan);
-  /// Opens a plan and checks everything in it but the rows. Throws `not_found`, `io`, `damaged` if it is no plan or not
-  /// whole, and `unsupported` if another version of bale made it, or a program with another JPEG encoder.
+  /// Opens a plan and checks everything in it but the rows. Throws `not_found`, `io`, `damaged` if it is not a plan or
+  /// not whole, and `unsupported` if another version of bale made it, or a program with another JPEG encoder.
   static PlanFile open(const std::string& path);
 
   const std::string& path() const { return file_.path(); }

@@ -1,4 +1,4 @@
-// Adds up what the finished shards of a dataset say, and publishes its manifest and the files beside it.
+// Adds up what the finished shards of a dataset say, and publishes its manifest and the files next to it.
 #pragma once
 
 #include <map>

@@ -119,7 +119,7 @@ struct Decision {
   std::vector<std::string> unfinished{};  // files of an unfinished run, which go at once
   std::vector<Manifest> finished{};       // of this plan
   bool goes_on = false;                   // the unfinished run
-  std::string stay{};                     // which datasets stay beside; may be empty
+  std::string stay{};                     // which datasets stay next to it; may be empty
 };
 
 /// The one place that says whether a run may write to its destination. Throws if it may not. Changes nothing.

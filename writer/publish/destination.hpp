@@ -20,7 +20,7 @@ namespace bale {
 std::vector<Manifest> finished_manifests(const PackOptions& options, const Plan& plan);
 
 /// Throws what a run throws because of what its destination holds and may be done there, before it changes anything. It
-/// changes nothing itself. Says in PackOptions::on_warning what will stay beside the run's datasets.
+/// changes nothing itself. Says in PackOptions::on_warning what will stay next to the run's datasets.
 void require_may_run(const PackOptions& options, const Plan& plan, const ListSamples& samples);
 
 /// The same for a destination that was found, or that must be, without an unfinished run.
@@ -39,7 +39,7 @@ void try_format_options(const PackOptions& options, const std::string& directory
 /// staged. Throws `exists` if other files are in the way, `retryable` if another run holds the destination.
 Destination prepare_destination(const PackOptions& options, const Plan& plan, const ListSamples& samples);
 
-/// The error of a run that has begun: with how it goes on, if it was stopped or lacked room.
+/// The error of a run that has begun: with how it continues, if it was stopped or lacked room.
 Error resumable(const Error& error, DestinationMode mode);
 
 /// Whether the run leaves what it keeps for one that resumes it, though it recorded nothing: if it was stopped, or

@@ -30,7 +30,7 @@ void require_empty(const Plan& plan, const HeldDatasets& held);
 /// whether that name was given or derived, and for one that would stay in front of splits.
 std::vector<OldDataset> datasets_to_replace(const Plan& plan, const HeldDatasets& held);
 
-/// Says which datasets stay below a dataset that is written beside them; empty if there are none.
+/// Says which datasets stay below a dataset that is written next to them; empty if there are none.
 std::string datasets_that_stay(const Plan& plan, const HeldDatasets& held);
 
 }  // namespace bale

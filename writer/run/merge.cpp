@@ -99,7 +99,7 @@ class Merger {
       if (!finished_.contains(number)) report.missing_shards.push_back(number);
     }
     if (!report.missing_shards.empty()) {
-      if (!take_published(report)) name_missing_parts(directory, parts, report);  // or merged meanwhile
+      if (!take_published(report)) name_missing_parts(directory, parts, report);  // or merged in the meantime
       return report;
     }
     try {

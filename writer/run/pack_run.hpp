@@ -19,7 +19,7 @@ struct PackWork {
   std::vector<std::string> places;  // that the run reads from; the destination must lie apart from them
   ManifestFacts facts;
   ListSamples samples{};  // to say what changed since an unfinished run; empty: unknown
-  /// Writes a shard and the files beside it under the temporary name `staged`, as write_shard() does. Called by many
+  /// Writes a shard and the files next to it under the temporary name `staged`, as write_shard() does. Called by many
   /// threads at once. The same plan must always lead to the same bytes.
   std::function<FinishedShard(const PlannedDataset&, const PlannedShard&, const std::string& staged)> write;
 };

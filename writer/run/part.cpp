@@ -254,7 +254,7 @@ class PartPacker {
       }
       directory_->remove_staged(slot.number, slot.place.dataset->subdirectory);
     }
-    if (!finished_manifests(options_, plan_.plan()).empty()) PartDirectory::remove(plan_);  // merged meanwhile
+    if (!finished_manifests(options_, plan_.plan()).empty()) PartDirectory::remove(plan_);  // merged in the meantime
   }
 
   PartReport report() const { return report_of_part(options_.destination, slots_, num_resumed_, is_merged_); }

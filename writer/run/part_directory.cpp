@@ -54,7 +54,7 @@ void require_place(const PlanFile& plan) {
   try {
     require_may_begin(fresh, plan.plan(), {});
   } catch (const Error& error) {
-    // Asked afterwards: another part may have begun meanwhile.
+    // Asked afterwards: another part may have begun in the meantime.
     if (error.code() != ErrorCode::exists || !PartDirectory::find(plan)) throw;
   }
 }
@@ -64,7 +64,7 @@ std::vector<std::string> names_if_there(const std::string& path) {
     return Directory::open(path).names();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::not_found) throw;
-    return {};  // merged meanwhile
+    return {};  // merged in the meantime
   }
 }
 
@@ -89,7 +89,7 @@ PartDirectory PartDirectory::make(const PlanFile& plan) {
   const bool began = partial.holds(name_of(plan));
   partial.make(name_of(plan));
   try {
-    refuse_others(plan, partial);  // what began meanwhile may not have seen this directory
+    refuse_others(plan, partial);  // what began in the meantime may not have seen this directory
   } catch (...) {
     if (!began) partial.remove_directory(name_of(plan));
     throw;
@@ -115,7 +115,7 @@ PartDirectory::Records PartDirectory::records(const std::function<bool(std::uint
       const std::vector<std::byte> text = read_file(path_of(name), k_max_record_bytes);
       records[*shard].push_back({.name = name, .finished = finished_from_text(as_text(text))});
     } catch (const Error& error) {
-      // A damaged record is none: the shard is packed again. Another process may have removed it meanwhile.
+      // A damaged record is none: the shard is packed again. Another process may have removed it in the meantime.
       if (error.code() != ErrorCode::damaged && error.code() != ErrorCode::not_found) throw;
     }
   }

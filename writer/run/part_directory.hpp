@@ -54,7 +54,7 @@ class PartDirectory {
   std::set<std::uint64_t> noted_parts() const;
 
   /// Deletes that of a plan, if there is one, and the partial directory if nothing else is in that. What another
-  /// process deletes meanwhile is no error.
+  /// process deletes in the meantime is not an error.
   static void remove(const PlanFile& plan);
 
  private:

@@ -13,7 +13,7 @@ namespace bale {
 
 struct ShardCopy {
   std::string from;            // path of the shard
-  const ManifestShard& shard;  // as the manifest beside it describes it
+  const ManifestShard& shard;  // as the manifest next to it describes it
   bool link = false;           // if the file system can
   std::string file;            // new file name
   std::string staged_path;     // temporary name

@@ -101,7 +101,7 @@ ImageEntry look_at_image(const SampleView& sample, const PackOptions& options) {
   if (image == nullptr) return entry;
   const ImageFacts facts =
       check_image(image->bytes, options.check_images ? ImageCheck::decode : ImageCheck::quick, options.max_pixels);
-  // An array without pixels, such as features, is no image.
+  // An array without pixels, such as features, is not an image.
   if (options.leaves_out_undecodable() && !facts.why.empty() && image->name != k_array_field) {
     throw Error(facts.is_supported ? ErrorCode::damaged : ErrorCode::unsupported, facts.why);
   }

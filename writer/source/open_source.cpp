@@ -68,8 +68,8 @@ std::optional<FirstName> first_name(const std::string& path) {
   return first;
 }
 
-/// How the list of files is told, if it is one: no format knows the file, and it is called a text or begins with the
-/// path of a file, perhaps with a label after it. Else empty.
+/// How the list of files is reported, if it is one: no format knows the file, and it is called a text or begins with
+/// the path of a file, perhaps with a label after it. Else empty.
 std::string told_of_list(const std::string& path, const SourceOptions& options) {
   try {
     probe_format(path);
@@ -89,7 +89,7 @@ std::string told_of_list(const std::string& path, const SourceOptions& options) 
   return lower_case(path).ends_with(".txt") || exists(first->name) ? "taken as a list of files by its first line" : "";
 }
 
-/// Parquet and Arrow files without an image beside them: the error of opening one says who reads them.
+/// Parquet and Arrow files without an image next to them: the error of opening one says who reads them.
 void refuse_tables(const std::string& path, const TopLevel& top) {
   const auto table = std::find_if(top.files.begin(), top.files.end(), [](const std::string& name) {
     return name.ends_with(".parquet") || name.ends_with(".arrow");

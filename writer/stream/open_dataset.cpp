@@ -123,7 +123,7 @@ bool OpenDataset::finish_publishing(const FinishedShard& finished) const {
   const std::vector<Replacement::Move> moves = moves_of_shard(options_, dataset(), planned(finished));
   const auto staged = [&](const Replacement::Move& move) { return is_file(journal_->path_of(move.first)); };
   const auto final_path = [&](const Replacement::Move& move) { return join_path(options_.destination, move.second); };
-  // The shard itself gets its final name after all files beside it.
+  // The shard itself gets its final name after all files next to it.
   const bool published = is_staged() ? std::all_of(moves.begin(), moves.end(), staged)
                                      : name_is_taken(final_path(moves.back())) && !staged(moves.back());
   const bool all_there = std::all_of(moves.begin(), moves.end(), [&](const Replacement::Move& move) {

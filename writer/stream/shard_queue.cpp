@@ -76,7 +76,7 @@ void ShardQueue::run() {
   }
 }
 
-/// One thread publishes at a time. What another thread finishes meanwhile is published by that one.
+/// One thread publishes at a time. What another thread finishes in the meantime is published by that one.
 void ShardQueue::publish_ready(std::unique_lock<std::mutex>& lock) {
   while (!publishing_ && failure_ == nullptr && written_.contains(next_)) {
     publishing_ = true;

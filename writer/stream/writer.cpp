@@ -323,7 +323,7 @@ class Writer::Run {
     if (!keys_.may_have(hash_key(key))) return std::nullopt;
     std::vector<std::shared_ptr<const SampleLog>> all{filling_};
     {
-      // Published meanwhile, a shard's samples stay in memory until nobody uses them.
+      // Published in the meantime, a shard's samples stay in memory until nobody uses them.
       const std::lock_guard lock(waiting_mutex_);
       all.insert(all.end(), waiting_.begin(), waiting_.end());
     }

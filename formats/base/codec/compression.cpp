@@ -16,7 +16,7 @@ bool is_lzma(std::string_view text) {
   return (unknown || size.substr(5) == std::string_view("\0\0\0", 3)) && text[13] == 0;
 }
 
-/// RFC 1950: deflate with the largest window, at one of four levels. Two bytes are no signature: small numbers of 64
+/// RFC 1950: deflate with the largest window, at one of four levels. Two bytes are not a signature: small numbers of 64
 /// bits may begin so, and end in zeros.
 bool is_zlib(std::string_view text) {
   if (text.size() < 8 || text[0] != 'x' || text.substr(4, 4) == std::string_view("\0\0\0\0", 4)) return false;

@@ -25,7 +25,7 @@ inline bool is_data_error(const Error& error) {
 }
 
 /// What a check calls the error, the same as whoever reads: a disk that does not deliver (`io`) and what bale does not
-/// read (`unsupported`) are no damage. Anything else that is wrong with a file is.
+/// read (`unsupported`) are not damage. Anything else that is wrong with a file is.
 inline ErrorCode code_of_finding(const Error& error) {
   const bool is_its_own = error.code() == ErrorCode::io || error.code() == ErrorCode::unsupported;
   return is_its_own ? error.code() : ErrorCode::damaged;

@@ -47,7 +47,7 @@ std::string process_space() {
 
 /// 16 digits; all zero if unknown.
 const std::string& machine_digits() {
-  // Not a static object that is made by the first call: a child of fork() would wait for ever for a thread that only
+  // Not a static object that is made by the first call: a child of fork() would wait forever for a thread that only
   // its parent has.
   static constinit std::atomic<const std::string*> known{nullptr};
   const std::string* digits = known.load();

@@ -31,7 +31,7 @@ std::uint64_t remove_stale_temporaries(int directory);
 /// A complete and durable file under a temporary name. It is removed unless it is published.
 class StagedFile {
  public:
-  /// Writes `bytes` to a temporary file beside `path`.
+  /// Writes `bytes` to a temporary file next to `path`.
   StagedFile(const std::string& path, Bytes bytes);
   ~StagedFile();
   StagedFile(StagedFile&& other) noexcept;

@@ -103,7 +103,7 @@ class Json {
   bool is_whole_within(std::int64_t low, std::uint64_t high) const;
   /// Number of items or members; 0 for anything else.
   std::size_t size() const;
-  /// nullptr if there is no such member, also of what is no object.
+  /// nullptr if there is no such member, also of what is not an object.
   const Json* find(std::string_view name) const;
   bool contains(std::string_view name) const { return find(name) != nullptr; }
 

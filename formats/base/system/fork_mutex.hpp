@@ -1,6 +1,6 @@
 // ForkMutex: a mutex that fork() waits for, so that a child finds it unlocked.
 //
-// A child of fork() has one thread only. It would wait for ever for a mutex that another thread of its parent held.
+// A child of fork() has one thread only. It would wait forever for a mutex that another thread of its parent held.
 //
 // Ownership: a static object at namespace scope, made before there are threads.
 // Threads: as std::mutex. A thread that holds one takes no other one, because fork() locks them in any order.

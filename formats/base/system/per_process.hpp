@@ -1,6 +1,6 @@
 // PerProcess: an object that each process has one of. It is made by the first use.
 //
-// A child of fork() has none of its parent's threads, and a mutex may be locked by one of them for ever. So the child
+// A child of fork() has none of its parent's threads, and a mutex may be locked by one of them forever. So the child
 // makes an object of its own and leaves its copy of the parent's alone. No mutex is involved: another thread might hold
 // it when the process forks.
 //

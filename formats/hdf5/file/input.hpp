@@ -75,7 +75,7 @@ class InputFile {
   /// Throws `unsupported`, with the name of the filter, if a filter of the dataset cannot be undone.
   void require_filters(const InputDataset& dataset) const;
 
-  /// For a dataset that is read whole: throws `damaged` if it is larger than the file. Tables beside images never
+  /// For a dataset that is read whole: throws `damaged` if it is larger than the file. Tables next to images never
   /// compress that well; only a decompression bomb does.
   void check_table(const InputDataset& dataset) const;
 

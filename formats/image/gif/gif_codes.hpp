@@ -10,7 +10,7 @@
 namespace bale::image_detail {
 
 /// Gives the strings of indices that the codes stand for. What is wrong in a file has the effect that it has in
-/// Pillow's decoder: codes may go on after the end code and after an empty block, and a full table stays as it is.
+/// Pillow's decoder: codes may continue after the end code and after an empty block, and a full table stays as it is.
 class GifCodes {
  public:
   /// `bits` is at most 12. `bytes` must outlive this.

@@ -51,7 +51,7 @@ AxisSpec down_of(const ResizeSpec& spec) {
   return {spec.source_height, spec.height, spec.window.y, spec.window.height, spec.filter, false};
 }
 
-/// Half of the margin beside the crop, as Python's round(x / 2) gives it: ties to even.
+/// Half of the margin next to the crop, as Python's round(x / 2) gives it: ties to even.
 std::uint32_t center_offset(std::uint32_t rest) {
   const std::uint32_t half = rest / 2;
   return rest % 2 != 0 && half % 2 != 0 ? half + 1 : half;

@@ -138,7 +138,7 @@ void CacheDirectory::evict(std::uint64_t enough, std::uint64_t down_to) {
   const Removal removal(*this);
   remove_stale_temporaries(path_);
   const std::uint64_t used = usage_.bytes();
-  if (used <= enough) return;  // another one made room meanwhile
+  if (used <= enough) return;  // another one made room in the meantime
   usage_.removed(bale::evict(files(), used - down_to, orders_, now(), slots_.token()));
 }
 

@@ -79,7 +79,7 @@ class CacheDirectory {
   std::string files() const;
   std::string lock_path() const;
 
-  /// Stops using the disk after a write failed, in most cases because it is full. Reads go on.
+  /// Stops using the disk after a write failed, in most cases because it is full. Reads continue.
   void set_full(const Error& failure);
   bool is_full() const { return is_full_; }
 

@@ -1,4 +1,4 @@
-// Where the cache of remote files is, how large it may become, and what its user is told.
+// Where the cache of remote files is, how large it may become, and what its user is reported.
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,7 @@ struct RemoteCache::State {
     return found;
   }
 
-  /// Entries with a good map, by name. What another process removes meanwhile is left out.
+  /// Entries with a good map, by name. What another process removes in the meantime is left out.
   std::vector<Entry> entries() const {
     const std::vector<std::string> found = paths();
     const std::map<std::string, Record> records = records_below(found);
@@ -133,7 +133,7 @@ struct RemoteCache::State {
         const std::uint64_t size = std::min(k_unit_bytes, entry.map->file_bytes() - unit * k_unit_bytes);
         progress.bytes += size;
         if (begin + size <= got && crc32c(Bytes(buffer).subspan(begin, size)) == expected) continue;
-        if (!entry.map->claim_wrong(unit, expected, token)) continue;  // evicted meanwhile
+        if (!entry.map->claim_wrong(unit, expected, token)) continue;  // evicted in the meantime
         cache.removed(remove_claimed(*entry.map, data, {unit, unit + 1}, token));
         wrong += size;
       }

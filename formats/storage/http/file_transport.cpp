@@ -71,7 +71,7 @@ long status_of(const Error& error) {
 
 bool is_cancelled(const HttpRequest& request) { return request.is_cancelled && request.is_cancelled->load(); }
 
-/// Passes on the range part by part. Returns an error if the file changes meanwhile or the request was ended.
+/// Passes on the range part by part. Returns an error if the file changes in the meantime or the request was ended.
 std::optional<Error> send_range(const HttpRequest& request, const File& file, FileRange range, HttpResponse& response) {
   std::vector<std::byte> part(std::min<std::uint64_t>(k_file_part_bytes, range.length));
   const std::string etag = response.header("etag");

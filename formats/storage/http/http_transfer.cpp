@@ -114,7 +114,7 @@ void HttpTransfer::finish(CURLcode code) {
         Error(ErrorCode::io, fmt::format("the answer has more than {} bytes", request_.max_body_bytes), {.path = url}));
   }
   const std::string reason = reason_.front() != '\0' ? reason_.data() : curl_easy_strerror(code);
-  if (reason.starts_with("Unsupported proxy")) {  // the text goes on with the setting, which may hold a password
+  if (reason.starts_with("Unsupported proxy")) {  // the text continues with the setting, which may hold a password
     return done_(Error(ErrorCode::invalid_argument, "the proxy of this name is not a URL of a proxy that is known",
                        {.path = url, .hint = "write http://HOST:PORT in http_proxy, https_proxy or all_proxy"}));
   }

@@ -20,7 +20,7 @@ class SocketEvents {
   SocketEvents(const SocketEvents&) = delete;
   SocketEvents& operator=(const SocketEvents&) = delete;
 
-  /// Waits until a socket is ready, a timer of libcurl is over, or wake_up() was called, and has libcurl go on.
+  /// Waits until a socket is ready, a timer of libcurl is over, or wake_up() was called, and has libcurl continue.
   void wait_and_act();
   /// The present or next wait_and_act() does not wait.
   void wake_up();

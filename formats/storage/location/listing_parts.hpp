@@ -15,7 +15,7 @@ struct ListedPart {
 };
 
 /// Calls `ask` with "" and then with what each part names, up to the last one. `shown` is the name for messages. Some
-/// servers name a part again, or for ever: what was listed may then lack names or repeat them, so that is `io`.
+/// servers name a part again, or forever: what was listed may then lack names or repeat them, so that is `io`.
 template <typename Ask>
 void list_all_parts(const std::string& shown, const Ask& ask) {
   constexpr std::size_t k_most_parts = 1'000'000;

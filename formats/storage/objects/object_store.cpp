@@ -24,7 +24,7 @@ constexpr std::uint64_t k_part_bytes = std::uint64_t{8} << 20;
 constexpr std::uint64_t k_part_unit = std::uint64_t{1} << 20;
 constexpr std::uint64_t k_most_parts = 10'000;  // of an upload, in S3
 constexpr unsigned k_parts_at_a_time = 4;       // of one file
-constexpr unsigned k_most_uploads = 3;          // of one file, if others abort it meanwhile
+constexpr unsigned k_most_uploads = 3;          // of one file, if others abort it in the meantime
 constexpr long k_not_found = 404;
 constexpr long k_precondition_failed = 412;
 constexpr long k_not_implemented = 501;
@@ -50,7 +50,7 @@ class PartSlot {
   }
 };
 
-/// The upload was aborted meanwhile: by another attempt at the same file, or by the bucket's rules.
+/// The upload was aborted in the meantime: by another attempt at the same file, or by the bucket's rules.
 struct UploadIsGone {};
 
 /// Large enough for the number of parts that S3 takes.

@@ -69,7 +69,7 @@ bool RangeRequest::take(Try& one, const HttpResponse& head, Bytes part) {
 }
 
 void RangeRequest::finish(Try& one, HttpResult result) {
-  RangeBody::Put last;  // destroyed after the lock, and before a thread that waits goes on
+  RangeBody::Put last;  // destroyed after the lock, and before a thread that waits continues
   {
     const std::lock_guard lock(mutex_);
     const bool is_last = std::all_of(tries_.begin(), tries_.end(),

@@ -33,7 +33,7 @@ class RangeRequest : public std::enable_shared_from_this<RangeRequest> {
   /// example.
   void send(const Adjust& adjust);
   /// Waits until it has ended, `is_enough` holds, or the time is over. Returns false in the last case. Throws what
-  /// poll_remote_wait() throws. In any case a request that has not ended goes on.
+  /// poll_remote_wait() throws. In any case a request that has not ended continues.
   bool wait(std::chrono::steady_clock::time_point end, const std::function<bool()>& is_enough);
   /// To be called when `is_enough` may have become true.
   void look();

@@ -20,7 +20,7 @@ namespace bale {
 
 class UnsizedBody {
  public:
-  /// `cache` may be null: then the bytes are counted only. More than `most_bytes` are no file.
+  /// `cache` may be null: then the bytes are counted only. More than `most_bytes` are not taken for a file.
   UnsizedBody(std::shared_ptr<CacheDirectory> cache, std::uint64_t most_bytes)
       : cache_(std::move(cache)), most_bytes_(most_bytes), is_kept_(cache_ != nullptr) {}
   ~UnsizedBody() { drop(); }

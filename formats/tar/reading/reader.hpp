@@ -12,7 +12,7 @@ namespace bale::tar {
 void scan(const std::string& path, IndexBuilder& index);
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index);
 
-/// Files beside plain shards that other readers of WebDataset need. Each function is named after the reader. FORMAT.md
+/// Files next to plain shards that other readers of WebDataset need. Each function is named after the reader. FORMAT.md
 /// has the schemas.
 /// DALI's: one line per sample, with extension, offset, size and name of every file. Throws `unsupported` for a name
 /// with white space, because white space separates the columns.

@@ -106,8 +106,8 @@ using ScanArchive = std::function<bool(const Stream& stream, IndexBuilder& index
 
 /// If every sample of `index`, found in `stream`, is one file `X.tar` and the first of them is a tar, replaces the
 /// index by one of the samples in these archives: their keys have `X/` in front, their offsets are those in `stream`.
-/// `path` is for messages. Throws `damaged` if another of them is no tar, `unsupported` if only libarchive can read it,
-/// and if all are zip archives.
+/// `path` is for messages. Throws `damaged` if another of them is not a tar, `unsupported` if only libarchive can read
+/// it, and if all are zip archives.
 void open_nested(const Stream& stream, const std::string& path, const ScanArchive& scan, IndexBuilder& index);
 
 }  // namespace bale::tar

@@ -52,7 +52,7 @@ std::uint32_t DeviceBufferPool::take() {
   return grow();
 }
 
-/// Allocates without the lock, so that batches can be given back meanwhile.
+/// Allocates without the lock, so that batches can be given back in the meantime.
 std::uint32_t DeviceBufferPool::grow() {
   auto own = std::make_unique<const DeviceMemory>(context_, stride_);
   const std::lock_guard lock(mutex_);

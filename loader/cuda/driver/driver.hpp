@@ -103,8 +103,8 @@ struct Driver {
   BALE_CUDA_DRIVER_FUNCTIONS(BALE_CUDA_DECLARE)
 #undef BALE_CUDA_DECLARE
 
-  /// The driver of this process. The first call loads and initializes it; it stays loaded. Throws `not_found` if there
-  /// is no driver or no device, `io` if the driver fails; the next call tries again. Safe in any thread.
+  /// The driver of this process. The first call loads and initializes it; it stays loaded. Throws `not_found`
+  /// without a driver or a device, `io` if the driver fails; the next call tries again. Safe in any thread.
   static const Driver& get();
 
   /// Throws unless `result` is a success: "CUDA: cannot ACTION: the driver's error text".

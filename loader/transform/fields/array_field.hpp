@@ -16,7 +16,7 @@ std::uint64_t array_row_bytes(const Field& field);
 void complete_array_field(Field& field, Bytes stored);
 
 /// Writes the values of a stored array to `out` in C order. Precondition: `out` has array_row_bytes() bytes. Throws
-/// `damaged` if it is no array or cut short, and `unsupported` if its type or shape is another than the field's.
+/// `damaged` if it is not an array or cut short, and `unsupported` if its type or shape is another than the field's.
 /// Numbers in JSON have the field's type if it has them.
 void read_array_field(const Field& field, Bytes stored, MutableBytes out);
 

@@ -21,8 +21,8 @@ std::vector<std::uint64_t> json_array_shape(const Field& field, Bytes stored);
 
 /// Writes the numbers to `out` in C order, as values of the field's type; true and false are 1 and 0, and texts of
 /// members are the numbers that they say. Precondition: `out` has array_row_bytes() bytes. Throws `damaged` if it is
-/// not JSON, and `unsupported` for another shape than the field's, for a value that is no number, and for a number that
-/// the type does not have.
+/// not JSON, and `unsupported` for another shape than the field's, for a value that is not a number, and for a number
+/// that the type does not have.
 void read_json_array(const Field& field, Bytes stored, MutableBytes out);
 
 }  // namespace bale::transform_detail

@@ -1,4 +1,5 @@
-// What steps refuse: parameters that are no numbers, and images that would be empty or far larger than any batch holds.
+// What steps refuse: parameters that are not numbers, and images that would be empty or far larger than any batch
+// holds.
 #pragma once
 
 #include <string_view>

@@ -13,7 +13,7 @@ namespace bale::transform_detail {
 /// All members of every step. Numbers are written so that reading gives the same bits.
 std::string steps_json(const Steps& steps);
 
-/// Members that are not there keep their default. Throws `invalid_argument` for text that is no JSON, for steps and
+/// Members that are not there keep their default. Throws `invalid_argument` for text that is not JSON, for steps and
 /// members that do not exist, for values of another type or out of its range, and for mixtures inside mixtures.
 Steps parse_steps(std::string_view text);
 

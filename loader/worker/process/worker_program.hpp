@@ -5,7 +5,8 @@
 
 namespace bale::loader_detail {
 
-/// `asked` if it is not empty, else $BALE_WORKER if it is set. Otherwise the first that exists: beside this program, in
+/// `asked` if it is not empty, else $BALE_WORKER if it is set. Otherwise the first that exists: next to this program,
+/// in
 /// ../libexec/bale, where set_worker_directory() says, where bale was installed. Throws `not_found` with a hint.
 std::string find_worker_program(const std::string& asked);
 

@@ -15,7 +15,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 @contextlib.contextmanager
 def staged_directory(destination: Path, replaces: Callable[[str], bool] | None = None) -> Iterator[str]:
-    """Gives a new directory beside `destination`. When the block ends, its files are made durable and it gets the name
+    """Gives a new directory next to `destination`. When the block ends, its files are made durable and it gets the name
     `destination`, which must not exist or be empty; or, with `replaces`, have nothing but files for whose names that is true: they
     stay until then, and are removed. After an exception the new directory is removed. A kill leaves it, or the old one when that is
     replaced already: its name ends with .bale-partial, and nobody takes it for the dataset.
@@ -44,7 +44,7 @@ def staged_directory(destination: Path, replaces: Callable[[str], bool] | None =
         if not published:
             shutil.rmtree(staged, ignore_errors=True)
         raise
-    if old:  # `staged` is the old directory now; what came into it meanwhile stays
+    if old:  # `staged` is the old directory now; what came into it in the meantime stays
         for name in old:
             os.unlink(os.path.join(staged, name))
         os.rmdir(staged)

@@ -35,7 +35,7 @@ def to_mds(dataset: Dataset | Path | Sequence[Path], destination: Path, *, field
     destination : path
         A new directory: it appears when all shards and index.json are complete.
     fields : sequence of str or None, default None
-        Which fields are written beside image, label and key. None: all.
+        Which fields are written next to image, label and key. None: all.
     shard_size : int or str, default '64MiB'
         Bytes per shard at most, as 1 << 26 or "64MiB"; below 4 GiB.
     overwrite : bool, default False

@@ -1,4 +1,4 @@
-"""Fields in batches: what a Loader carries beside the image of each sample, such as a caption or an embedding."""
+"""Fields in batches: what a Loader carries next to the image of each sample, such as a caption or an embedding."""
 from __future__ import annotations
 
 import operator

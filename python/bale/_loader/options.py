@@ -17,7 +17,7 @@ ImageMode = Literal["RGB", "L", "RGBA", "I;16"]
 
 
 class Order(NamedTuple):
-    """Which samples an epoch has and in which order, as `order=` of a Loader, beside its shuffle and seed.
+    """Which samples an epoch has and in which order, as `order=` of a Loader, in addition to its shuffle and seed.
 
     Parameters
     ----------

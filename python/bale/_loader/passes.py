@@ -140,7 +140,7 @@ class Passes:
 
     def is_void(self, begun: Begun) -> bool:
         """Whether set_epoch() has ended the iteration. A DataLoader's workers read ahead, so they do not know whether a sample
-        was taken: they go on if the epoch is theirs."""
+        was taken: they continue if the epoch is theirs."""
         if begun.turn == self._turn():
             return False
         is_theirs = begun.place.epoch_set == self._numbers.values[_SET] and (begun.resumed or begun.place.again <= 0)

@@ -109,7 +109,7 @@ def _is_remote_directory(name: str) -> bool:
 
 
 def _has_manifest(directory: str) -> bool:
-    """Whether it is a packed dataset, which may have tables beside its shards."""
+    """Whether it is a packed dataset, which may have tables next to its shards."""
     try:
         open_file(f"{directory.rstrip('/')}/manifest.json").close()
     except FileNotFoundError:

@@ -17,7 +17,7 @@ from bale.program import program_path
 Attempt = Callable[[Parts, list[int]], "list[Exception]"]
 
 _MAX_DEFAULT_PARTS = 1000  # what a Slurm cluster takes if nobody configured it
-# Each part is a process, and what it packs should take long beside its start.
+# Each part is a process, and what it packs should take long compared with its start.
 _DEFAULT_PART_BYTES = 1 << 30
 _RETRYABLE = 5
 # Seconds between merges that miss parts whose attempts succeeded: caches of network file systems live this long.

@@ -167,7 +167,7 @@ def _class_labels(feature: Any) -> Iterator[list[str]]:
 
 
 def classes_in(schema: pa.Schema) -> list[str]:
-    """The names of classes that to_parquet() noted beside the columns; empty if it did not."""
+    """The names of classes that to_parquet() noted next to the columns; empty if it did not."""
     text = (schema.metadata or {}).get(CLASSES_NOTE)
     if text is None:
         return []

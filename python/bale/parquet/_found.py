@@ -15,7 +15,7 @@ _SUFFIXES = (".parquet", ".arrow")
 # What the Hub calls its files: train-00000-of-00004.parquet, also with a hash, and the cache beans-train-00000-of-00002.arrow.
 _NUMBERED = re.compile(r"(?P<split>.+?)-(?P<number>\d{5,})-of-(?P<count>\d{5,})(-[0-9a-f]+)?\.(parquet|arrow)")
 _SPLIT_NAMES = ("train", "training", "validation", "valid", "val", "dev", "test", "testing", "eval", "evaluation")
-_NOTES = (".json", ".md", ".txt", ".lock", ".gitattributes", ".crc")  # files beside tables that hold no samples
+_NOTES = (".json", ".md", ".txt", ".lock", ".gitattributes", ".crc")  # files next to tables that hold no samples
 
 
 class Split(NamedTuple):

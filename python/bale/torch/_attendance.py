@@ -73,7 +73,7 @@ class Attendance:
     def _check(self, store: Any) -> None:
         waited_for = []
         for ended in self._ended:
-            come = self._add(store, _turn_key(ended.turn), 0)  # before `begun`, which may grow meanwhile
+            come = self._add(store, _turn_key(ended.turn), 0)  # before `begun`, which may grow in the meantime
             begun = self._add(store, ended.key, 0)
             if come > begun:
                 return self._warn(ended, begun)

@@ -1,4 +1,4 @@
-"""Streams of any kind of device: copies beside the work. And whether page-locked memory helps."""
+"""Streams of any kind of device: copies during the work. And whether page-locked memory helps."""
 from __future__ import annotations
 
 from collections import deque

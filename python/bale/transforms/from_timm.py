@@ -53,7 +53,7 @@ def _same(name: str, found: list[Any]) -> Any:
 
 
 def _policy(config: str, ops: list[Any], kind: str) -> TimmAutoAugment:
-    """With what the operations have in common beside the string."""
+    """With what the operations have in common in addition to the string."""
     hparams = _same("hparams", [op.hparams for op in ops])
     share = hparams.get("translate_pct", 0.45)
     if share != _LARGEST_MOVE[kind]:

@@ -29,7 +29,7 @@ nb::typed<nb::list, nb::int_> read_many_into(ProcessDataset& self, nb::handle po
                                              const std::optional<nb::str>& field, unsigned threads, const Out& out);
 
 /// The samples that Python's integers name: -1 is the last one.
-/// The number of the sample at position `i` of `size`. Throws IndexError, and TypeError for what is no integer.
+/// The number of the sample at position `i` of `size`. Throws IndexError, and TypeError for what is not an integer.
 std::uint64_t sample_at(nanobind::handle i, std::uint64_t size);
 
 /// The same for an iterable of positions.

@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   return 0;
 }
 
-/// A new image, or a change of this one. Only a few results are no progressive JPEGs.
+/// A new image, or a change of this one. Only a few results are not progressive JPEGs.
 extern "C" std::size_t LLVMFuzzerCustomMutator(unsigned char* data, std::size_t size, std::size_t max_size,
                                                unsigned int seed) {
   std::mt19937 random(seed);

@@ -17,7 +17,7 @@ constexpr std::uint8_t k_dqt = 0xDB;
 constexpr std::uint8_t k_dri = 0xDD;
 constexpr std::uint32_t k_max_side = 64;
 
-/// A marker, its segment, and what follows it up to the next marker that is no restart: the data of a scan.
+/// A marker, its segment, and what follows it up to the next marker that is not a restart: the data of a scan.
 struct Piece {
   std::uint8_t marker = 0;
   Buffer segment{};

@@ -30,7 +30,7 @@ MUTATIONS = [
     Mutation("files of one key are dropped without a word", "writer/source/choose/chosen_source.cpp",
              "    losses.insert(losses.end(), losses_.begin(), losses_.end());\n", "", (*LEFT_OUT, "others_are_counted")),
     Mutation("--strict takes what is ignored", "tools/terminal/notices.cpp",
-             "  if (!notices.has_unasked()) return;\n", "  return;\n", (*LEFT_OUT, "ignored_is_told")),
+             "  if (!notices.has_unasked()) return;\n", "  return;\n", (*LEFT_OUT, "ignored_is_reported")),
     Mutation("Python does not warn of skipped samples", "python/bale/_warnings.py",
              "    if isinstance(skipped, list) and skipped:\n", "    if False:\n", (*LEFT_OUT, "python_warns")),
 ]

@@ -31,7 +31,7 @@ MUTATIONS = [
              "return request.method != \"POST\" || parse_s3_error(response.body).code.empty();", "return true;",
              (*FAULTS, "status_200")),
     Mutation("the manifest takes the place of another", "formats/storage/objects/object_store.cpp",
-             "request.headers.emplace_back(\"If-None-Match\", \"*\");", "only_new = true;", (*WRITING, "appears_meanwhile")),
+             "request.headers.emplace_back(\"If-None-Match\", \"*\");", "only_new = true;", (*WRITING, "appears_in_the_meantime")),
     Mutation("a run that was replaced publishes", "writer/run/objects/object_publisher.cpp",
              "    if (error.code() == ErrorCode::changed) withdraw();\n    throw;\n", "", (*WRITING, "was_replaced")),
     Mutation("a run that begins does not look again", "writer/run/objects/object_destination.cpp",

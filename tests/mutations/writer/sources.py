@@ -90,7 +90,7 @@ MUTATIONS = [
              "    complete[last] = last > 0 && fields_of(index, last) == fields_of(index, last - 1);\n", "",
              (*SHARDS, "damaged_header")),
     Mutation("a shard that is lost is in no ledger", "writer/publish/dataset_manifest.cpp",
-             "    if (report.outputs.empty()) {", "    if (!report.outputs.empty()) {", (*SHARDS, "no_shard")),
+             "    if (report.outputs.empty()) {", "    if (!report.outputs.empty()) {", (*SHARDS, "not_a_shard")),
     Mutation("a shard without its index's size is believed without checksums", "formats/registry/salvage.cpp",
              "  if (file_bytes != index.shard_bytes()) {\n", "  if (file_bytes == 0) {\n", (*SHARDS, "truncated and ours")),
     Mutation("an excluded directory is opened", "writer/source/folder/folder_walk.cpp",

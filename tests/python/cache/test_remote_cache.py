@@ -49,7 +49,7 @@ def bulk(bale, tmp_path_factory):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_nothing_is_fetched_twice(bale, remote, heavy, serve, name):
-    """The second run only asks whether the files are still the same, and whether there are more beside them; if it comes
+    """The second run only asks whether the files are still the same, and whether there are more next to them; if it comes
     within a minute, it does not even ask."""
     local = heavy(name)
     server = serve(local)
@@ -114,7 +114,7 @@ def test_a_new_version_is_read(bale, remote, heavy, serve, tmp_path):
     assert fields_by_key(remote, server.url) == fields_by_key(bale, www)
 
 
-def test_files_of_one_name_are_told_apart(bale, remote, heavy, photos, serve, tmp_path):
+def test_files_of_one_name_are_distinguished(bale, remote, heavy, photos, serve, tmp_path):
     """In two folders, and on two servers."""
     other = tmp_path / "b" / "packed"
     bale.pack(photos, other, "--name", "p", "--shard-samples", "8")
@@ -138,7 +138,7 @@ def test_another_signature_is_the_same_file(remote, server):
 @pytest.mark.parametrize("sign", ["sig=x", "Signature=x", "Expires=1&Signature=x&Key-Pair-Id=k", "X-Amz-Date=1&X-Amz-Signature=x",
                                   "sv=2024&se=1&sig=x", "X-Goog-Date=1&X-Goog-Signature=x"])
 def test_other_parameters_name_the_file(remote, bale, server, sign):
-    """Beside a signature, before and after it: two shards of one path are two files, with a cache and without."""
+    """Next to a signature, before and after it: two shards of one path are two files, with a cache and without."""
     server.router = lambda asked: dict(urllib.parse.parse_qsl(asked.query))["file"] if asked.path == "/get" else asked.path
     for cache in ({}, {"BALE_CACHE_DIR": "none"}):
         for query in (f"file=/{{}}&{sign}", f"{sign}&file=/{{}}"):

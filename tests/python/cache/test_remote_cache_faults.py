@@ -142,7 +142,7 @@ ERRORS = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO, "EDQUOT": errno.EDQUOT, "ERO
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("name", by_tier(["fill", "keep scans"], ["fill", "fill and evict", "keep scans", "mend"]))
 def test_refused_from_every_call_on(remote_64, server, verified, name, error, tmp_path):
-    """The run goes on without the cache and says so once. The next one uses it."""
+    """The run continues without the cache and says so once. The next one uses it."""
     scenario = SCENARIOS[name]
     make = scenario.prepare(remote_64, server)
     make()
@@ -165,7 +165,7 @@ def test_refused_from_every_call_on(remote_64, server, verified, name, error, tm
     assert server.sent() == 0 or scenario.is_tight
 
 
-# --- beside other processes
+# --- next to other processes
 
 WITNESS = """
     import sys, bale

@@ -140,7 +140,7 @@ def test_sources_and_destinations(bale, remote, server, heavy_tar, photos, comma
     assert tree_bytes(tmp_path / "packed") == tree_bytes(heavy_tar)
 
 
-def test_a_cache_beside_a_dataset(bale, remote, server, heavy_tar, verified, tmp_path):
+def test_a_cache_next_to_a_dataset(bale, remote, server, heavy_tar, verified, tmp_path):
     """Only what bale makes in the directory is the cache."""
     shutil.copytree(heavy_tar, tmp_path / "packed")
     remote.env["BALE_CACHE_DIR"] = str(tmp_path)

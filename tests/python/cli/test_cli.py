@@ -94,7 +94,7 @@ def test_usage_errors(bale, photos, arguments, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a"]
 
 
-def test_closed_pipe_is_no_crash(bale, packed):
+def test_closed_pipe_is_not_a_crash(bale, packed):
     """`bale ls | head -n 1`"""
     done = subprocess.run(f"'{PROGRAM}' ls '{packed}' | head -n 1; echo ${{PIPESTATUS[0]}}", shell=True,
                           executable="/bin/bash", capture_output=True, timeout=60)

@@ -164,7 +164,7 @@ def test_without_tqdm_the_program_shows_its_own(photos, tmp_path):
     assert re.search(r"\[#*-+\] .*/40 ", shown)
 
 
-def test_an_interrupted_pack_goes_on(photos, tmp_path):
+def test_an_interrupted_pack_continues(photos, tmp_path):
     """Ctrl-C in the middle: KeyboardInterrupt, no program left behind, and resume=True ends with the same bytes."""
     bl.pack(photos, tmp_path / "whole" / "a", shard_samples=4)
     process = subprocess.Popen(command(SLOW_PACK.replace("=4)", "=4, progress=True, jobs=1)"), photos, tmp_path / "a",

@@ -145,7 +145,7 @@ def test_a_directory_of_datasets_is_one_of_splits(bale, splits, tmp_path):
     assert [split["name"] for split in found["splits"]] == ["train", "val"] and found["images"] == 23
 
 
-def test_splits_of_the_same_name_are_told_apart(bale, splits, tmp_path):
+def test_splits_of_the_same_name_are_distinguished(bale, splits, tmp_path):
     (tmp_path / "b").symlink_to(splits)
     found = report(bale, splits / "train", tmp_path / "b" / "train")
     assert [split["name"] for split in found["splits"]] == [f"{splits.name}/train", "b/train"]
@@ -280,7 +280,7 @@ def test_bench_and_doctor_write_pages(bale, splits, tmp_path, command):
 
 
 @pytest.mark.parametrize("command", [["bench", "--epochs", "1", "--max-batches", "2"], ["doctor", "--seconds", "0.2"]])
-def test_pages_show_other_loaders_beside(bale, splits, tmp_path, command):
+def test_pages_show_other_loaders_next_to(bale, splits, tmp_path, command):
     bale.pack(splits / "train", tmp_path / "packed")
     page, figures = tmp_path / "stages.html", tmp_path / "peers.json"
     small = ["--batch", "4", "--size", "32", "--workers", "1", "--threads", "--quiet", "--html", page, "--beside", figures]

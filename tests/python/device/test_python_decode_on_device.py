@@ -86,7 +86,7 @@ check()
 """, every_kind, BALE_NVJPEG="/nothing/here.so")
 
 
-def test_a_device_that_stops_decoding_is_told_later(every_kind):
+def test_a_device_that_stops_decoding_is_reported_later(every_kind):
     script(LOADERS + """
 nvjpeg = ctypes.CDLL("libnvjpeg.so.12")
 options["workers"] = 0

@@ -106,7 +106,7 @@ def test_plain_torch(run, pack):
 
 
 def test_ddp(run, pack):
-    """Two ranks stop in the middle of an epoch, one goes on: the steps that are left, and each sample validated once."""
+    """Two ranks stop in the middle of an epoch, one continues: the steps that are left, and each sample validated once."""
     arguments = ("imagenet_ddp.py", pack, pack, *SMALL_RESNET, "--batch-size", 4, "--lr", 0.1, "--epochs", 2)
     line = rf"epoch (\d+) step (\d+) loss ([\d.]+) accuracy (\d+)/{SAMPLES}"
     begun = values(run(*arguments, "--max-steps", 7, ranks=2), line)
@@ -119,7 +119,7 @@ def test_ddp(run, pack):
 
 @of_engines
 def test_lightning(run, pack, tmp_path):
-    """Two ranks stop in the middle of an epoch, one goes on: Lightning's checkpoint has the loader's state."""
+    """Two ranks stop in the middle of an epoch, one continues: Lightning's checkpoint has the loader's state."""
     start = tmp_path / "start.py"
     start.write_text(FOR_LIGHTNING)
     arguments = (start, EXAMPLES / "imagenet_lightning.py", pack, pack, *SMALL_RESNET, "--epochs", 3)

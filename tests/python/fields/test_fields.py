@@ -1,4 +1,4 @@
-"""Fields in batches (docs/FIELDS.md): captions, metadata, embeddings and bytes beside the images, whatever makes the batch."""
+"""Fields in batches (docs/FIELDS.md): captions, metadata, embeddings and bytes next to the images, whatever makes the batch."""
 import gc
 import json
 import os
@@ -444,7 +444,7 @@ def test_columns_of_numbers_are_arrays(table, kind):
                 assert kind == "csv" or found["two"].tolist() == [[age, -age] for age in ages]
 
 
-def test_columns_that_are_no_numbers(table):
+def test_columns_that_are_not_numbers(table):
     def bad(**options):
         with load(table / "csv", fields={"a": bl.Field("json", **options)}, on_bad_sample="skip") as loader:
             assert not any(batch.mask.any() for batch in loader)

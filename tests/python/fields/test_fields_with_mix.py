@@ -1,4 +1,4 @@
-"""Fields beside mixed images: those of the row's own sample, and `partners`, which says whose image was mixed in."""
+"""Fields next to mixed images: those of the row's own sample, and `partners`, which says whose image was mixed in."""
 import numpy as np
 import pytest
 from fields_support import FIELDS, PAIR, SIZE, check, content, continues, write_folder

@@ -1,4 +1,4 @@
-"""Every flipped bit is found and named, truncation is told, and what is intact can still be read."""
+"""Every flipped bit is found and named, truncation is reported, and what is intact can still be read."""
 import json
 import os
 import random
@@ -112,7 +112,7 @@ def test_flips_in_index_and_manifest_are_found(bale, packs, fresh_copy):
 
 
 @pytest.mark.parametrize("format_name,layout", LAYOUTS)
-def test_truncation_is_told(bale, packs, fresh_copy, format_name, layout):
+def test_truncation_is_reported(bale, packs, fresh_copy, format_name, layout):
     """Cut at page, header and payload edges: a typed error, never a crash, with and without our index."""
     copy = fresh_copy(packs / f"{format_name}.{layout}")
     shard = shards(copy)[0]

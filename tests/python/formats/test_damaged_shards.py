@@ -83,7 +83,7 @@ def test_a_damaged_header_in_the_middle(bale, archives, tmp_path):
 
 
 @pytest.mark.parametrize("content", ["nothing", "noise", "a web page", "no file"])
-def test_what_is_no_shard_is_skipped_by_its_name(bale, archives, content, tmp_path):
+def test_what_is_not_a_shard_is_skipped_by_its_name(bale, archives, content, tmp_path):
     directory, contents = archives
     victim = directory / "00001.tar"
     victim.write_bytes({"nothing": b"", "noise": bytes(range(256)) * 40, "a web page": b"<html>not found</html>",
@@ -109,7 +109,7 @@ def test_nothing_but_damage_is_an_error(bale, archives, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_index_goes_on_after_a_damaged_archive(bale, archives):
+def test_index_continues_after_a_damaged_archive(bale, archives):
     directory, _ = archives
     victims = [directory / "00001.tar", directory / "00002.tar"]
     for victim in victims:

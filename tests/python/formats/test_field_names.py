@@ -34,7 +34,7 @@ def test_names_are_kept_without_an_index(bale, tmp_path, layout, compress):
     bale.ok("index", out)
     found = fields_by_key(bale, out)
     assert list(found.values()) == list(expected.values())
-    assert layout.startswith("recordio") or found == expected  # its keys are in the index and the list beside it
+    assert layout.startswith("recordio") or found == expected  # its keys are in the index and the list next to it
 
 
 @pytest.mark.parametrize("name,layout", REFUSED)

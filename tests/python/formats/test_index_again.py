@@ -27,7 +27,7 @@ def index_of(shard):
 
 
 def indexed(directory):
-    """The shards, without the labels that npy has beside them."""
+    """The shards, without the labels that npy has next to them."""
     return [shard for shard in shards(directory) if index_of(shard).exists()]
 
 

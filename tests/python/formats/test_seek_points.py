@@ -1,4 +1,4 @@
-"""Seek points beside shards, and JPEGs written anew: as the program makes, checks, keeps and removes them."""
+"""Seek points next to shards, and JPEGs written again: as the program makes, checks, keeps and removes them."""
 import io
 import re
 import shutil

@@ -129,7 +129,7 @@ def test_metadata_are_stripped_and_the_rest_of_the_bytes_stays(pack):
 
 
 def test_what_cameras_append_is_stripped(pack):
-    """A second picture with a place of its own, a film: behind the end of the first, whatever its scans look like."""
+    """A second picture with a place of its own, a film: after the end of the first, whatever its scans look like."""
     image = Image.fromarray(picture(90, 70))
     trailer = jpeg(image, exif=exif(1)) + b"mp4" * 99
     files, plain = {}, {}

@@ -220,7 +220,7 @@ def test_what_pillow_does_not_turn_stays_as_it_is(pack):  # noqa: F811
 
 
 def test_texts_that_hold_an_orientation_stay_texts(pack):  # noqa: F811
-    """Compressed ones stay compressed, and all that is beside the orientation stays."""
+    """Compressed ones stay compressed, and all that is next to the orientation stays."""
     info = PngImagePlugin.PngInfo()
     info.add_text("Comment", "tiff:Orientation=\"6\" is not an orientation here", zip=True)
     content = png(Image.fromarray(picture(30, 20)), chunk(b"zTXt", b"Raw profile type exif\0\0" +

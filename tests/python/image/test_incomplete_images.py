@@ -90,7 +90,7 @@ def test_one_image_without_a_size_does_not_stop_the_others(bale, tmp_path, sampl
         assert result["stages"][stage]["bad_samples"] == 1 and result["stages"][stage]["images"] == 7, result
 
 
-def test_an_index_without_sizes_is_still_told(bale, tmp_path):
+def test_an_index_without_sizes_is_still_reported(bale, tmp_path):
     write_tar(tmp_path / "x.tar", [(f"{i}.jpg", jpeg(Image.fromarray(picture(60, 40, seed=i)))) for i in range(3)])
     bench = ("bench", tmp_path / "x.tar", "--batch", "3", "--epochs", "1", "--threads", "--stages", "decode")
     result = bale(*bench)

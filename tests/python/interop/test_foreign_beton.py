@@ -167,7 +167,7 @@ def test_numbers_alone(bale):
     assert labels_of(bale, WRITTEN / "numbers.beton") == [None] * 3
 
 
-def test_an_index_beside_it(bale, tmp_path):
+def test_an_index_next_to_it(bale, tmp_path):
     """Random access with checksums, the file untouched; damage costs one sample and is named."""
     for name in ("everything", "proportion"):
         path = pathlib.Path(shutil.copy(WRITTEN / f"{name}.beton", tmp_path))

@@ -290,7 +290,7 @@ def test_data_in_other_files_has_the_remedy_that_helps(bale, kind, tmp_path):
     assert result.code == 1 and "h5repack -l CONTI" in result.error_line()
 
 
-def test_fewer_labels_than_images_are_told(bale, tmp_path):
+def test_fewer_labels_than_images_are_reported(bale, tmp_path):
     path = tmp_path / "x.h5"
     with h5py.File(path, "w") as file:
         file["images"] = pixels()

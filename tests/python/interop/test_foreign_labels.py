@@ -1,4 +1,4 @@
-"""The text of a `cls` field: whole numbers of every spelling are labels, and anything else is told with its sample."""
+"""The text of a `cls` field: whole numbers of every spelling are labels, and anything else is reported with its sample."""
 import json
 
 import lmdb
@@ -40,7 +40,7 @@ def test_whole_numbers_are_labels(bale, make, text, label, tmp_path):
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 @pytest.mark.parametrize("text", ["cat", "8.5", "nan", "inf", "8 9", "1e300", "0x8", "8.0.0", "99999999999999999999", "a" * 500])
-def test_what_is_no_number_is_told(bale, make, text, tmp_path):
+def test_what_is_not_a_number_is_reported(bale, make, text, tmp_path):
     make(tmp_path / "x", text.encode())
     labels, words = labels_and_words(bale, tmp_path / "x")
     key = "b" if make is tar_of else "01"
@@ -51,7 +51,7 @@ def test_what_is_no_number_is_told(bale, make, text, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
-def test_an_empty_text_is_no_label(bale, text, tmp_path):
+def test_an_empty_text_is_not_a_label(bale, text, tmp_path):
     tar_of(tmp_path / "x", text.encode())
     labels, words = labels_and_words(bale, tmp_path / "x")
     assert labels == [3, None] and "cls" not in words

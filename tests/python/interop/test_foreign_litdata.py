@@ -77,7 +77,7 @@ def test_every_kind_of_leaf(bale, tmp_path):
 
 
 @pytest.mark.parametrize("name", CHUNKS)
-def test_an_index_beside_each_chunk(bale, copy, name):
+def test_an_index_next_to_each_chunk(bale, copy, name):
     data = copy(name)
     bale.ok("index", data)
     bale.ok("verify", data)

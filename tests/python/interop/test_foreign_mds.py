@@ -99,7 +99,7 @@ def test_gray_images_and_negative_classes(bale):
     assert listed == [0, -1, -2]
 
 
-def test_an_index_beside_each_shard(bale, copy):
+def test_an_index_next_to_each_shard(bale, copy):
     """Random access with checksums, the shards untouched; damage costs one sample and is named."""
     data = copy("classes")
     before = {path.name: path.read_bytes() for path in data.iterdir()}
@@ -155,7 +155,7 @@ def test_every_encoding_compressed(bale, copy):
     assert fields_by_key(bale, compress(copy("everything"))) == fields_by_key(bale, WRITTEN / "everything")
 
 
-def test_an_index_beside_compressed_shards(bale, copy):
+def test_an_index_next_to_compressed_shards(bale, copy):
     data = copy("zstd")
     bale.ok("index", data)
     bale.ok("verify", data)

@@ -100,7 +100,7 @@ REASONS = {"symbolic link": 1, "hard link to a file that is not before it in the
 
 
 @pytest.mark.parametrize("suffix", ["", ".bz2"])
-def test_what_is_no_field_is_counted_and_named(bale, tmp_path, suffix):
+def test_what_is_not_a_field_is_counted_and_named(bale, tmp_path, suffix):
     """By every command that lists or reads the archive, on standard error and in --json."""
     path = write_tar(tmp_path / "x.tar", *odd_members())
     if suffix:
@@ -138,7 +138,7 @@ def test_an_archive_without_samples_does_not_pass_verify(bale, tmp_path):
 # --- samples whose files are not next to each other
 
 def test_scattered_files_of_a_sample_are_brought_together(bale, tmp_path):
-    """`tar cf` of a folder in the order of its directory. WebDataset makes several samples of one, so it is told."""
+    """`tar cf` of a folder in the order of its directory. WebDataset makes several samples of one, so it is reported."""
     path = write_tar(tmp_path / "x.tar", member("a.jpg", b"1"), member("b.jpg", b"2"), member("a.cls", b"7"),
                      member("b.cls", b"8"), member("c.jpg", b"3"), member("a.json", b"{}"))
     expected = {"a.jpg": b"1", "a.cls": b"7", "a.json": b"{}", "b.jpg": b"2", "b.cls": b"8", "c.jpg": b"3"}

@@ -135,7 +135,7 @@ def test_a_feature_has_one_name_in_a_file(bale, tmp_path, first):
 
 
 @pytest.mark.parametrize("indexed", [False, True])
-def test_a_feature_with_two_names_in_two_files_is_told(bale, tmp_path, indexed):
+def test_a_feature_with_two_names_in_two_files_is_reported(bale, tmp_path, indexed):
     for name, values in (("a", [[b"one"], [b"two"]]), ("b", [[b"three", b"four"], [b"five"]]), ("c", [[b"six"]])):
         (tmp_path / f"{name}.tfrecord").write_bytes(b"".join(example(entry(b"text", *some), entry(b"id", b"7")) for some in values))
         if indexed:

@@ -189,7 +189,7 @@ def test_backslashes_are_folders(bale, photos, tmp_path, system):
     assert set(fields_by_key(bale, tmp_path / "in.zip")) == {f"one/{key}" for key in fields_by_key(bale, tmp_path / "y.zip")}
 
 
-def test_a_backslash_beside_folders_is_part_of_a_name(bale, tmp_path):
+def test_a_backslash_next_to_folders_is_part_of_a_name(bale, tmp_path):
     path = write(tmp_path / "x.zip", {"a/b.jpg": b"\xff\xd8\xff1", "c\\d.jpg": b"\xff\xd8\xff2"})
     done = bale.ok("ls", path)
     assert len(done.out.split()) == 2 and "a/b" in done.out and "c/d" not in done.out and done.err == ""
@@ -306,7 +306,7 @@ def test_damage_in_a_zip_in_a_zip(bale, tiny, tmp_path):
     assert result.code == 1 and f"archive in the archive: {name} is compressed once more" in result.error_line()
 
 
-def test_archives_beside_images_stay_what_they_are(bale, tiny, tmp_path):
+def test_archives_next_to_images_stay_what_they_are(bale, tiny, tmp_path):
     """An archive is opened only where there are no images; one in an inner archive is not."""
     _, inner = zip_of_zips(tmp_path / "x.zip", tiny)
     name, archive = next(iter(inner.items()))

@@ -183,7 +183,7 @@ def test_images_of_two_sizes_are_one_sample(bale, images, plain, tmp_path):
 
 
 @pytest.mark.parametrize("count", [5, 7, 0])
-def test_a_count_that_disagrees_is_told(bale, images, count, tmp_path):
+def test_a_count_that_disagrees_is_reported(bale, images, count, tmp_path):
     path = tmp_path / "x.lmdb"
     write(path, lists_of(images, count=count))
     assert f"num-samples is {count}, and there are 6 samples" in told(bale, path)
@@ -194,7 +194,7 @@ def test_a_count_that_disagrees_is_told(bale, images, count, tmp_path):
 
 @pytest.mark.parametrize("key", [b"length", b"num_samples", b"nSamples", b"__len__"])
 @pytest.mark.parametrize("name", [b"%05d", b"256-%05d", b"name%d.x"])
-def test_a_count_is_no_sample(bale, images, key, name, tmp_path):
+def test_a_count_is_not_a_sample(bale, images, key, name, tmp_path):
     path = tmp_path / "x.lmdb"
     write(path, [*((name % i, images[i]) for i in range(6)), (key, b"6")])
     assert len(fields_by_key(bale, path)) == 6
@@ -203,7 +203,7 @@ def test_a_count_is_no_sample(bale, images, key, name, tmp_path):
     assert f"{key.decode()} is 9, and there are 6 samples" in told(bale, path)
 
 
-def test_names_of_cameras_are_no_lists(bale, images, tmp_path):
+def test_names_of_cameras_are_not_lists(bale, images, tmp_path):
     path = tmp_path / "x.lmdb"
     keys = [b"IMG_0001", b"DSC_0001", b"IMG_0002", b"img_0003"]
     write(path, [(key, images[i]) for i, key in enumerate(keys)])

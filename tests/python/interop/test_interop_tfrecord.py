@@ -177,7 +177,7 @@ def test_gzip_is_refused(bale, photos, tmp_path):
 
 
 def test_sequences_and_other_data(bale, tmp_path):
-    """The context of a SequenceExample is read as an example has it; what is not a message is told."""
+    """The context of a SequenceExample is read as an example has it; what is not a message is reported."""
     writer = tfrecord.TFRecordWriter(str(tmp_path / "s.tfrecord"))
     writer.write({"name": (b"x", "byte")}, {"steps": ([[1, 2], [3]], "int")})
     writer.close()

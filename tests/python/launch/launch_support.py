@@ -80,6 +80,6 @@ def stopped_parts(plan):
             with open(f"/proc/{pid}/cmdline", "rb") as words, open(f"/proc/{pid}/stat") as stat:
                 if os.fsencode(plan) in words.read().split(b"\0") and stat.read().rpartition(")")[2].split()[0] == "T":
                     found.append(int(pid))
-        except OSError:  # it ended meanwhile
+        except OSError:  # it ended in the meantime
             pass
     return found

@@ -45,7 +45,7 @@ def test_parts_that_are_killed_are_tried_again(case, env, engine):  # noqa: F811
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_part_that_fails_fails_the_launch(case, env, engine):  # noqa: F811
-    """The others are packed if the engine goes on; the command that is printed packs the rest."""
+    """The others are packed if the engine continues; the command that is printed packs the rest."""
     program = case.faulty(2, 5, times=99, FAIL_AT=9, ERRNO=5)
     code = {"local": 1, "ray": 1}.get(engine, 5)
     done = case.launch(engine, "--parts", PARTS, "--program", program, *ENGINES[engine], code=code, env=env)

@@ -56,7 +56,7 @@ def training_processes(home):
             with open(f"/proc/{pid}/cmdline", "rb") as words, open(f"/proc/{pid}/environ", "rb") as environment:
                 if b"RayTrainWorker" in words.read() and f"HOME={home}".encode() in environment.read().split(b"\0"):
                     found.append(int(pid))
-        except OSError:  # it ended meanwhile
+        except OSError:  # it ended in the meantime
             pass
     return found
 

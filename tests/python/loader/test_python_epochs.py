@@ -41,7 +41,7 @@ def test_a_loop_that_is_left_is_a_pass(pack, world_size):
         assert len(dealt) == len(set(dealt)) == 8 * world_size
 
 
-def test_an_iterator_that_took_nothing_is_no_pass(pack):
+def test_an_iterator_that_took_nothing_is_not_a_pass(pack):
     with made(pack) as loader, made(pack) as other:
         for _ in range(3):
             iter(loader)
@@ -52,7 +52,7 @@ def test_an_iterator_that_took_nothing_is_no_pass(pack):
 
 @pytest.mark.parametrize("world_size", [1, 2])
 def test_passes_within_an_epoch_differ(pack, world_size):
-    """A short loader beside a long one is iterated several times before the next set_epoch()."""
+    """A short loader next to a long one is iterated several times before the next set_epoch()."""
     with made(pack, rank=world_size - 1, world_size=world_size) as loader, \
             made(pack, rank=world_size - 1, world_size=world_size) as plain:
         found = []
@@ -132,7 +132,7 @@ def test_states_of_earlier_versions(pack):
         iterator = iter(loader)
         contents(iterator, 2)
         state = loader.state_dict()
-        assert set(state) == {"version", "epoch", "position", "fingerprint"}  # epochs that nobody set are counted, as ever
+        assert set(state) == {"version", "epoch", "position", "fingerprint"}  # epochs that nobody set are counted, as before
         rest, following = contents(iterator), contents(loader)
         for epoch in (None, 1):
             with resumed(pack, state, epoch) as other:
@@ -310,7 +310,7 @@ def test_workers_never_read_two_epochs(run, persistent):
     """)
 
 
-def test_a_resumed_stream_goes_on_with_the_next_epoch(run):
+def test_a_resumed_stream_continues_with_the_next_epoch(run):
     """Also if the process that loaded the state has workers take the rest."""
     run("""
     one = stream()

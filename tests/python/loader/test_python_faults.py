@@ -84,7 +84,7 @@ def test_an_interrupt_ends_the_wait(pack):
     except KeyboardInterrupt:
         for pid in pids:
             os.kill(pid, signal.SIGCONT)
-        print(taken + sum(1 for _ in iterator) == 10)  # and may go on
+        print(taken + sum(1 for _ in iterator) == 10)  # and may continue
     """, pack)
     pids, went_on = out.splitlines()
     assert code == 0 and went_on == "True", err

@@ -1,4 +1,4 @@
-"""Loader states that earlier versions saved go on where they were, or are refused by name."""
+"""Loader states that earlier versions saved continue where they were, or are refused by name."""
 import json
 
 import pytest
@@ -8,7 +8,7 @@ CASES = [(version, number) for version in VERSIONS for number in range(len(make_
 
 
 @pytest.mark.parametrize("version, number", CASES)
-def test_states_go_on(version, number):
+def test_states_continue(version, number):
     saved = json.loads((GOLDEN / version / "loader_states.json").read_text())[number]
     with make_golden.open_loader(GOLDEN / version / "tar.plain", saved["options"]) as loader:
         loader.load_state_dict(saved["state"])

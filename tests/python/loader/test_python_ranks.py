@@ -243,7 +243,7 @@ def attendance(pack, torch):
     return lambda script: torch(ATTENDANCE + script, pack)
 
 
-def test_a_rank_that_reads_alone_is_told(attendance):
+def test_a_rank_that_reads_alone_is_reported(attendance):
     """It read one share of the validation set, without a word."""
     attendance("""
     def each_epoch(reader, make_val):
@@ -268,7 +268,7 @@ def test_a_rank_that_reads_alone_is_told(attendance):
     """)
 
 
-def test_ranks_that_read_together_are_told_nothing(attendance):
+def test_ranks_that_read_together_get_no_message(attendance):
     attendance("""
     def all_read(rank):
         '''One rank is late, and looks at a batch before.'''

@@ -79,7 +79,7 @@ def test_shards_that_are_indexed_later(bale, packs, tmp_path):
     assert load(shard, state)["position"] == state["position"]
 
 
-def test_a_workers_state_is_no_loaders(run):
+def test_a_workers_state_is_not_a_loaders(run):
     run("""
     worker = {"worker": 0, "num_workers": 2, "world_size": 1, "batch_size": 2, "taken": 1}
     state = {**stream_of(ONE).state_dict(), "worker": worker}

@@ -1,4 +1,4 @@
-"""Worker processes that cannot start, do not stay, or have less of a system than usual: training goes on if it can, and ends
+"""Worker processes that cannot start, do not stay, or have less of a system than usual: training continues if it can, and ends
 with a message that says why and what to do if it cannot."""
 import contextlib
 import hashlib
@@ -48,7 +48,7 @@ def expected(pack):
 
 
 def program(path, text):
-    """A program in the worker's place; it counts its starts in the file STARTS beside it."""
+    """A program in the worker's place; it counts its starts in the file STARTS next to it."""
     path.write_text(f'#!/bin/sh\necho start >> "{path.parent}/STARTS"\n{text}\n')
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path
@@ -88,7 +88,7 @@ def test_workers_that_do_not_start(pack, tmp_path, monkeypatch, end, told, ignor
         caught.match("SIGCHLD")
 
 
-def test_a_loader_goes_on_when_workers_start_again(pack, expected, tmp_path, monkeypatch):
+def test_a_loader_continues_when_workers_start_again(pack, expected, tmp_path, monkeypatch):
     broken = program(tmp_path / "worker", f'test -e "{tmp_path}/mended" && exec "{WORKER}" "$@"; exit 3')
     monkeypatch.setenv("BALE_WORKER", str(broken))
     with bl.Loader(pack, 4, **OPTIONS) as loader:
@@ -378,7 +378,7 @@ def test_a_stall_of_the_storage_condemns_no_sample(pack, expected, stalled):
 
 
 @pytest.mark.parametrize("threads", [False, True])
-def test_storage_that_does_not_answer_is_told(pack, stalled, threads):
+def test_storage_that_does_not_answer_is_reported(pack, stalled, threads):
     """With a sample that waits; who calls again goes on waiting, and gets the same batches."""
     out = run_script(HEAD + """
     with bale.Loader(sys.argv[1], 4, threads=sys.argv[3] == "True", prefetch=2, reading=bale.Reading(storage_timeout_s=0.5), **options) as loader:

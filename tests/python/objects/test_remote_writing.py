@@ -147,7 +147,7 @@ def test_parts(bale, place, photos, tmp_path):
 
 
 def test_parts_at_the_same_time(bale, rclone_place, heavy_source, tmp_path):
-    """The same part twice, too: they abort each other's uploads, and go on. (moto answers 500 for a part of an aborted one.)"""
+    """The same part twice, too: they abort each other's uploads, and continue. (moto answers 500 for a part of an aborted one.)"""
     bale.pack(heavy_source, tmp_path / "local", *HEAVY)
     plan = tmp_path / "plan"
     rclone_place.ok("plan", heavy_source, rclone_place.name, "-o", plan, *HEAVY)
@@ -234,7 +234,7 @@ def test_a_run_that_fails_at_once_leaves_nothing(moto_place, photos):
 # --- two writers
 
 def blocked(place, *what):
-    """Events: the first request that fits has come; it may go on."""
+    """Events: the first request that fits has come; it may continue."""
     came, go = threading.Event(), threading.Event()
 
     def before(_):
@@ -256,7 +256,7 @@ def test_a_second_writer_is_refused(bale, moto_place, photos, tmp_path):
     assert moto_place.objects() == tree_bytes(tmp_path / "local")
 
 
-def test_of_two_that_begin_at_the_same_time_one_goes_on(bale, moto_place, photos, tmp_path):
+def test_of_two_that_begin_at_the_same_time_one_continues(bale, moto_place, photos, tmp_path):
     came, go = blocked(moto_place, "PUT", "*/run.json")
     first = start(moto_place.run, "pack", photos, moto_place.name, *OPTIONS)
     assert came.wait(60)
@@ -267,7 +267,7 @@ def test_of_two_that_begin_at_the_same_time_one_goes_on(bale, moto_place, photos
     assert "manifest.json" in done and {name: moto_place.get(name) for name in done} == done
 
 
-def test_a_manifest_that_appears_meanwhile_stays(moto_place, photos):
+def test_a_manifest_that_appears_in_the_meantime_stays(moto_place, photos):
     came, go = blocked(moto_place, "PUT", "*/manifest.json")
     first = start(moto_place.run, "pack", photos, moto_place.name, *OPTIONS)
     assert came.wait(60)
@@ -343,7 +343,7 @@ def test_a_derived_name_replaces_no_other_dataset(moto_place, photos, words):
     moto_place.ok("pack", photos, moto_place.name, *words, "--name", "big")
 
 
-def test_datasets_that_stay_below_are_told(moto_place, photos):
+def test_datasets_that_stay_below_are_reported(moto_place, photos):
     moto_place.ok("pack", photos, moto_place.name, "--split", "train=0.5,val=0.5")
     before = moto_place.objects()
     result = moto_place.ok("pack", photos, moto_place.name, "--name", "x", "--overwrite")

@@ -150,7 +150,7 @@ def test_the_output_of_img2dataset(tmp_path):
     assert dataset[1] == {"jpg": encoded(2), "caption.txt": b"c", "status.txt": b"success", "exif.txt": b"{}", "json": b'{"width": 6}'}
 
 
-def test_images_beside_the_table(tmp_path):
+def test_images_next_to_the_table(tmp_path):
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     (tmp_path / "files").mkdir()
     for i in range(2):

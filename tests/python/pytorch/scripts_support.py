@@ -51,7 +51,7 @@ def output_of(command, folder, environment, tries):
 
 
 def reports_of(command, photos_and_pack, folder, *args, **env):
-    """Of a command with a DataLoader and with bale. A DataLoader forks its workers beside threads, and may hang."""
+    """Of a command with a DataLoader and with bale. A DataLoader forks its workers next to threads, and may hang."""
     reports = []
     for more, tries in (([], 2), (["--bale"], 1)):
         whole = [*map(str, [*command, *photos_and_pack, *more, *args])]

@@ -102,7 +102,7 @@ class Model(L.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=1 / steps)
 
 
-class Beside(Model):
+class NextTo(Model):
     def training_step(self, batch, batch_idx):
         self.__dict__.setdefault("rows", []).append(batch.pop("rows"))
         return super().training_step(batch, batch_idx)
@@ -147,9 +147,9 @@ if __name__ == "__main__":
             warnings.filterwarnings("error", message=".*shuffle any more")
             trainer(overfit_batches=2).fit(model, loader(shuffle=False), loader(shuffle=False))
         assert [samples for _, samples, _ in model.seen["long"]] == [[0, 1, 2, 3], [4, 5, 6, 7]] * 3
-        # Beside a DataLoader that shuffles, which Lightning makes again; and in a Prefetcher.
+        # Next to a DataLoader that shuffles, which Lightning makes again; and in a Prefetcher.
         rows = data.DataLoader(range(40), 4, shuffle=True, collate_fn=lambda rows: rows)
-        model = Beside()
+        model = NextTo()
         trainer(overfit_batches=2, max_epochs=2).fit(model, {"rows": rows, "long": loader()})
         assert [samples for _, samples, _ in model.seen["long"]] == [[0, 1, 2, 3], [4, 5, 6, 7]] * 2 == model.rows
         model = Model()

@@ -72,7 +72,7 @@ def test_wrong_values_name_their_keyword(run):
     """)
 
 
-def test_transforms_of_torchvision_are_told_what_to_do(run):
+def test_transforms_of_torchvision_get_advice(run):
     run("""
     from torchvision import transforms
     for transform in (transforms.FiveCrop(32), transforms.Compose([transforms.ToTensor(), transforms.Lambda(abs)]), abs):

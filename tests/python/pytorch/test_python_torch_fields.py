@@ -76,7 +76,7 @@ def test_the_mask_of_an_optional_field(run):
     """)
 
 
-def test_fields_beside_mixed_images(run):
+def test_fields_next_to_mixed_images(run):
     """`partners` says which rows were mixed in, so that targets of several classes can be mixed, too."""
     run("""
     mixed = {"transform": T.train(16, dtype="float32"), "mix": T.Mix(mixup=0.8)}

@@ -29,7 +29,7 @@ def test_images_and_masks(torch):
     assert type(target) is tv_tensors.Mask and torch.equal(target, torch.from_numpy(np.asarray(mask))[None])
     assert type(bt.to_tv_tensors(photo)) is tv_tensors.Image
 
-    # Labels, numbers, dicts and fractions are no masks; what is in tuples and lists is looked at.
+    # Labels, numbers, dicts and fractions are not masks; what is in tuples and lists is looked at.
     image, (label, target, said), weights = bt.to_tv_tensors(photo, (3, mask, {"id": 1}), torch.ones(2, 2))
     assert label == 3 and type(target) is tv_tensors.Mask and said == {"id": 1} and type(weights) is torch.Tensor
 

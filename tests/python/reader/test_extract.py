@@ -1,4 +1,4 @@
-"""Extracting: complete files only, runs that go on where one was stopped, and the names that others' tools write."""
+"""Extracting: complete files only, runs that continue where one was stopped, and the names that others' tools write."""
 import os
 import pathlib
 import signal

@@ -101,7 +101,7 @@ CASES = {"tars in folders": ("tar", ["p/00000.tar", "q/00000.tar"], ["p/00000.ta
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_keys_that_repeat_are_told_apart_by_the_shortest_names(bale, tmp_path, case):
+def test_keys_that_repeat_are_distinguished_by_the_shortest_names(bale, tmp_path, case):
     kind, names, prefixes = CASES[case]
     spec = restarting(tmp_path / "in", kind, names)
     expected = {f"{prefix}/{i:03}": b"\xff\xd8\xff%d:%d" % (number, i) for number, prefix in enumerate(prefixes) for i in range(3)}

@@ -79,7 +79,7 @@ def test_errors_are_bales_and_pythons(pack, tmp_path):
     assert str(again) == str(caught.value) and again.key == caught.value.key
 
 
-def test_damage_is_told(pack, fresh_copy):
+def test_damage_is_reported(pack, fresh_copy):
     copy = fresh_copy(pack)
     dataset = bl.Dataset(copy)
     image = dataset.read_image(3)

@@ -183,7 +183,7 @@ IN_USE = """
 
 
 @pytest.mark.parametrize("how", ["truncated", "copied"])
-def test_files_beside_the_shards_are_written_in_place(bale, photos, tmp_path, how):
+def test_files_next_to_the_shards_are_written_in_place(bale, photos, tmp_path, how):
     """More than a page of each is in use."""
     source = tmp_path / "source"
     for copy in range(20):

@@ -1,4 +1,4 @@
-"""`bale verify` and what else looks at a whole dataset: it goes on after what it cannot read, and takes several datasets."""
+"""`bale verify` and what else looks at a whole dataset: it continues after what it cannot read, and takes several datasets."""
 import json
 import os
 
@@ -33,7 +33,7 @@ def flip_payload(bale, shard):
     return row["key"]
 
 
-# --- going on
+# --- continuing
 
 def test_a_shard_that_cannot_be_read_hides_no_other(bale, packed):
     """EIO at every read of the middle shard, damage in the last one: all are named, sample by sample."""

@@ -159,7 +159,7 @@ def unlabeled(request, folder, tmp_path_factory):
     return path, ["--class-folders"]
 
 
-def test_an_interrupted_run_goes_on_with_the_same_condition_only(bale, unlabeled, samples, tmp_path):
+def test_an_interrupted_run_continues_with_the_same_condition_only(bale, unlabeled, samples, tmp_path):
     source, options = unlabeled
     condition = "class in ('a', 'c') and not key like '*/i5'"
     pack = ["--format", "tar", "--name", "x", "--shard-samples", "2", "--jobs", "1", *options]

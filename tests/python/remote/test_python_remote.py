@@ -162,7 +162,7 @@ def test_a_worker_that_is_killed_costs_nothing(pack, server, env):
 
 @pytest.mark.parametrize("stop", [1, 7, 10, 13])
 def test_resume(pack, server, env, stop):
-    """A state of remote data goes on with local ones, and the other way round."""
+    """A state of remote data continues with local ones, and the other way round."""
     take = HEAD + f"""
     with bale.Loader(SPEC, 4, **options) as loader:
         taken = 0
@@ -225,7 +225,7 @@ def test_threads(pack, server, env):
 
 @pytest.mark.parametrize("used", [False, True], ids=["unused", "used before"])
 def test_forks(pack, server, env, used):
-    """A child has none of the parent's threads and must not use its connections; the parent goes on, too."""
+    """A child has none of the parent's threads and must not use its connections; the parent continues, too."""
     script = ACCESS + f"""
     first = {used} and content(dataset)
     children = []
@@ -310,7 +310,7 @@ def test_a_file_that_changes_is_an_error(serve, pack, env, fresh_copy):
 
 @pytest.mark.parametrize("policy", ["fail", "skip"])
 def test_an_outage_condemns_no_sample(pack, server, env, policy):
-    """The server is away for longer than the time limit: the loader says so, and goes on when it is back. As after
+    """The server is away for longer than the time limit: the loader says so, and continues when it is back. As after
     storage_timeout_s, who calls again gets the same batches"""
     env["BALE_NETWORK_TIMEOUT"] = "1"
     server.add("*-000003.tar", times=None, status=503)

@@ -53,7 +53,7 @@ def expected(heavy_tar, tmp_path_factory):
 
 
 def test_local(expected):
-    """What the table compares with: every rank has other batches, and a state goes on with the rest of its epoch."""
+    """What the table compares with: every rank has other batches, and a state continues with the rest of its epoch."""
     whole, rests = expected
     assert len({digest for digests, _ in whole for digest in digests}) >= 3 * 2 * 10
     for (digests, _), rest in zip(whole, rests):

@@ -172,7 +172,7 @@ def test_faults_that_pass(remote, server, expected, fault):
 
 
 @pytest.mark.parametrize("fault", [{"cut": 20_000}, {"cut": 20_000, "reset": True}, {"cut": 20_000, "until_close": True}], ids=str)
-def test_a_body_that_is_always_cut_but_goes_on(remote, server, expected, fault):
+def test_a_body_that_is_always_cut_but_continues(remote, server, expected, fault):
     """Each answer brings something, so this is not a reason to give up."""
     server.add("*.tar", times=None, **fault)
     reads_well(remote, server, expected)
@@ -409,7 +409,7 @@ def test_wrong_bytes_that_stay_are_damage(bale, remote, server, fresh_copy, pack
     assert command == "extract" or there.out.replace(server.url, "X") == here.out.replace(str(local), "X")
     if here.code == FAILURE:
         assert server.url in there.error_line()
-    assert len(server.asked(pattern)) <= 6  # it is not fetched for ever
+    assert len(server.asked(pattern)) <= 6  # it is not fetched forever
 
 
 def test_wrong_bytes_do_not_stay_in_the_cache(remote, server, expected, tmp_path):

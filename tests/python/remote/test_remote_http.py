@@ -66,7 +66,7 @@ def test_every_command_with_a_cold_cache(bale, remote, packed, server, words):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_shards_without_indexes(bale, remote, packed, server, name):
-    """They are scanned, with the files beside them that name keys, such as RecordIO's .lst."""
+    """They are scanned, with the files next to them that name keys, such as RecordIO's .lst."""
     directory = packed.root / f"{name}-foreign"
     shutil.copytree(packed(name), directory, ignore=shutil.ignore_patterns("*.bidx", "manifest.json"))
     spec = "::".join(map(str, shards(directory)))
@@ -169,7 +169,7 @@ def test_no_such_file(remote, packed, server, spec):
     packed("tar.plain")
     for command in ("verify", "ls", "inspect"):
         result = remote(command, spec.format(url=server.url))
-        if command == "verify" and "::" in spec:  # it goes on with the others, as on a local disk
+        if command == "verify" and "::" in spec:  # it continues with the others, as on a local disk
             assert result.code == DAMAGE and "no such file" in result.out
             continue
         assert result.code == FAILURE and "no such file" in result.error_line() and server.url in result.error_line(), result

@@ -63,7 +63,7 @@ def test_a_local_name_that_looks_so_is_local(bale, photos, tmp_path):
     (tmp_path / "gs:" / "bucket").mkdir(parents=True)
     (tmp_path / "pipe:x").rename(tmp_path / "gs:" / "bucket" / "packed")
     bale.ok("verify", "gs://bucket/packed", cwd=tmp_path)
-    for name in ("a:b", "C:x", "notes: s3://", "x-{0..1}:y.tar"):  # no such file, as ever
+    for name in ("a:b", "C:x", "notes: s3://", "x-{0..1}:y.tar"):  # no such file, as before
         result = bale("inspect", name, cwd=tmp_path)
         assert result.code == 1 and "local files" not in result.error_line(), result
 

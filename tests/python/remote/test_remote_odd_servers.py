@@ -160,7 +160,7 @@ def test_brackets_and_question_marks_in_names(bale, remote, serve, packed, tars,
         hub.close()
 
 
-def test_shards_beside_a_cache(bale, remote, serve, tars):  # noqa: F811
+def test_shards_next_to_a_cache(bale, remote, serve, tars):  # noqa: F811
     """Only what is read or written as a whole may not hold the cache."""
     remote.env["BALE_CACHE_DIR"] = str(tars / "cache")
     try:
@@ -248,7 +248,7 @@ def test_an_empty_file(remote, serve, tmp_path):  # noqa: F811
         assert result.error_line() .count("416") == 0
 
 
-def test_pages_with_a_status_of_success_are_no_files(remote, serve, tars):  # noqa: F811
+def test_pages_with_a_status_of_success_are_not_files(remote, serve, tars):  # noqa: F811
     server = serve(tars)
     server.router = lambda request: None if server.content(request.path) else (
         200, {"Content-Type": "text/HTML; charset=utf-8", "ETag": '"page"'}, b"<html>Nothing here</html>")
@@ -295,7 +295,7 @@ def test_a_body_without_an_end(remote, name, pause, size):  # noqa: F811
 # --- credentials
 
 def test_keys_that_are_renewed_in_their_file(remote, serve, tars, tmp_path):  # noqa: F811
-    """As programs of companies do: they write new keys into the credentials file, while a run goes on."""
+    """As programs of companies do: they write new keys into the credentials file, while a run continues."""
     server, file = serve(tars), tmp_path / "credentials"
 
     def write(key):

@@ -36,7 +36,7 @@ def test_shards_are_opened_together(packed, serve, env, pattern):  # noqa: F811
 
 
 @pytest.mark.parametrize("options", [(), ("--seek-points",)], ids=["none", "seek-points"])
-def test_one_request_for_each_file_beside_a_shard(bale, serve, env, tmp_path, options):  # noqa: F811
+def test_one_request_for_each_file_next_to_a_shard(bale, serve, env, tmp_path, options):  # noqa: F811
     """Also of an index above 16 KiB, whatever number of workers reads it. Seek points are asked for if the manifest names them."""
     source = heavy_images(tmp_path / "source", 300, 2_000)
     bale.pack(source, tmp_path / "packed", "--name", "p", "--shard-count", "1", *options)

@@ -68,6 +68,28 @@ def test_pages():
     assert [finding for finding in findings if finding[2] not in in_messages_only] == []
 
 
+def comments_of(path):
+    """Comments and docstrings, without what they quote, and the names of tests as words."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        comments = re.findall(r"(?<![\"'\w])#[^\n]*", text) + re.findall(r'"""(.*?)"""', text, re.DOTALL)
+        names = [name.replace("_", " ") for name in re.findall(r"def (test_\w+)", text)]
+    else:
+        comments = re.findall(r"//[^\n]*", text)
+        names = re.findall(r'TEST_CASE\(\s*"([^"]*)"', text)
+    return [re.sub(r"`[^`]*`|\"[^\"]*\"", "", line) for comment in comments for line in comment.split("\n")] + names
+
+
+@pytest.mark.parametrize("room", ["formats", "reader", "writer", "loader", "tools", "python", "tests", "scripts"])
+def test_comments_and_names_of_tests(room):
+    skipped = ("golden", "foreign", "test_language.py")
+    findings = [(str(path.relative_to(REPO)), *finding) for path in sorted((REPO / room).rglob("*"))
+                if path.suffix in (".cpp", ".hpp", ".cu", ".py") and not any(part in skipped for part in path.relative_to(REPO).parts)
+                for finding in findings_in(comments_of(path))]
+    in_messages_only = ("if", "ignored", "does not have", "also", "this many", "per", "reported", "says")
+    assert [finding for finding in findings if finding[2] not in in_messages_only] == []
+
+
 def test_the_check_finds_what_it_is_for():
     found = findings_in(strings_of_cpp('f("a worker is started anew"); // anew\ng("2 images a "\n  "second");'))
     assert [what for what, _, _ in found] == ["anew", "images a second"]

@@ -1,4 +1,4 @@
-"""The package as it is installed, what building it needs, and its life beside h5py's and lmdb's own wheels."""
+"""The package as it is installed, what building it needs, and its life next to h5py's and lmdb's own wheels."""
 import importlib.util
 import os
 import pathlib
@@ -129,14 +129,14 @@ def test_all_missing_packages_are_named_at_once(tmp_path):
     assert "JPEG XL images: not decoded (apt-get install libjxl-dev)" in said
 
 
-def test_a_bare_machine_is_told_what_the_scripts_install(tmp_path):
+def test_a_bare_machine_is_shown_what_the_scripts_install(tmp_path):
     """Without a compiler nothing can be looked for, so everything is named; then it must be the list of packages.sh."""
     listed = subprocess.run(["bash", "-c", ". scripts/packages.sh; echo ${BALE_BUILD_PACKAGES[*]}"], cwd=REPO,
                             capture_output=True, text=True, check=True).stdout.split()
     assert configure(tmp_path, CXX="/nowhere")[0] == {*listed, "catch2", "python3-dev"} - {"cmake", "ninja-build"}
 
 
-# --- beside other libraries of the same formats
+# --- next to other libraries of the same formats
 
 BESIDE = """
 import multiprocessing, os, sys
@@ -213,7 +213,7 @@ def both_packs(bale, tiny, tmp_path_factory):
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 @pytest.mark.parametrize("order", ["bale first", "others first"])
-def test_beside_the_wheels_of_others(both_packs, tmp_path, order, method):
+def test_next_to_the_wheels_of_others(both_packs, tmp_path, order, method):
     """h5py and lmdb bring libraries of their own for the same formats, of other versions."""
     script = tmp_path / "beside.py"
     script.write_text(BESIDE)

@@ -81,7 +81,7 @@ def test_the_debian_package_says_what_it_needs(package, bale):
 
 
 def test_the_programs_of_the_debian_package_work_together(package, photos, tmp_path):
-    """The worker is found beside the program, wherever both are."""
+    """The worker is found next to the program, wherever both are."""
     _, system = package
     env = {**os.environ, "PATH": f"{system}/usr/bin:{os.environ['PATH']}"}
     env.pop("BALE_WORKER", None)

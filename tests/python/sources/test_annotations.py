@@ -156,7 +156,7 @@ def test_a_missing_image_and_a_bad_annotation_follow_the_policy(bale, tmp_path):
 
 
 def panoptic(tmp_path, name="panoptic_val", **changes):
-    """Three images, their JSON, and the directory of PNGs beside it, whose pixels are ids: R + 256 G + 65536 B."""
+    """Three images, their JSON, and the directory of PNGs next to it, whose pixels are ids: R + 256 G + 65536 B."""
     images, masks = tmp_path / "images", tmp_path / name
     images.mkdir()
     masks.mkdir()
@@ -225,7 +225,7 @@ def test_panoptic_annotations_that_are_damaged(bale, tmp_path, change, says):
     assert result.code == 1 and says in result.error_line() and str(path) in result.error_line()
 
 
-def test_a_panoptic_mask_that_is_no_png(bale, tmp_path):
+def test_a_panoptic_mask_that_is_not_a_png(bale, tmp_path):
     images, path, _ = panoptic(tmp_path)
     mask = tmp_path / "panoptic_val" / "c.png"
     mask.write_bytes(b"x" * mask.stat().st_size)

@@ -52,7 +52,7 @@ def test_mnist(bale, tmp_path, compressed):
     assert "class a" in bale.ok("inspect", tmp_path / "q", "--json").out
 
 
-def test_files_that_were_unpacked_beside_their_archives(bale, tmp_path):
+def test_files_that_were_unpacked_next_to_their_archives(bale, tmp_path):
     made = mnist(tmp_path / "raw", True, ("emnist-letters-train", "emnist-letters-test"), (5, 9))
     for path in list((tmp_path / "raw").iterdir()):
         path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))

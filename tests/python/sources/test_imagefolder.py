@@ -73,7 +73,7 @@ def odd(tmp_path):
     os.symlink("../../elsewhere/linked.jpg", root / "a" / "link.jpg")
     os.symlink("../../elsewhere", root / "b" / "linked-dir")
     os.symlink("../elsewhere", root / "linked-class")
-    (root / "stray.jpg").write_bytes(image)  # beside the class folders: no class, no sample
+    (root / "stray.jpg").write_bytes(image)  # next to the class folders: no class, no sample
     return root
 
 

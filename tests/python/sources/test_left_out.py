@@ -1,4 +1,4 @@
-"""What a command does not take or use is told, counted, and refused with --strict."""
+"""What a command does not take or use is reported, counted, and refused with --strict."""
 import io
 import json
 import os
@@ -47,7 +47,7 @@ def test_a_class_is_held_out_however_it_is_written(bale, own, tmp_path, pattern,
 
 
 @pytest.mark.parametrize("command", ["pack", "plan", "convert", "extract", "diff", "report", "dedup"])
-def test_a_pattern_without_a_match_is_told_by_every_command(bale, own, tmp_path, command):
+def test_a_pattern_without_a_match_is_reported_by_every_command(bale, own, tmp_path, command):
     bale.pack(own, tmp_path / "packed")
     option = "--include" if command == "extract" else "--exclude"
     arguments = {"pack": [own, tmp_path / "out"], "plan": [own, tmp_path / "out", "-o", tmp_path / "p.plan"],
@@ -83,7 +83,7 @@ def test_ls_tells_patterns_without_a_match(bale, own, tmp_path):
 
 @pytest.fixture
 def alike(own):
-    """Also in c1: 2.png beside 2.jpg, and 3.webp and 3.PNG beside 3.jpg."""
+    """Also in c1: 2.png next to 2.jpg, and 3.webp and 3.PNG next to 3.jpg."""
     for name in ("2.png", "3.webp", "3.PNG"):
         (own / "c1" / name).write_bytes((own / "c1" / f"{name[0]}.jpg").read_bytes() + name.encode())
     return own
@@ -226,7 +226,7 @@ def test_every_kind_that_is_decoded_is_an_image_by_its_name(bale, own, tmp_path,
     assert f"gifs/x.{suffix}" in (tmp_path / "list").read_text()
 
 
-def test_what_is_ignored_is_told_by_pack_and_report(bale, own, tmp_path):
+def test_what_is_ignored_is_reported_by_pack_and_report(bale, own, tmp_path):
     (own / "c0" / "x.heic").write_bytes(b"\0\0\0\x18ftypheic")
     (own / "c0" / "y.heic").write_bytes(b"\0\0\0\x18ftypheic")
     for command in (["pack", own, tmp_path / "out"], ["report", own], ["dedup", own], ["diff", own, tmp_path / "out"]):
@@ -267,7 +267,7 @@ def test_what_a_list_names_is_packed_or_an_error(bale, own, tmp_path, suffix):
 # --- options
 
 @pytest.mark.parametrize("options", [["--path-column", "x"], ["--label-column", "y"], ["--root", "/"], ["--flat", "--class-map", "{map}"]])
-def test_an_option_without_effect_is_told(bale, own, tmp_path, options):
+def test_an_option_without_effect_is_reported(bale, own, tmp_path, options):
     (tmp_path / "map").write_text("c0 0\nc1 1\nc2 2\n")
     options = [option.format(map=tmp_path / "map") for option in options]
     done = bale.ok("pack", own, tmp_path / "out", *options, "--json", "--quiet")
@@ -278,7 +278,7 @@ def test_an_option_without_effect_is_told(bale, own, tmp_path, options):
     assert strict.code == FAILURE and not (tmp_path / "strict").exists()
 
 
-def test_options_of_labels_without_labels_are_told(bale, own, tmp_path):
+def test_options_of_labels_without_labels_are_reported(bale, own, tmp_path):
     done = bale.ok("pack", own, tmp_path / "out", "--flat", "--split", "a=0.5,b=0.5", "--stratify", "--sample", "5", "--sample-per-class")
     assert "--stratify has no effect: " in done.err and "--sample-per-class has no effect: " in done.err
     (own / "t.csv").write_text("path,label\nc0/0.jpg,1\nc0/1.jpg,\n")

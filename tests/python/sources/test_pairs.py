@@ -20,7 +20,7 @@ def make_image(path, kind):
 
 
 def beside(root):
-    """Five images, each with X.mask.png beside it; one has a further PNG, and one name has dots."""
+    """Five images, each with X.mask.png next to it; one has a further PNG, and one name has dots."""
     for name in ("a", "b", "c", "d.e", "f"):
         make_image(root / "x" / f"{name}.jpg", "jpg")
         make_image(root / "x" / f"{name}.mask.png", "png")
@@ -29,7 +29,7 @@ def beside(root):
 
 
 @pytest.mark.parametrize("format_name,layout", LAYOUTS)
-def test_a_mask_beside_each_image(bale, tmp_path, format_name, layout):
+def test_a_mask_next_to_each_image(bale, tmp_path, format_name, layout):
     source = beside(tmp_path / "in")
     result = bale.pack(source, tmp_path / "p", "--pair", "jpg,mask.png", "--format", format_name, "--layout", layout)
     assert "x/a.png" in result.err  # what is in no sample is named
@@ -50,7 +50,7 @@ def test_the_longest_extension_wins(bale, tmp_path):
     assert fields["mask.png"] == (source / "x/a.mask.png").read_bytes()
 
 
-def test_images_that_are_no_part_are_counted(bale, tmp_path):
+def test_images_that_are_not_part_are_counted(bale, tmp_path):
     """`.png` images among pairs of jpg and mask.png."""
     source = beside(tmp_path / "in")
     make_image(source / "x" / "g.png", "png")

@@ -122,7 +122,7 @@ def flat(own, tmp_path):
     return folder
 
 
-def test_an_array_among_images_is_no_shard(bale, flat, tmp_path):
+def test_an_array_among_images_is_not_a_shard(bale, flat, tmp_path):
     (flat / "mean.npy").write_bytes(NPY)
     result = bale("pack", flat, tmp_path / "out", "--flat")
     assert result.code == 0, result
@@ -180,7 +180,7 @@ SIGNATURES = {
 
 
 @pytest.mark.parametrize("kind", [*SIGNATURES, None])
-def test_what_is_no_image_is_named(bale, own, kind, tmp_path):
+def test_what_is_not_an_image_is_named(bale, own, kind, tmp_path):
     bad = own / "a" / "1.jpg"
     bad.parent.mkdir()
     bad.write_bytes(SIGNATURES.get(kind, b"\x01\x02\x03") + bytes(64 if kind != "TGA" else 0))

@@ -78,7 +78,7 @@ def test_a_manifest_of_another_program_is_none(bale, tmp_path):
 
 
 @pytest.mark.parametrize("flat", [False, True])
-def test_an_unfinished_pack_is_no_class(bale, tmp_path, flat):
+def test_an_unfinished_pack_is_not_a_class(bale, tmp_path, flat):
     folder = made(tmp_path / "photos", classes=1)
     images = sorted(folder.glob("*/*.JPEG"))
     (folder / "half" / ".bale-partial").mkdir(parents=True)
@@ -98,7 +98,7 @@ def test_a_directory_of_one_dataset_holds_one(bale, tmp_path):
 
 
 @pytest.mark.parametrize("command", [("verify",), ("stats",), ("inspect",), ("report", "--no-near")], ids=lambda command: command[0])
-def test_images_beside_packs_are_named(bale, tmp_path, command):
+def test_images_next_to_packs_are_named(bale, tmp_path, command):
     """Two packs and one folder of images: a directory of datasets, and what is not looked at is said."""
     bale.pack(made(tmp_path / "in"), tmp_path / "data", "--split", "train=0.5,val=0.5")
     made(tmp_path / "data" / "raw", classes=1)
@@ -147,7 +147,7 @@ def test_a_glob_of_nothing_but_side_files(bale, tmp_path):
     assert "no file matches" in bale("ls", f"{tmp_path}/dir/*.zip").error_line()
 
 
-def test_a_file_that_is_no_shard_is_still_an_error(bale, tmp_path):
+def test_a_file_that_is_not_a_shard_is_still_an_error(bale, tmp_path):
     bale.pack(made(tmp_path / "in"), tmp_path / "dir")
     (tmp_path / "dir" / "notes.txt").write_text("mine")
     result = bale("ls", f"{tmp_path}/dir/*")
@@ -199,7 +199,7 @@ def test_a_list_with_a_root(bale, tmp_path, listed):
     assert bale.ok("diff", file, tmp_path / "packed", "--root", folder).out.startswith("the same 6 samples")
 
 
-def test_a_text_that_is_no_list(bale, tmp_path):
+def test_a_text_that_is_not_a_list(bale, tmp_path):
     (tmp_path / "notes.md").write_text("nothing here\n")
     result = bale("report", tmp_path / "notes.md")
     assert result.code == 1 and "no format recognizes this file" in result.error_line()

@@ -68,7 +68,7 @@ def test_an_interrupted_generator_is_resumed(tmp_path):
     assert all(np.array_equal(pixels(dataset[i]["png"]), PIXELS[i]) for i in range(12))
 
 
-def test_what_is_no_source(tmp_path):
+def test_what_is_not_a_source(tmp_path):
     for source in (3, object()):
         with pytest.raises(TypeError, match="not a path"):
             bale.pack(source, tmp_path / "out")

@@ -92,7 +92,7 @@ def test_killed_while_it_resumes(case, tmp_path):
 
 
 def test_full_disk(case, tmp_path):
-    """The error is raised, the block ends without a manifest, and a run with room for it goes on."""
+    """The error is raised, the block ends without a manifest, and a run with room for it continues."""
     options, expected, calls = case
     for n in places(calls, 12):
         out, states = tmp_path / f"full-{n}", tmp_path / f"state-{n}"

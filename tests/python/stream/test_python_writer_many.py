@@ -100,7 +100,7 @@ def test_what_is_refused_adds_nothing(tmp_path, keys, columns, labels, kind, wor
     assert list(bale.Dataset(tmp_path / "out").keys) == ["there", "too", "a", "b"]
 
 
-def test_a_resumed_writer_goes_on(tmp_path, expected):
+def test_a_resumed_writer_continues(tmp_path, expected):
     options = {"format": "tar", "name": "x", "shard_samples": 12, "classes": ["a", "b"]}
     with pytest.raises(RuntimeError, match="boom"), bale.Writer(tmp_path / "out", **options) as writer:
         add_many(writer, 0, 20)

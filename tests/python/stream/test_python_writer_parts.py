@@ -107,7 +107,7 @@ def test_killed_parts_are_resumed(whole, tmp_path):
         assert tree_bytes(out) == expected, n
 
 
-def test_a_merge_that_is_killed_goes_on(whole, bale_program, tmp_path):
+def test_a_merge_that_is_killed_continues(whole, bale_program, tmp_path):
     format_name, expected = whole
 
     def parts(out):

@@ -1,4 +1,4 @@
-"""Samples with a caption, metadata, an embedding and bytes beside the image, and what a Loader has to deliver of them."""
+"""Samples with a caption, metadata, an embedding and bytes next to the image, and what a Loader has to deliver of them."""
 import io
 import json
 import random

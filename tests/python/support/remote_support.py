@@ -200,7 +200,7 @@ def stop(process):
 
 @contextlib.contextmanager
 def watched(directory, processes=()):
-    """The most that the directory takes on the disk meanwhile. `processes`, a list that may grow, are stopped while it is looked
+    """The most that the directory takes on the disk in the meantime. `processes`, a list that may grow, are stopped while it is looked
     at: with all that use it in the list, the number is exact."""
     seen, ended = [0], threading.Event()
 

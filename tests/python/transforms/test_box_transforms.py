@@ -127,7 +127,7 @@ def test_each_crop_is_one_that_may_be_taken():
 def test_an_image_without_boxes_inside_stays_as_it_is(boxes):
     for sample in range(30):
         assert draw(T.RandomIoUCrop(), (100, 80), boxes, sample) == []
-    assert draw(T.RandomIoUCrop(sampler_options=[0.5]), (100, 80), boxes) == []  # torchvision's goes on for ever
+    assert draw(T.RandomIoUCrop(sampler_options=[0.5]), (100, 80), boxes) == []  # torchvision's goes on forever
 
 
 def test_what_no_crop_can_satisfy_ends():

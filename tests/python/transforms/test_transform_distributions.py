@@ -70,7 +70,7 @@ def draws(transform, count=COUNT, size=(WIDTH, HEIGHT)):
 def test_as_get_params(theirs, name):
     transform, parameters = CASES[name]
     found = [parameters(step) for steps in draws(transform) for step in steps]
-    # A shift by 0 is no step; torchvision's erasing leaves the image as it is if ten rectangles do not fit.
+    # A shift by 0 is not a step; torchvision's erasing leaves the image as it is if ten rectangles do not fit.
     assert len(found) > 0.99 * COUNT
     for number, (ours, expected) in enumerate(zip(zip(*found), zip(*theirs[name]), strict=True)):
         scale = max(map(abs, expected)) or 1.0

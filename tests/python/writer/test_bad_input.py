@@ -228,7 +228,7 @@ def test_full_disk(bale, own, format_name, tmp_path):
 
 @pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_file_size_limit(bale, own, format_name, tmp_path):
-    """RLIMIT_FSIZE: SIGXFSZ must not kill, EFBIG must be told."""
+    """RLIMIT_FSIZE: SIGXFSZ must not kill, EFBIG must be reported."""
     result = bale("pack", own, tmp_path / "out", *format_options(format_name), prefix=["prlimit", "--fsize=20000"])
     assert result.code == FAILURE, result
     assert "File too large" in result.error_line()
@@ -311,7 +311,7 @@ def test_overwrite_refuses_what_is_in_the_way(bale, own, name, tmp_path):
 
 
 def test_overwrite_stays_in_its_directory(bale, own, tmp_path):
-    """An unfinished pack from somewhere else may name files that are not beside it."""
+    """An unfinished pack from somewhere else may name files that are not next to it."""
     precious = [tmp_path / "a.tar", tmp_path / "b.idx", tmp_path / "c" / "d.tar"]
     (tmp_path / "c").mkdir()
     for path in precious:

@@ -74,7 +74,7 @@ def test_two_at_once(bale, tiny, tmp_path):
 
 @pytest.mark.parametrize("mount", [None, "lustre", "overlay", "nfs"])
 def test_a_killed_run_is_not_waited_for(bale, tiny, mount, tmp_path):
-    """Killed at every call: whatever kind of lock it had, the next run goes on at once."""
+    """Killed at every call: whatever kind of lock it had, the next run continues at once."""
     env = {"LD_PRELOAD": str(SHIM), **({"BALE_SHIM_MOUNT": mount} if mount else {})}
     bale.pack(tiny, tmp_path / "whole", *options("tar", 3))
     expected = tree_bytes(tmp_path / "whole")
@@ -87,7 +87,7 @@ def test_a_killed_run_is_not_waited_for(bale, tiny, mount, tmp_path):
         assert tree_bytes(out) == expected, n
 
 
-def test_a_lock_of_a_removed_journal_is_no_lock(bale, tiny, tmp_path):
+def test_a_lock_of_a_removed_journal_is_not_a_lock(bale, tiny, tmp_path):
     """The first opens the journal and is slow to lock it. The second packs and takes the journal away. The third packs
     something else: the first, which then locks a file without a name, must find out and leave it alone."""
     bale.pack(tiny, tmp_path / "whole", *options("tar", 2))

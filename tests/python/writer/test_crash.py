@@ -115,7 +115,7 @@ def test_interrupted(bale, photos, format_name, sent, tmp_path):
 
 
 def test_ctrl_c_on_a_terminal(bale, photos, tmp_path):
-    """The whole way: the key, the terminal's signal, exit 130, and nothing that is not needed to go on."""
+    """The whole way: the key, the terminal's signal, exit 130, and nothing that is not needed to continue."""
     pack_options = ["--name", "x", "--shard-samples", "4"]
     bale.pack(photos, tmp_path / "whole", *pack_options)
     out = tmp_path / "out"
@@ -132,7 +132,7 @@ def test_ctrl_c_on_a_terminal(bale, photos, tmp_path):
 
 
 def test_resume_refuses_another_plan(bale, photos, tiny, tmp_path):
-    """--resume goes on with the same work only; other images or other shard sizes are refused and nothing is touched."""
+    """--resume continues with the same work only; other images or other shard sizes are refused and nothing is touched."""
     out = tmp_path / "out"
     base = ["--format", "tar", "--name", "x"]
     env = shim(ONLY="fsync", KILL_AT=4)

@@ -1,4 +1,4 @@
-"""What a run does to its destination: which datasets it may replace, how it goes on, and what its plan says before."""
+"""What a run does to its destination: which datasets it may replace, how it continues, and what its plan says before."""
 import json
 import os
 import re
@@ -90,7 +90,7 @@ def test_splits_do_not_go_behind_a_dataset(bale, tiny, packed, command, held, tm
 
 
 @pytest.mark.parametrize("command", ["pack", "convert", "merge"])
-def test_datasets_that_stay_below_are_told(bale, tiny, packed, command, tmp_path):
+def test_datasets_that_stay_below_are_reported(bale, tiny, packed, command, tmp_path):
     out = tmp_path / "out"
     bale.pack(tiny, out, "--split", "train=0.5,val=0.5")
     before = tree_bytes(out)
@@ -101,10 +101,10 @@ def test_datasets_that_stay_below_are_told(bale, tiny, packed, command, tmp_path
     assert tree_bytes(out).items() >= before.items()
 
 
-# --- C15: how a run goes on
+# --- C15: how a run continues
 
 def follow(bale, command, line):
-    """The command that the advice in an error line names; None if there is no advice to go on."""
+    """The command that the advice in an error line names; None if there is no advice to continue."""
     if "then run the same command again" in line:
         return command
     if "with --resume instead of --overwrite" in line:
@@ -167,7 +167,7 @@ def interrupted(command, ready, **settings):
 @pytest.mark.parametrize("again", ["advice", "--overwrite", "--resume"])
 @pytest.mark.parametrize("recorded", [0, 1])
 @pytest.mark.parametrize("command", ["pack", "convert", "merge"])
-def test_an_interrupted_overwrite_goes_on(bale, photos, command, recorded, again, tmp_path):
+def test_an_interrupted_overwrite_continues(bale, photos, command, recorded, again, tmp_path):
     """Before a shard is finished and after one: by what the line says, and by either flag."""
     bale.pack(photos, tmp_path / "packed", "--shard-samples", "4", "--name", "p")
     out, new = tmp_path / "out", tmp_path / "new"
@@ -193,7 +193,7 @@ def test_an_interrupted_overwrite_goes_on(bale, photos, command, recorded, again
     assert tree_bytes(out) == tree_bytes(new)
 
 
-def test_an_interrupted_fresh_pack_goes_on(bale, photos, tmp_path):
+def test_an_interrupted_fresh_pack_continues(bale, photos, tmp_path):
     out = tmp_path / "out"
     command = ["pack", photos, out, *options("tar", 4)]
     line = interrupted(command, lambda: (out / ".bale-partial" / "journal.jsonl").exists(), DELAY_MS=20)
@@ -412,7 +412,7 @@ def test_bytes_of_pngs_that_are_made(bale, tmp_path):
 # --- C17: the size of shards
 
 @pytest.mark.parametrize("command", ["pack", "convert", "plan"])
-def test_a_shard_size_that_makes_a_shard_per_sample_is_told(bale, tiny, packed, command, tmp_path):
+def test_a_shard_size_that_makes_a_shard_per_sample_is_reported(bale, tiny, packed, command, tmp_path):
     words = {"pack": ["pack", tiny, tmp_path / "out"], "convert": ["convert", packed, tmp_path / "out"],
              "plan": ["plan", tiny, tmp_path / "out", "-o", tmp_path / "plan"]}[command]
     told = "a --shard-size of 256 bytes makes 6 shards of 6 samples"

@@ -37,7 +37,7 @@ def rows(bale, spec):
 
 
 def listed(directory):
-    """The shards that the manifest names, without the files beside them."""
+    """The shards that the manifest names, without the files next to them."""
     return [directory / shard["file"] for shard in manifest_of(directory)["shards"]]
 
 

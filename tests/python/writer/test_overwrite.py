@@ -141,7 +141,7 @@ def test_the_switch_needs_no_source(bale, tiny, other, tmp_path):
     assert seen > 0
 
 
-def test_an_overwrite_that_fails_at_any_call_is_told_and_goes_on(bale, tiny, other, tmp_path):
+def test_an_overwrite_that_fails_at_any_call_is_reported_and_continues(bale, tiny, other, tmp_path):
     bale.pack(tiny, tmp_path / "old", *options("tar", 2))
     bale.pack(other, tmp_path / "new", *options("tar", 2))
     old, new = tree_bytes(tmp_path / "old"), tree_bytes(tmp_path / "new")
@@ -161,7 +161,7 @@ def test_an_overwrite_that_fails_at_any_call_is_told_and_goes_on(bale, tiny, oth
         shutil.rmtree(out)
 
 
-def test_what_is_replaced_is_told(bale, tiny, tmp_path):
+def test_what_is_replaced_is_reported(bale, tiny, tmp_path):
     out = tmp_path / "out"
     bale.pack(tiny, out, "--name", "x")
     result = bale.ok("pack", tiny, out, "--name", "x", "--overwrite")
@@ -322,7 +322,7 @@ def test_source_and_destination_do_not_overlap(bale, tiny, command, source, dest
     assert not (tmp_path / "img" / "packed").exists()
 
 
-def test_neighbors_and_files_beside_each_other_do_not_overlap(bale, tiny, tmp_path):
+def test_neighbors_and_files_next_to_each_other_do_not_overlap(bale, tiny, tmp_path):
     make_store(bale, tiny, tmp_path)
     bale.ok("convert", "store/alpha", "store/beta", cwd=tmp_path)
     bale.ok("convert", "store/alpha/x-000000.tar", "store/alpha/converted", cwd=tmp_path)

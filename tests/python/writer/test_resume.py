@@ -57,7 +57,7 @@ def test_a_finished_dataset_is_not_touched(bale, tiny, tmp_path):
     assert out.stat().st_mtime_ns == before
 
 
-def test_files_beside_the_shards_are_mended(bale, tiny, tmp_path):
+def test_files_next_to_the_shards_are_mended(bale, tiny, tmp_path):
     out = tmp_path / "out"
     command = [tiny, out, *pack_options("tar"), "--sidecars", "wids,wds2idx", "--seek-points"]
     bale.pack(*command)
@@ -70,7 +70,7 @@ def test_files_beside_the_shards_are_mended(bale, tiny, tmp_path):
         assert tree_bytes(out) == whole, name
 
 
-def test_a_missing_ledger_is_told(bale, copied, tmp_path):
+def test_a_missing_ledger_is_reported(bale, copied, tmp_path):
     out = tmp_path / "out"
     bad = sorted(copied.rglob("*.JPEG"))[0]
     env = shim(UNREADABLE="/".join(bad.parts[-2:]))

@@ -98,7 +98,7 @@ def test_no_leftovers_pile_up(bale, foreign, fault, tmp_path):
     assert (left > 5) == (fault == "KILL_AT")
 
 
-def test_leftovers_are_told_and_removed_only_when_stale(bale, packed):
+def test_leftovers_are_reported_and_removed_only_when_stale(bale, packed):
     def name(machine, process):
         return packed / f".bale-tmp-{machine:016x}-{process}-{7:016x}"
     made = subprocess.Popen([PROGRAM, "index", packed, "--force"], stdout=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-// Pieces of work on several threads, and which of their failures is the one that is told.
+// Pieces of work on several threads, and which of their failures is the one that is reported.
 #include <atomic>
 #include <chrono>
 #include <string>

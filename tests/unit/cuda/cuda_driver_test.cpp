@@ -30,7 +30,7 @@ void copy_out(const Context& context, std::byte* to, DevicePointer from, std::si
 
 }  // namespace
 
-TEST_CASE("A driver without a device is told from a device that is there") {
+TEST_CASE("A driver without a device is distinguished from a device that is there") {
   {
     const FakeDevice device;
     CHECK(cuda_is_available());

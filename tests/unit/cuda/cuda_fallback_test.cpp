@@ -56,7 +56,7 @@ LoaderOptions float_batches(DType dtype, PixelLayout layout, std::uint32_t size)
 
 }  // namespace
 
-TEST_CASE("Without page-locked memory the batches are the same, and it is counted and told once") {
+TEST_CASE("Without page-locked memory the batches are the same, and it is counted and reported once") {
   const Pack pack(41);
   for (const DType dtype : {DType::uint8, DType::float16}) {
     LoaderOptions options = small_batches(2, WorkerMode::threads);

@@ -84,7 +84,7 @@ TEST_CASE("A driver that fails once fails one call of next(), and no batch is lo
   }
 }
 
-TEST_CASE("A device without room is told of at once, and nothing is left on it") {
+TEST_CASE("A device without room is reported at once, and nothing is left on it") {
   const Pack pack(20);
   for (const char* const function : {"cuDevicePrimaryCtxRetain", "cuMemAlloc_v2", "cuStreamCreate", "cuModuleLoadData",
                                      "cuModuleGetFunction", "cuMemcpyHtoDAsync_v2"}) {
@@ -150,7 +150,7 @@ TEST_CASE("A caller that throws out of its loop, or out of next(), finds the loa
   CHECK(trainer.finish() == snapshots(host, 3));
 }
 
-TEST_CASE("Bad samples are told when their batch is delivered, not when it is copied") {
+TEST_CASE("Bad samples are reported when their batch is delivered, not when it is copied") {
   const Pack pack(40, {3, 17, 30});
   for (const OnBadSample policy : {OnBadSample::skip, OnBadSample::substitute, OnBadSample::fail}) {
     LoaderOptions options = converted_batches(2);

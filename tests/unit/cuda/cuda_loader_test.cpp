@@ -53,7 +53,7 @@ TEST_CASE("The ring is page-locked once, when the workers are there, and release
   const Pack pack(40);
   const FakeDevice device;
   LoaderOptions options = small_batches(2);
-  options.persistent_workers = false;  // and so they are started anew with each epoch
+  options.persistent_workers = false;  // and so they are started again with each epoch
   CudaLoader loader(pack.path, options, {});
   std::size_t workers_at_registration = 0;
   fake_cuda::on_call([&](const char* function) {

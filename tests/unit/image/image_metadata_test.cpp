@@ -109,7 +109,7 @@ TEST_CASE("all eight orientations are those of their definition") {
   }
 }
 
-TEST_CASE("stripping leaves the image's own bytes, without what comes behind its end") {
+TEST_CASE("stripping leaves the image's own bytes, without what comes after its end") {
   CHECK(stripped(k_jpeg).empty());
   CHECK(stripped(k_png_image).empty());
   const std::string extras = exif(tiff(false, {6})) + segment('\xE2', std::string("ICC_PROFILE\0\1\1abc", 17)) +

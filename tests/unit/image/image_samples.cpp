@@ -41,7 +41,7 @@ std::vector<jpeg_scan_info> scan_script(JpegSample::Scans scans, int components)
   return script;
 }
 
-/// Scans that go on from one to the next: all bits of some coefficients, from the top.
+/// Scans that continue from one to the next: all bits of some coefficients, from the top.
 using ScanChain = std::vector<jpeg_scan_info>;
 
 ScanChain draw_chain(std::vector<int> components, int first, int last, std::mt19937& random) {

@@ -320,7 +320,7 @@ TEST_CASE("A flipped bit is an error of its sample, which is named, however it i
   }
 }
 
-TEST_CASE("Workers that cannot work are told of, not waited for") {
+TEST_CASE("Workers that cannot work are reported, not waited for") {
   const Pack pack(30);
   const auto refusal = [&](const LoaderOptions& options) {
     Loader loader(pack.path, options);

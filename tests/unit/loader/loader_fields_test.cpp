@@ -144,7 +144,7 @@ TEST_CASE("Fields are the same after workers were killed at random moments") {
   CHECK(loader.bad_samples().empty());
 }
 
-TEST_CASE("Fields beside mixed images are those of the own sample, and partners are rows") {
+TEST_CASE("Fields next to mixed images are those of the own sample, and partners are rows") {
   const Pack pack(43);
   LoaderOptions options = with_fields(2);
   options.transform.dtype = DType::float32;

@@ -1,4 +1,4 @@
-// The ring alone: many claimers, small batches, slots that go on to the next batch at once. No row is lost or given out
+// The ring alone: many claimers, small batches, slots that move to the next batch at once. No row is lost or given out
 // twice.
 #include <atomic>
 #include <cerrno>
@@ -41,7 +41,7 @@ class Owner {
 
 }  // namespace
 
-TEST_CASE("No row is lost or claimed twice while slots go on to later batches") {
+TEST_CASE("No row is lost or claimed twice while slots move to later batches") {
   constexpr std::uint64_t k_batches = 30'000;
   for (const std::uint32_t num_rows : {1u, 3u}) {
     Ring ring = Ring::create({.num_slots = 2, .batch_size = 3, .pixel_bytes = 64, .config_bytes = 0});
@@ -73,7 +73,7 @@ TEST_CASE("No row is lost or claimed twice while slots go on to later batches") 
   }
 }
 
-TEST_CASE("A failure of the run is told with its code, path and hint, and is not a bad sample") {
+TEST_CASE("A failure of the run is reported with its code, path and hint, and is not a bad sample") {
   Ring ring = Ring::create({.num_slots = 1, .batch_size = 2, .pixel_bytes = 64, .config_bytes = 0});
   const Owner owner(ring, 2);
   owner.open(0);

@@ -1,4 +1,4 @@
-// Seek points beside the shards: the same batches with them and without, used where they are the images' own and
+// Seek points next to the shards: the same batches with them and without, used where they are the images' own and
 // ignored where they are not.
 #include <filesystem>
 

@@ -51,7 +51,7 @@ TEST_CASE_METHOD(InTempDir,
   }
 }
 
-TEST_CASE("A state taken after any batch goes on with the batches that were left, by other workers too") {
+TEST_CASE("A state taken after any batch continues with the batches that were left, by other workers too") {
   const Pack pack(50);
   Loader whole(pack.path, small_batches(0));
   const std::vector<std::uint64_t> expected = epochs(whole, 2);

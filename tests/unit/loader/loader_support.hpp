@@ -16,7 +16,7 @@
 
 namespace bale::test {
 
-/// Small images, packed in the first format. Those listed in `bad` are no images.
+/// Small images, packed in the first format. Those listed in `bad` are not images.
 struct Pack {
   explicit Pack(std::uint64_t size, std::set<std::uint64_t> bad = {}, std::uint64_t shard_samples = 20,
                 bool seek_points = false)

@@ -84,7 +84,7 @@ class OneWorker {
 
 }  // namespace
 
-TEST_CASE("An image that takes long goes on beside several others, but not beside all") {
+TEST_CASE("An image that takes long continues next to several others, but not next to all") {
   OneWorker one;
   REQUIRE(one.step());
   CHECK_FALSE(one.is_done(0));

@@ -115,7 +115,7 @@ TEST_CASE("a dataset without room for indexes reads the same", "[open_shards]") 
   CHECK(all_of(dataset) == expected);
   for (std::uint64_t i = 0; i < k_size; ++i) CHECK(dataset.find(dataset.key(i)) == i);
 
-  // What was read lives in the Scratch, whatever else is read meanwhile.
+  // What was read lives in the Scratch, whatever else is read in the meantime.
   Scratch scratch;
   const SampleView first = dataset.read(0, scratch);
   const std::string text = text_of(dataset, first);

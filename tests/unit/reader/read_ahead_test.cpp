@@ -112,7 +112,7 @@ TEST_CASE("a block of neighbors is one request a shard", "[read_ahead]") {
   CHECK(requests.size() >= 2);
 }
 
-TEST_CASE("reading ahead stays within its window and goes on as samples are consumed", "[read_ahead]") {
+TEST_CASE("reading ahead stays within its window and continues as samples are consumed", "[read_ahead]") {
   const Packed packed;
   constexpr std::uint64_t k_window = 20000;
   constexpr std::uint64_t k_group = 4;
@@ -174,7 +174,7 @@ TEST_CASE("shards that are gone do not end reading ahead", "[read_ahead]") {
   CHECK(stream.reaches(k_size));
 }
 
-TEST_CASE("samples that cannot be located fill the window too, so that an endless order is not walked for ever",
+TEST_CASE("samples that cannot be located fill the window too, so that an endless order is not walked forever",
           "[read_ahead]") {
   const Packed packed;
   for (std::size_t shard = 0; shard < packed.dataset.num_shards(); ++shard)

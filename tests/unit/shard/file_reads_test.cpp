@@ -134,7 +134,8 @@ TEST_CASE_METHOD(test::InTempDir, "Ranges of a sample are fetched around the pag
     const Bytes bytes = fetched.find(range);
     return bytes.size() == range.length && std::memcmp(bytes.data(), expected.data() + range.offset, range.length) == 0;
   };
-  // Out of order, neighbors, a tiny one beside another and one alone, the file's end, more than the first memory holds.
+  // Out of order, neighbors, a tiny one next to another and one alone, the file's end, more than the first memory
+  // holds.
   const std::vector<FileRange> ranges = {
       {4'999'000, 1'123}, {10'000, 700}, {1'000, 5'000}, {6'100, 3}, {100'000, 2'500'000}};
   const FileRange tiny{4'000'000, 3};

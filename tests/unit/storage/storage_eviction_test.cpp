@@ -131,7 +131,7 @@ TEST_CASE("without an order it is the least recently used that goes", "[storage]
 TEST_CASE("times of different orders are compared by their pace, and an ended one grows old", "[storage]") {
   const test::TempDir dir;
   OrderTable orders(dir / "orders");
-  constexpr Tick k_now = ~Tick{0} - 100;  // the clock wraps around meanwhile
+  constexpr Tick k_now = ~Tick{0} - 100;  // the clock wraps around in the meantime
   constexpr Tick k_later = k_now + 500 * k_ticks_per_second;
   const std::uint32_t ended = orders.note({.order = k_job, .now = 1, .time = 2}, k_now);
   const std::uint32_t soon = orders.note({.order = k_other_job, .now = 1000, .time = 1001}, k_now);

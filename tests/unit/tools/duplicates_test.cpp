@@ -273,7 +273,7 @@ TEST_CASE("a thousand pictures that look the same are one group and take bounded
   CHECK(std::all_of(group.begin(), group.end(), [](std::size_t number) { return number == 0; }));
 }
 
-TEST_CASE("the search stops when it is told to", "[duplicates]") {
+TEST_CASE("the search stops when it is asked to", "[duplicates]") {
   const std::vector<Thumbprint> prints(4, print_of(picture(3)));
   std::vector<const Thumbprint*> pointers;
   for (const Thumbprint& print : prints) pointers.push_back(&print);

@@ -305,7 +305,7 @@ TEST_CASE("the smallest setting that is about as fast is recommended") {
   CHECK(recommended(std::vector{row_of(0, 4, 0)}) == 0);
 }
 
-TEST_CASE("what binds is told from CPU storage and waiting") {
+TEST_CASE("what binds is distinguished from CPU storage and waiting") {
   TuneRow row = row_of(2, 4, 1000);
   row.cpu_share = 0.97;
   row.machine_share = 1;

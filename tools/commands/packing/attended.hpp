@@ -1,4 +1,4 @@
-// A run of `pack` or `merge` with its progress shown. A signal stops it, and the error says how it goes on.
+// A run of `pack` or `merge` with its progress shown. A signal stops it, and the error says how it continues.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct AttendedRun {
   std::string place;  // destination or plan
 };
 
-/// The error, with how the run goes on if it was stopped or the disk is full: as the library says, else by itself.
+/// The error, with how the run continues if it was stopped or the disk is full: as the library says, else by itself.
 Error with_way_on(const Error& error, const AttendedRun& run, const Progress& progress);
 
 /// Calls `work` with a Progress and returns what it returns.

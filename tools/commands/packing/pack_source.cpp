@@ -76,7 +76,7 @@ void tell_excluded(const std::string& list, const ExcludeCounts& counts, NoticeL
                     list);
 }
 
-/// Options of packing that this source, or what is made of it, does not use; and samples that have no label beside
+/// Options of packing that this source, or what is made of it, does not use; and samples that have no label next to
 /// others that do.
 void tell_unused(const PackCommand& command, const Source& source, NoticeLog& ledger) {
   std::uint64_t num_unlabeled = 0;

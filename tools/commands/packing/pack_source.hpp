@@ -13,7 +13,7 @@ struct ListedSource {
   PackCommand command;  // with places, format and name settled
   std::unique_ptr<Source> source;
   LeftOut left_out;
-  NoticeLog ledger;  // of the source, and of what the command asked for in vain
+  NoticeLog ledger;  // of the source, and of what the command asked for without success
 };
 
 /// Lists the source, and shows what was ignored and left out. Throws what opening a source throws, and `unsupported` if

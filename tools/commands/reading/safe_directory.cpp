@@ -71,7 +71,8 @@ Found look_at(int parent, const std::string& base, Bytes bytes) {
   return same ? Found::same : Found::other;
 }
 
-/// Renames. Without `replace`, does not overwrite a file that appeared meanwhile, if the file system supports that.
+/// Renames. Without `replace`, does not overwrite a file that appeared in the meantime, if the file system supports
+/// that.
 bool take_name(int parent, const std::string& temporary, const std::string& base, bool replace) {
   if (!replace) {
     if (::renameat2(parent, temporary.c_str(), parent, base.c_str(), RENAME_NOREPLACE) == 0) return true;

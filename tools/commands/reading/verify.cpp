@@ -64,7 +64,7 @@ void tell_leftovers(const CheckReport& report, Terminal& terminal) {
 
 int run_verify(const VerifyCommand& command, Terminal& terminal) {
   const FreshVersions fresh;
-  datasets_at(command.spec, terminal);  // says what lies beside them
+  datasets_at(command.spec, terminal);  // says what lies next to them
   Progress progress;
   const StopOnSignal stop(progress.stop);
   const auto poll = [&] {

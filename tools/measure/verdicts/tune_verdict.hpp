@@ -44,7 +44,7 @@ Bound bound_of(const TuneRow& row, double read_images_per_s);
 /// One sentence: what that means and what to do about it.
 std::string_view bound_advice(Bound bound);
 
-/// Why `best`, the fastest row, is no basis for a recommendation.
+/// Why `best`, the fastest row, is not a basis for a recommendation.
 enum class NoVerdict { nothing_decoded, machine_too_busy };
 std::optional<NoVerdict> no_verdict(const TuneRow& best, double read_images_per_s);
 /// One or two sentences: why no setting is recommended, and what to do.

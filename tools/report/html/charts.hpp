@@ -1,4 +1,4 @@
-// Charts as inline SVG, in the page's colors. Each value is also in a tooltip or in a column beside it.
+// Charts as inline SVG, in the page's colors. Each value is also in a tooltip or in a column next to it.
 #pragma once
 
 #include <cstdint>

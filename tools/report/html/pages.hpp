@@ -24,7 +24,7 @@ struct PageLimits {
 std::string survey_page(const SurveyReport& report, const PageLimits& limits);
 
 /// The stages of loading as a page: how long each takes per image, which one is the slowest, and what to try.
-/// `headline` is the setting of the measurement in one line. `peers` are shown beside bale's whole pipeline.
+/// `headline` is the setting of the measurement in one line. `peers` are shown next to bale's whole pipeline.
 std::string bench_page(const std::string& headline, std::span<const MeasuredStage> stages,
                        const std::optional<DeviceFigures>& device, std::span<const PeerFigure> peers);
 std::string doctor_page(const std::string& headline, const PipelineCommand& pipeline, const Examination& examined,

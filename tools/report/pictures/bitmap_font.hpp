@@ -29,7 +29,7 @@ GlyphExtent glyph_extent(char c);
 /// The width of `text` in pixels at scale 1, with one pixel between glyphs.
 std::uint32_t text_width(std::string_view text);
 
-/// `utf8` in the characters of the font (ascii_text()); `k_replacement` for control characters and what is no UTF-8.
+/// `utf8` in the characters of the font (ascii_text()); `k_replacement` for control characters and what is not UTF-8.
 std::string to_font_text(std::string_view utf8);
 
 /// `text`, which is made by to_font_text(). If it is wider than `width`, it is cut and ends in `k_ellipsis`.
@@ -37,8 +37,8 @@ std::string truncate_text(std::string text, std::uint32_t width);
 
 /// Names in ASCII, for a font that has no other letters.
 /// `utf8` in printable ASCII: letters without their marks ("é" is "e"), Greek and Cyrillic as they are romanized ("кот"
-/// is "kot"), and every other character as Python escapes it ("\u732b"). Control characters and bytes that are no UTF-8
-/// are `replacement`. Pure; safe in any thread.
+/// is "kot"), and every other character as Python escapes it ("\u732b"). Control characters and bytes that are not
+/// UTF-8 are `replacement`. Pure; safe in any thread.
 std::string ascii_text(std::string_view utf8, char replacement);
 
 }  // namespace bale

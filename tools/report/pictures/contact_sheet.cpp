@@ -123,7 +123,7 @@ class Canvas {
   }
 
  private:
-  // Doubles the size with smooth diagonals: if two inked pixels touch only at a corner, the quarter pixels beside that
+  // Doubles the size with smooth diagonals: if two inked pixels touch only at a corner, the quarter pixels next to that
   // corner are filled. Right angles stay sharp, so that a D does not look like an O.
   static bool smooth_ink(char c, std::int32_t x, std::int32_t y) {
     const std::int32_t column = x / 2;

@@ -36,7 +36,7 @@ std::string python_literal(std::string_view raw);
 /// `import bale.torch as bt`.
 std::string python_loader(std::string_view spec, const LoaderOptions& options);
 
-// Speeds of other loaders that a benchmark script measured, to be shown beside bale's own.
+// Speeds of other loaders that a benchmark script measured, to be shown next to bale's own.
 
 struct PeerFigure {
   std::string name;

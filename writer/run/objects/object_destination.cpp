@@ -157,7 +157,8 @@ bool ObjectDestination::is_own(const ObjectRun& run) const { return run.owner ==
 void ObjectDestination::begin() {
   run_ = new_run({});
   store_.put_if_absent(k_run_name, as_bytes(run_to_text(run_)));
-  look();  // again: an earlier try of the request may have stored it, and another run may have begun or ended meanwhile
+  look();  // again: an earlier try of the request may have stored it, and another run may have begun or ended in the
+           // meantime
   if (!unfinished_ || !is_own(*unfinished_)) {
     throw Error(ErrorCode::retryable, "another run is packing into the destination", {.path = options_.destination});
   }
@@ -173,7 +174,7 @@ void ObjectDestination::begin() {
 void ObjectDestination::begin_replacing(std::vector<std::string> replaced) {
   run_ = new_run(std::move(replaced));
   store_.put(k_run_name, as_bytes(run_to_text(run_)));
-  // Looked at again: a run that published meanwhile has seen run.json, or its manifest is seen here.
+  // Looked at again: a run that published in the meantime has seen run.json, or its manifest is seen here.
   look();
   for (const PlannedDataset& dataset : plan_.datasets) {
     store_.remove(below_destination(dataset.subdirectory, k_manifest_name));
@@ -228,7 +229,7 @@ ObjectDestination::Records ObjectDestination::records(const std::function<bool(s
   std::vector<std::optional<Record>> found(names.size());
   run_parallel(names.size(), threads_for(names.size()), [&](std::size_t i) {
     const auto text = store_.read(names[i].second);
-    if (!text) return;  // removed meanwhile
+    if (!text) return;  // removed in the meantime
     try {
       found[i] = record_from_text(names[i].second, as_text(*text));
     } catch (const Error& error) {  // a damaged record is none: the shard is packed again

@@ -4,7 +4,7 @@
 // A shard is built on a local disk and uploaded. When all its files are there, a record of it is stored under
 // .bale-partial/, with the size and ETag that the server gave each file. Shards are taken over from an earlier run if
 // the server lists these sizes and ETags. An object store has no locks: of two runs that begin, the one whose run.json
-// is stored first (If-None-Match) goes on; a run that another replaced stops before its next upload.
+// is stored first (If-None-Match) continues; a run that another replaced stops before its next upload.
 //
 // Threads: store_shard() and require_owned() may be called by many threads at once, all else by one.
 #pragma once
@@ -51,7 +51,7 @@ class ObjectDestination {
   /// Throws `exists` if a file that is not one of `ours` has the name of one that this run will write.
   void require_way_is_free(const std::vector<std::string>& ours) const;
 
-  /// Begins a run. Throws `retryable` if another one began meanwhile.
+  /// Begins a run. Throws `retryable` if another one began in the meantime.
   void begin();
   /// Begins a run that takes the place of whatever is there. `replaced` are files that it removes at the end. The older
   /// datasets lose their manifests now.
@@ -76,7 +76,7 @@ class ObjectDestination {
   bool take_over(const Record& record, const std::vector<Replacement::Move>& moves);
   /// Uploads the files of a shard, the shard itself last, and removes the local ones.
   std::vector<StoredObject> store_shard(const std::vector<Replacement::Move>& moves, const std::string& staging);
-  /// Stores a file beside the shards.
+  /// Stores a file next to the shards.
   void store_file(const std::string& file, const std::string& text);
   void record(std::uint64_t shard, const FinishedShard& finished, const std::vector<StoredObject>& files);
   void remove_record(const std::string& name) const;

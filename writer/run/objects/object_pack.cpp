@@ -33,7 +33,7 @@ struct ObjectDecision {
   std::vector<std::string> known{};   // objects that are there, of these and of an unfinished run that is replaced
   std::vector<Manifest> published{};  // of this plan
   bool goes_on = false;               // the unfinished run
-  std::string stay{};                 // which datasets stay beside; may be empty
+  std::string stay{};                 // which datasets stay next to it; may be empty
 };
 
 /// Whether a run may write to its destination, which has been looked at. Throws if it may not. Changes nothing.

@@ -172,7 +172,8 @@ class ObjectPart {
     slot.finished = std::move(finished);
   }
 
-  /// Notices attempts that wrote other bytes at the same time. Returns whether the datasets were published meanwhile.
+  /// Notices attempts that wrote other bytes at the same time. Returns whether the datasets were published in the
+  /// meantime.
   bool leave() {
     destination_.look();
     for (const Slot& slot : slots_) {

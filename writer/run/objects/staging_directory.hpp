@@ -13,7 +13,7 @@ namespace bale {
 
 class StagingDirectory {
  public:
-  /// Creates it in `parent`; empty: in TMPDIR or /tmp. Throws `not_found` if the parent is no directory, and `io`.
+  /// Creates it in `parent`; empty: in TMPDIR or /tmp. Throws `not_found` if the parent is not a directory, and `io`.
   explicit StagingDirectory(const std::string& parent);
   ~StagingDirectory();
   StagingDirectory(const StagingDirectory&) = delete;

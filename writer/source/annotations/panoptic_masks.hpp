@@ -14,7 +14,7 @@ namespace bale {
 
 class PanopticMasks {
  public:
-  /// The directory of the PNGs of panoptic_val2017.json is panoptic_val2017 beside it, as COCO's zip unpacks.
+  /// The directory of the PNGs of panoptic_val2017.json is panoptic_val2017 next to it, as COCO's zip unpacks.
   explicit PanopticMasks(const std::string& annotations);
 
   /// Says which PNG is that of an image, which is known by a number. Throws `damaged` for the second of an image.

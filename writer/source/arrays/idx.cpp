@@ -77,7 +77,7 @@ bool is_idx_directory(const std::string& path) {
 }
 
 ArrayFiles read_idx_directory(const std::string& path) {
-  std::map<std::string, std::string> names;  // by prefix; torchvision leaves X.gz beside X
+  std::map<std::string, std::string> names;  // by prefix; torchvision leaves X.gz next to X
   for (const std::string& name : list_top_level(path).files) {
     const auto prefix = prefix_of(name);
     if (!prefix) continue;

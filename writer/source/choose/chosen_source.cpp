@@ -37,7 +37,7 @@ class ChosenSource : public Source {
  private:
   std::unique_ptr<Source> all_;
   std::vector<std::uint64_t> chosen_;
-  std::vector<SourceLoss> losses_;  // beside those of `all_`
+  std::vector<SourceLoss> losses_;  // next to those of `all_`
 };
 
 }  // namespace

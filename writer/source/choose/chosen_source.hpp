@@ -24,7 +24,7 @@ std::unique_ptr<Source> choose_samples(std::unique_ptr<Source> source, std::vect
 void tell_unused_options(const SourceOptions& options, std::initializer_list<std::string_view> used,
                          std::string_view why, std::string_view place, NoticeLog& notices);
 
-/// Samples of a source that have the key of an earlier one, such as x.png beside x.jpg.
+/// Samples of a source that have the key of an earlier one, such as x.png next to x.jpg.
 /// Throws `invalid_argument`, which names all such samples up to a hundred.
 void require_unique_keys(const Source& source);
 

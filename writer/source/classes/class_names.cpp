@@ -223,7 +223,7 @@ class DataYaml {
     return text_.substr(static_cast<std::size_t>(part.data() - text_.data()));
   }
 
-  /// The rest of the line after the anchor "&NAME". Reading goes on in the next line.
+  /// The rest of the line after the anchor "&NAME". Reading continues in the next line.
   std::string_view go_to_anchor(std::string_view name) {
     const std::string anchor = fmt::format(" &{}", name);
     for (std::size_t at = text_.find(anchor); at != std::string_view::npos; at = text_.find(anchor, at + 1)) {
@@ -253,7 +253,7 @@ class DataYaml {
   }
 
   void take_list(std::string_view after) {
-    // A list in brackets may begin and go on in the next lines.
+    // A list in brackets may begin and continue in the next lines.
     Scanner list(from(after));
     list.skip_space();
     if (!list.rest().starts_with('[') && !list.rest().starts_with('{')) {

@@ -23,7 +23,7 @@ constexpr const char* k_complete_map = "add it to the map, or leave its samples 
 
 enum class LabelWordKind : std::uint8_t { whole, fraction, name };
 
-/// `fraction`: a number that is no class, also one that is too large.
+/// `fraction`: a number that is not a class, also one that is too large.
 LabelWordKind kind_of_word(std::string_view text) {
   if (parse_label(as_bytes(text)) != k_no_label) return LabelWordKind::whole;
   double number = 0;

@@ -136,7 +136,7 @@ void ListAhead::run() {
     const std::string path = std::move(waiting_.back());
     waiting_.pop_back();
     const auto found = slots_.find(path);
-    if (found == slots_.end() || found->second.begun) continue;  // taken meanwhile
+    if (found == slots_.end() || found->second.begun) continue;  // taken in the meantime
     found->second.begun = true;
     lock.unlock();
     DirectoryListing listing = DirectoryListing::read(path);

@@ -85,7 +85,7 @@ class ListAhead {
   const unsigned jobs_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::string> waiting_;  // may have paths that were taken meanwhile
+  std::vector<std::string> waiting_;  // may have paths that were taken in the meantime
   std::unordered_map<std::string, Slot> slots_;
   std::size_t num_ready_ = 0;
   std::size_t num_entries_ = 0;

@@ -1,4 +1,4 @@
-// Reads a whole file and detects whether it changes meanwhile.
+// Reads a whole file and detects whether it changes in the meantime.
 //
 // For one thread at a time. System calls: open, fstat, read, fstat, close. Nothing is allocated.
 #pragma once

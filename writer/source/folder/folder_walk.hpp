@@ -51,7 +51,7 @@ Error broken_directory_link(const std::string& path);
 /// Throws `not_found` if there is no such directory, `io` if it cannot be read.
 TopLevel list_top_level(const std::string& path);
 
-/// Why such a directory is no part of the folder.
+/// Why such a directory is not a part of the folder.
 inline constexpr std::string_view k_is_packed_dataset = "a packed dataset, not images";
 
 struct WalkRules {

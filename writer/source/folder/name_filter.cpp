@@ -39,7 +39,7 @@ NamePattern::NamePattern(const std::string& text, const SourceRoot* root) : text
   if (is_free && below.find_first_of(k_globs) == std::string::npos) add_forms("*/" + below);
 }
 
-/// The pattern, and those in which a "**/" is no directory.
+/// The pattern, and those in which a "**/" is not a directory.
 void NamePattern::add_forms(const std::string& text) {
   forms_.push_back({text, KeyPattern(text)});
   for (std::size_t at = text.find("**/"); at != std::string::npos; at = text.find("**/", at + 3)) {

@@ -111,7 +111,8 @@ SteadyFile FileSource::open_file(std::uint64_t i, std::size_t n, const FileRow* 
   }
 }
 
-/// Reads the files into `scratch` and sets its fields to views of them. Returns false if a file changed meanwhile.
+/// Reads the files into `scratch` and sets its fields to views of them. Returns false if a file changed in the
+/// meantime.
 bool FileSource::read_files(std::uint64_t i, Scratch& scratch) const {
   const FileRow* rows[k_max_files] = {&row(i)};
   std::optional<SteadyFile> files[k_max_files];

@@ -34,7 +34,7 @@ class ListedFiles {
   /// image by its name is looked into. A path that no file has may lack the extension of an image, and one that begins
   /// with a slash may be below the root. White space around the path is dropped if no file has it. The key is the path
   /// below the root. Throws (without a path) `invalid_argument` for an empty path or one with "..", and `not_found`,
-  /// `damaged` or `io` for a file that is no image by its name and by its content.
+  /// `damaged` or `io` for a file that is not an image by its name and by its content.
   FileRow* add(std::string_view path) { return add(place_of(path)); }
 
   struct Place {

@@ -44,7 +44,7 @@ class BaselineDecoder {
   /// For a decoder that is under way. Returns what decode() returns.
   bool finish();
   /// Decodes two images that are under way, interleaved, until one of them is not any more: much faster than one after
-  /// the other. The other one can go on beside a third.
+  /// the other. The other one can go on next to a third.
   static std::array<State, 2> go_on_beside(BaselineDecoder& a, BaselineDecoder& b);
 
  private:

@@ -108,7 +108,7 @@ void spread(const JHUFF_TBL& table, ProbeEntries& to, const EntryOf& entry_of) {
   });
 }
 
-/// `is_end`(symbol): whether the symbol ends a block, and its value, if any, is no coefficient.
+/// `is_end`(symbol): whether the symbol ends a block, and its value, if any, is not a coefficient.
 template <typename IsEnd>
 void spread(const JHUFF_TBL& table, SymbolTable& to, const IsEnd& is_end) {
   to.entries.fill({});

@@ -27,7 +27,7 @@ HWY_ATTR UnstuffedTo remove_stuffing_here(const std::uint8_t* from, const std::u
     const std::uint64_t after_ff = is_ff << 1 | follows;
     const std::uint64_t stuffing = _mm512_mask_testn_epi8_mask(after_ff, bytes, bytes);
     if (after_ff != stuffing) [[unlikely]] {
-      // Up to the marker's 0xFF, which is the byte before the first one that is no stuffing.
+      // Up to the marker's 0xFF, which is the byte before the first one that is not stuffing.
       const int marker = std::countr_zero(after_ff & ~stuffing);
       if (marker == 0) return {from - 1, to - 1};
       const std::uint64_t kept = ~stuffing & ((std::uint64_t{1} << (marker - 1)) - 1);

@@ -85,7 +85,7 @@ struct JpegCoding {
   std::uint32_t luma_v = 1;
 };
 
-/// Never reads past `bytes`. All zero or false if they are no JPEG.
+/// Never reads past `bytes`. All zero or false if they are not a JPEG.
 JpegCoding read_jpeg_coding(Bytes bytes);
 
 /// "gray", "4:4:4", "4:2:2", "4:2:0", "4:4:0", "4:1:1", "4 components", else "other".

@@ -1,4 +1,4 @@
-// For tests: whether our own decoders are used beside libjpeg; internal.
+// For tests: whether our own decoders are used next to libjpeg; internal.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // The kernels in SIMD. Disabled are those targets that kernel_targets.hpp disables, and all better than AVX2 but
 // AVX3_DL (better targets have lower bits). Its vectors of 64 bytes are for CPUs that execute them at once; on others
-// they make these kernels no faster, and Huffman decoding beside them slower.
+// they make these kernels no faster, and Huffman decoding next to them slower.
 #define HWY_WANT_AVX3_DL
 #define HWY_DISABLED_TARGETS \
   (((HWY_AVX2 - 1) & ~HWY_AVX3_DL) | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)

@@ -35,7 +35,7 @@ struct S3Listing {
 S3Listing parse_object_listing(Bytes xml);
 
 struct S3ErrorAnswer {
-  std::string code{};     // such as "NoSuchKey"; empty if the answer is no error of S3
+  std::string code{};     // such as "NoSuchKey"; empty if the answer is not an error of S3
   std::string message{};  // printable and short
   std::string region{};   // of the bucket, if the request went to another
 };

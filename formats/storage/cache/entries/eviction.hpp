@@ -42,7 +42,7 @@ std::uint64_t remove_entry(const std::string& map_path);
 /// replacement algorithms for a virtual-storage computer", IBM Systems Journal 1966):
 /// - What a reader said it will not use again goes first, the rest by the time until its next use (order_table.hpp).
 /// - If that is not known, the next use is taken to be as far away as the last one is: an LRU order.
-/// So content that is read through once does not displace what an epoch needs soon, and nothing stays for ever.
+/// So content that is read through once does not displace what an epoch needs soon, and nothing stays forever.
 ///
 /// Readers are not disturbed: what they have open stays readable, or is found missing and fetched again. `token` is the
 /// caller's own (process_slots.hpp). Returns the number of bytes removed.

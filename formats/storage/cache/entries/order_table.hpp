@@ -2,8 +2,8 @@
 // that all processes of the node map.
 //
 // A use is stored in 31 bits: the number of its order in this table, and its time modulo 8 epochs. All of this is
-// advice: a number that meanwhile stands for another order, or a use of an epoch that is long over, costs hits and
-// nothing else.
+// advice: a number that in the meantime stands for another order, or a use of an epoch that is long over, costs hits
+// and nothing else.
 //
 // Times are made comparable between orders by the pace of each: a reader that takes the hour for an epoch needs what is
 // half an epoch away in half an hour. An order that stands still is at least as far away as it has stood, so what a job

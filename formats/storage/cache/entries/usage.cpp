@@ -15,7 +15,7 @@
 namespace bale {
 namespace {
 
-constexpr int k_max_looks = 1000;  // until nobody reserves anything meanwhile
+constexpr int k_max_looks = 1000;  // until nobody reserves anything in the meantime
 
 /// What a slot has reserved: the token of its process, and a number of units.
 std::uint64_t reservation_of(std::uint32_t token, std::uint32_t units) { return std::uint64_t{token} << 32 | units; }

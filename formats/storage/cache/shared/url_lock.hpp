@@ -15,7 +15,7 @@ class UrlLock {
  public:
   /// Holds nothing.
   UrlLock() = default;
-  /// Waits for the lock of `name` in the file `path`. After `patience`, or if the file cannot be used, it goes on
+  /// Waits for the lock of `name` in the file `path`. After `patience`, or if the file cannot be used, it continues
   /// without.
   UrlLock(const std::string& path, std::string_view name, std::chrono::seconds patience);
 

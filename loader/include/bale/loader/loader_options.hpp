@@ -76,7 +76,7 @@ struct LoaderOptions {
   std::uint64_t read_ahead_bytes = std::uint64_t{128} << 20;  // requested from the kernel ahead of the workers; 0: none
   bool large_transfers = false;  // for disks that are limited in transfers per second: see ReadAheadOptions
   bool direct_io = false;        // bypass the page cache, without reading ahead: see DatasetOptions
-  /// Bytes of shared memory for seek points of JPEGs that have none beside their shard. Workers make them in the first
+  /// Bytes of shared memory for seek points of JPEGs that have none next to their shard. Workers make them in the first
   /// epoch, which takes 1.5 times as long; later epochs of this loader decode faster. About 0.4% of the dataset's bytes
   /// is enough; images without room are decoded as before. 0: none. `bale index --seek-points` makes them permanently.
   std::uint64_t seek_point_cache_bytes = 0;

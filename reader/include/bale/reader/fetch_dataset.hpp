@@ -10,7 +10,7 @@
 namespace bale {
 
 struct FetchPlan {
-  std::vector<std::string> files;  // shards, and what lies beside them
+  std::vector<std::string> files;  // shards, and what lies next to them
   std::uint64_t bytes = 0;         // of all files
 };
 

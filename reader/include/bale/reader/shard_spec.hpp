@@ -15,7 +15,7 @@ namespace bale {
 std::vector<std::string> expand_braces(std::string_view text);
 
 /// Splits `spec` at "::", and expands braces and globs. The matches of a glob are sorted by bytes, without the files
-/// that bale writes beside shards. The name of an existing file or directory is not expanded. Throws `not_found` for a
+/// that bale writes next to shards. The name of an existing file or directory is not expanded. Throws `not_found` for a
 /// pattern without a match, `invalid_argument` for a malformed spec.
 std::vector<std::string> expand_shard_spec(std::string_view spec);
 

@@ -12,7 +12,7 @@ from servers.network import wait_for
 
 
 def program(name, how):
-    """Beside this Python, or in the path."""
+    """Next to this Python, or in the path."""
     found = shutil.which(name, path=os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ.get("PATH", ""),
                                                      "/usr/sbin"]))
     assert found, f"{name} is not installed: {how}"

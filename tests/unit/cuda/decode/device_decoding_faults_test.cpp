@@ -59,7 +59,7 @@ struct SpoiledPack {
 
 }  // namespace
 
-TEST_CASE("Without nvJPEG that works, workers decode, and it is told once") {
+TEST_CASE("Without nvJPEG that works, workers decode, and it is reported once") {
   const Pack pack(41);
   const std::vector<Snapshot> expected = host_epochs(pack.path, small_options());
   struct Case {
@@ -156,12 +156,12 @@ TEST_CASE("An image that the device does not decode is decoded by the host, and 
     CHECK(made.fallbacks.empty());
     CHECK(made.counters.decoded_after_refusal >= 3);
     const bool is_about_image = status == 3 || status == 4 || status == 9 || status == 10;
-    // Each time with its batch, and alone. The copy thread may have gone on meanwhile.
+    // Each time with its batch, and alone. The copy thread may have gone on in the meantime.
     CHECK((is_about_image ? asked == 2 : asked >= 2 * made.counters.decoded_after_refusal));
   }
 }
 
-TEST_CASE("A device that decodes nothing any more gets no more images, and it is told") {
+TEST_CASE("A device that decodes nothing any more gets no more images, and it is reported") {
   const Pack pack(200);
   const std::vector<Snapshot> expected = host_epochs(pack.path, small_options());
   for (const int status : k_all_statuses) {
@@ -198,7 +198,7 @@ TEST_CASE("A device without memory for decoded images does not decode") {
   }
 }
 
-TEST_CASE("A device that is lost while it decodes is an error, and the process goes on") {
+TEST_CASE("A device that is lost while it decodes is an error, and the process continues") {
   const Pack pack(60);
   for (std::uint64_t steps = 0; steps < 4; ++steps) {
     fake_cuda::reset(steps);

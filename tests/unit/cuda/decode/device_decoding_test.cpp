@@ -59,7 +59,7 @@ TEST_CASE("A device that decodes gives the batches of the workers, where decoder
       CHECK(made.fallbacks.empty());
       CHECK(made.counters.decoded_after_refusal == 0);
       CHECK(made.counters.decoded_on_device > 100);                          // 77 JPEGs per epoch
-      CHECK(fake_nvjpeg::num_decoded() >= made.counters.decoded_on_device);  // the copy thread went on
+      CHECK(fake_nvjpeg::num_decoded() >= made.counters.decoded_on_device);  // the copy thread continued
     }
   }
 }

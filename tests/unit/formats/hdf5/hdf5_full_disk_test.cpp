@@ -1,4 +1,4 @@
-// A file that may not grow: an error that names path and errno, wherever it strikes, and a process that goes on
+// A file that may not grow: an error that names path and errno, wherever it strikes, and a process that continues
 // and exits as usual (the library's own handling of failed writes crashes, so each case is a child process).
 #include <sys/resource.h>
 #include <sys/wait.h>

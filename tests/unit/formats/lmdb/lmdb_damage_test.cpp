@@ -14,7 +14,7 @@ using namespace bale::test;
 
 namespace {
 
-/// Whether the scan gave an index; then every field it tells of lies in the file.
+/// Whether the scan gave an index; then every field it says lies in the file.
 bool scans(const std::string& path, const std::vector<std::byte>& bytes) {
   spit(path, as_text(bytes));
   return !thrown_by([&] {

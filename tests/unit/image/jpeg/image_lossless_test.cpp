@@ -1,4 +1,4 @@
-// JPEGs written anew: every pixel and every marker is as before, and what is odd is left alone.
+// JPEGs written again: every pixel and every marker is as before, and what is odd is left alone.
 #include <cstring>
 
 #include "bale/formats/image/image.hpp"
@@ -69,7 +69,7 @@ Buffer with_segment(const Buffer& jpeg, int marker, std::size_t length, std::mt1
 
 }  // namespace
 
-TEST_CASE("JPEGs of every kind keep their pixels and metadata when they are written anew") {
+TEST_CASE("JPEGs of every kind keep their pixels and metadata when they are written again") {
   std::mt19937 random(1);
   const std::vector<std::vector<Sampling>> samplings = {
       {{1, 1}},

@@ -87,7 +87,7 @@ TEST_CASE("Images that are decoded side by side are what they are alone") {
   bale::image_detail::set_baseline_use(BaselineUse::automatic);
 }
 
-TEST_CASE("An image that takes longer goes on beside the next one, and is what it is alone") {
+TEST_CASE("An image that takes longer continues next to the next one, and is what it is alone") {
   std::mt19937 random(14);
   const std::vector<PairImage> images = draw_images(random, 120);
   std::array<ImageDecoder, 2> decoders;
@@ -114,7 +114,7 @@ TEST_CASE("An image that takes longer goes on beside the next one, and is what i
   CHECK(most_partners > 2);
 }
 
-TEST_CASE("A large image is ready after a few small ones beside it") {
+TEST_CASE("A large image is ready after a few small ones next to it") {
   std::mt19937 random(15);
   const PairImage large{.bytes = make_jpeg({.width = 200, .height = 200}, random), .region = {0, 0, 200, 200}};
   const PairImage small{.bytes = make_jpeg({.width = 32, .height = 32}, random), .region = {0, 0, 32, 32}};

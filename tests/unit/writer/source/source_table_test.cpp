@@ -8,7 +8,7 @@ using Labels = std::vector<std::int64_t>;
 
 namespace {
 
-/// Images a/1 and b/2 below data/, and a table or list beside them.
+/// Images a/1 and b/2 below data/, and a table or list next to them.
 struct Fixture {
   TempDir dir;
   Fixture() {

@@ -36,7 +36,7 @@ struct DatasetMergeOptions {
 /// linked size and ends are compared; `bale verify` reads all. Throws
 ///   `invalid_argument`  datasets of different formats or layouts, a key in two of them (the message names both),
 ///   labels
-///                       without names beside classes with names, numbers of classes in boxes that would change
+///                       without names next to classes with names, numbers of classes in boxes that would change
 ///   `damaged`           a shard or an index that is not what its manifest says
 ///   `not_found`         a source without a manifest
 /// and what pack() throws of a destination.

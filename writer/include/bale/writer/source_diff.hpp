@@ -50,7 +50,7 @@ struct DiffReport {
 
 /// Calls `on_difference` for each difference, in A's order, and then for what is only in B, in B's order; from this
 /// thread. The field `cls` is not compared where a sample has a label, which is. `progress` counts A's samples, and the
-/// bytes of both sides. Memory: 16 bytes per sample of B beside what the sources take.
+/// bytes of both sides. Memory: 16 bytes per sample of B next to what the sources take.
 ///
 /// Both sources need the same SourceOptions::keys_name_files. Throws `interrupted`, and what a lack of memory or
 /// descriptors throws; a sample that cannot be read is a difference.

@@ -77,7 +77,7 @@ class File {
 };
 
 /// A read-only private mapping of a whole local file, for as long as the object lives. Only for files that no other
-/// process knows: access to a page after an end that was truncated meanwhile raises SIGBUS.
+/// process knows: access to a page after an end that was truncated in the meantime raises SIGBUS.
 class FileMapping {
  public:
   FileMapping() = default;

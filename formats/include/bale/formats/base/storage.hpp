@@ -74,8 +74,8 @@ class Storage {
   virtual void keep(const std::string& name, std::string_view kind, Bytes content) const = 0;
   /// Drops all that is cached of the file.
   virtual void forget(const std::string& name) const = 0;
-  /// The server is asked again which version of the file it has, and another one than before is no error: for a file
-  /// that is not what PinnedContent says.
+  /// The server is asked again which version of the file it has, and another one than before is not an error: for a
+  /// file that is not what PinnedContent says.
   virtual void ask_again(const std::string& name) const = 0;
   virtual bool exists(const std::string& name) const = 0;
   /// Throws `invalid_argument` if the name is malformed.
@@ -96,7 +96,7 @@ const Storage* remote_storage_of(std::string_view name);
 std::size_t begin_of_query(std::string_view name);
 /// The name of a file whose path from the directory is `file`, on a disk or a server.
 std::string join_name(const std::string& directory, std::string_view file);
-/// The name of a file beside another, with `suffix` at the end of its name.
+/// The name of a file next to another, with `suffix` at the end of its name.
 std::string with_suffix(const std::string& name, std::string_view suffix);
 
 /// What `read` returns, which reads the file `name`. If that is `damaged` and the file is remote, it is fetched and

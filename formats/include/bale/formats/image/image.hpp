@@ -28,8 +28,8 @@ struct ImageHeader {
   std::uint32_t channels = 0;  // components in the file, 3 for a palette; 0: unknown
 };
 
-/// Reads the header of an image: kind and size, from the content alone. Kind `unknown` if the bytes are no known image.
-/// A JPEG without a size is one whose header libjpeg refuses too. Never reads past `bytes`. Throws only
+/// Reads the header of an image: kind and size, from the content alone. Kind `unknown` if the bytes are not a known
+/// image. A JPEG without a size is one whose header libjpeg refuses too. Never reads past `bytes`. Throws only
 /// `std::bad_alloc`.
 ImageHeader probe_image(Bytes bytes);
 

@@ -66,8 +66,8 @@ class ImageDecoder {
   /// Decodes two baseline JPEGs in one loop, which takes much less time than one after the other, because decoding
   /// mostly waits for its own last result. Ends as soon as one of them is decoded. Returns, for each, whether it is
   /// ready: its next read(), if it is for this region, has nothing left to wait for, or the image is none that can be
-  /// decoded in this way. At least one is. The other one may be given again, with the same region and beside a third
-  /// decoder, and goes on where it was; or be read at once. Results and errors of read() are the same as without this
+  /// decoded in this way. At least one is. The other one may be given again, with the same region and next to a third
+  /// decoder, and continues where it was; or be read at once. Results and errors of read() are the same as without this
   /// call. The decoders must be different objects.
   static std::array<bool, 2> decode_ahead(const Upcoming& first, const Upcoming& second);
 

@@ -28,13 +28,13 @@ FormatAndLayout find_decoded_format(std::string_view name, std::string_view layo
 /// File::open_read() throws.
 const Format& probe_format(const std::string& path);
 
-/// Opens `path` with the index beside it (`.bidx`). Without an index, scans the headers of the file. Throws `damaged`
+/// Opens `path` with the index next to it (`.bidx`). Without an index, scans the headers of the file. Throws `damaged`
 /// if the file's size differs from the one in its index, `changed` if the index is stale, and what probe_format(),
 /// ShardIndex::load(), scan_shard() and Format::open() throw.
 Shard open_shard(const std::string& path, const ShardOpenOptions& options = {});
 
-/// The index beside `path` if it was made from this file, by its size and by check_index_is_current(); nullopt if there
-/// is none or another. Throws what ShardIndex::load() and probe_format() throw.
+/// The index next to `path` if it was made from this file, by its size and by check_index_is_current(); nullopt if
+/// there is none or another. Throws what ShardIndex::load() and probe_format() throw.
 std::optional<ShardIndex> current_index(const std::string& path);
 
 }  // namespace bale

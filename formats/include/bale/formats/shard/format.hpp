@@ -33,7 +33,7 @@ namespace bale {
 
 class File;
 
-/// A small file beside a shard for readers other than bale.
+/// A small file next to a shard for readers other than bale.
 struct Sidecar {
   std::string_view suffix;  // replaces the layout's suffix: "train-000003.rec" has "train-000003.idx"
   /// Its content, a function of the finished shard alone. Throws `damaged` if the shard is damaged.

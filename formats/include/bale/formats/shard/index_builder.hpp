@@ -45,7 +45,7 @@ class IndexBuilder {
   void take_keys(const ShardIndex& known);
 
   void set_label(std::uint64_t i, std::int64_t label) { samples_[i].label = label; }
-  /// Sets the label to parse_label(cls). A notice names the sample and the text if that is no number. `is_whole` is
+  /// Sets the label to parse_label(cls). A notice names the sample and the text if that is not a number. `is_whole` is
   /// false if `cls` is the beginning of a longer text, which gives no label.
   void set_label_of(std::uint64_t i, Bytes cls, bool is_whole = true);
   void set_dimensions(std::uint64_t i, std::uint32_t width, std::uint32_t height);

@@ -16,7 +16,7 @@ namespace bale {
 inline constexpr const char* k_manifest_name = "manifest.json";
 /// Directory inside the destination with the journal and temporary files of an unfinished run.
 inline constexpr const char* k_partial_name = ".bale-partial";
-/// The ledger of skipped samples, and the directory of copies of their files, beside the manifest.
+/// The ledger of skipped samples, and the directory of copies of their files, next to the manifest.
 inline constexpr const char* k_ledger_name = "skipped.jsonl";
 inline constexpr std::string_view k_quarantine_name = "quarantine";
 
@@ -31,7 +31,7 @@ struct ManifestShard {
   std::string digest;  // "xxh3:..." of the shard file
   std::uint64_t num_samples = 0;
   std::uint64_t bytes = 0;              // of the shard file
-  std::vector<std::string> sidecars{};  // files beside it: seek points, and files for other readers
+  std::vector<std::string> sidecars{};  // files next to it: seek points, and files for other readers
 };
 
 struct Manifest {
@@ -43,7 +43,7 @@ struct Manifest {
   std::vector<ManifestField> fields{};
   std::vector<std::string> classes{};  // class name of label 0, 1, ...; may be empty
   std::vector<ManifestShard> shards{};
-  std::vector<std::string> lists{};            // files beside the manifest that list the shards for other readers
+  std::vector<std::string> lists{};            // files next to the manifest that list the shards for other readers
   std::map<std::string, std::string> edits{};  // how the images were changed, by name of the edit; empty: unchanged
   bool encoded_keys = false;  // keys are encode_key() of the source's keys, which were not names of files
   std::string plan{};         // hash of the input list and of the options that determine the output

@@ -1,10 +1,11 @@
-// SeekPointFile: the seek points of one shard's images, in `X.bseek` beside shard X. Here they are opaque records, one
+// SeekPointFile: the seek points of one shard's images, in `X.bseek` next to shard X. Here they are opaque records, one
 // per sample. Format of the file: formats/shard/index/INDEX.md. Format of a record: formats/image/jpeg/SEEK_POINTS.md.
 //
 // The file is optional: a shard is complete without it. A record is used only after it has been checked against the
 // image's own bytes.
 //
-// The table is in memory, and a record is read when it is asked for: the file may be removed or truncated meanwhile.
+// The table is in memory, and a record is read when it is asked for: the file may be removed or truncated in the
+// meantime.
 //
 // Threads: immutable; any number of threads may read it.
 #pragma once

@@ -80,9 +80,9 @@ class Shard {
   /// The image of sample `i`, as ShardIndex::image_field() chooses it. Also throws `not_found` if it has none.
   Bytes read_image(std::uint64_t i, Scratch& scratch) const;
 
-  /// The seek points of sample `i` in the file beside the shard (bale/formats/image/jpeg/seek_points.hpp), not checked:
-  /// the decoder compares them with the image. Empty if there are none. The first call opens the file; a file that is
-  /// damaged, or was made for another shard, is ignored.
+  /// The seek points of sample `i` in the file next to the shard (bale/formats/image/jpeg/seek_points.hpp), not
+  /// checked: the decoder compares them with the image. Empty if there are none. The first call opens the file; a file
+  /// that is damaged, or was made for another shard, is ignored.
   std::vector<std::byte> seek_points(std::uint64_t i) const;
 
   /// The ranges of the file that hold sample `i`, sorted and merged. Empty if only the container's library knows.

@@ -1,7 +1,7 @@
 // ShardIndex: offset, length and checksum of every field of every sample of one shard, with keys, labels and image
 // sizes.
 //
-// The same format is used for the `.bidx` file beside a shard, which is read as a whole, for the index that
+// The same format is used for the `.bidx` file next to a shard, which is read as a whole, for the index that
 // packing builds, and for the one that a scan makes. Format: formats/shard/index/INDEX.md.
 //
 // Ownership: keys, names and rows borrow from the index and live as long as it does.

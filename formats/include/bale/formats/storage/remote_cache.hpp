@@ -30,7 +30,8 @@ void require_apart_from_cache(const std::string& place);
 
 /// Throws `invalid_argument` if this process has opened a remote file, so that its cache is settled.
 void require_cache_unused();
-/// Throws `invalid_argument` if the settings of the environment are no settings: a limit that is no size, or too small.
+/// Throws `invalid_argument` if the settings of the environment are not settings: a limit that is not a size, or too
+/// small.
 void check_cache_settings();
 
 class RemoteCache {
@@ -52,7 +53,7 @@ class RemoteCache {
   };
 
   /// Opens the cache and makes it if there is none. Throws `invalid_argument` if it is turned off, or for a limit that
-  /// is no size or too small, and `io`.
+  /// is not a size or too small, and `io`.
   RemoteCache();
   ~RemoteCache();
   RemoteCache(RemoteCache&&) noexcept;

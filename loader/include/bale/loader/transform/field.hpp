@@ -1,4 +1,4 @@
-// Field: a stored field that batches carry beside their images, such as a caption or an embedding.
+// Field: a stored field that batches carry next to their images, such as a caption or an embedding.
 //
 // Threads: plain values.
 #pragma once

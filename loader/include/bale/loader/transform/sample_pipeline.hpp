@@ -58,7 +58,7 @@ class SamplePipeline {
   AppliedTransform finish(MutableBytes out, std::span<const MutableBytes> further = {});
   /// Optional, between begin() and finish() of two different pipelines: decodes both images in one loop, which takes
   /// less time than one after the other, until one of them is decoded. Returns, for each, whether it is ready for
-  /// finish(). At least one is; the other one can go on beside a third. Results and errors of finish() are the same.
+  /// finish(). At least one is; the other one can go on next to a third. Results and errors of finish() are the same.
   static std::array<bool, 2> decode_ahead(SamplePipeline& first, SamplePipeline& second);
 
  private:

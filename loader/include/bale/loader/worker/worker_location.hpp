@@ -10,7 +10,7 @@
 namespace bale {
 
 /// Sets the directory of `bale-worker`. A Loader uses LoaderOptions::worker_program if it is not empty, else the
-/// environment variable BALE_WORKER if it is set. Otherwise it takes the first that exists: beside this program, in
+/// environment variable BALE_WORKER if it is set. Otherwise it takes the first that exists: next to this program, in
 /// ../libexec/bale relative to this program, in `directory`, where bale was configured to be installed.
 void set_worker_directory(const std::string& directory);
 

@@ -104,7 +104,7 @@ class Source {
   /// is hashed into the plan, by which a resumed run knows whether it continues the same work.
   virtual void fingerprint(std::uint64_t i, std::string& out) const = 0;
 
-  /// What another process needs beside the rows of save() to read the samples (SavedSource): JSON text. Throws
+  /// What another process needs next to the rows of save() to read the samples (SavedSource): JSON text. Throws
   /// `unsupported` if this source cannot be saved.
   virtual std::string save_head() const;
   /// Appends sample `i` to `out` in the form that SavedRows::add() takes.
@@ -114,7 +114,7 @@ class Source {
   /// dataset.
   virtual bool facts(std::uint64_t, SampleFacts&) const { return false; }
 
-  /// What was skipped while listing: other files, archive members that are no fields, patterns that match nothing,
+  /// What was skipped while listing: other files, archive members that are not fields, patterns that match nothing,
   /// options without effect.
   virtual const NoticeLog& notices() const = 0;
 
@@ -128,7 +128,7 @@ struct SourceOptions {
   std::vector<std::string> exclude{};    // likewise; empty: nothing
   std::string class_map{};               // path of a file that ClassMap reads, or of a packed dataset: its classes
   std::vector<std::string> pair{};       // extensions of the files that make up a sample, the image's first
-  std::vector<std::string> pair_path{};  // FIELD=PATTERN: path of a paired file not beside the image (PairPath)
+  std::vector<std::string> pair_path{};  // FIELD=PATTERN: path of a paired file not next to the image (PairPath)
   std::vector<std::string>
       annotations{};                 // files or directories: the source is a folder of images with boxes or captions
   std::string annotations_format{};  // one of annotation_formats(); empty: by their content

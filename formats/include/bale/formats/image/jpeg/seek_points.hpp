@@ -1,5 +1,5 @@
 // Seek points: the decoder states of a baseline JPEG from which decoding can start at a row in the middle (zran and
-// indexed_gzip call them seek points). They are made once and kept beside the image, a few hundred bytes for an image
+// indexed_gzip call them seek points). They are made once and kept next to the image, a few hundred bytes for an image
 // of 100 kB. ImageDecoder::use_seek_points() uses them. Format: formats/image/jpeg/SEEK_POINTS.md.
 //
 // Threads: pure functions; may be called from any thread.
