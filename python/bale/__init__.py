@@ -7,10 +7,9 @@
 `bale.torch` has the same with torch tensors. Importing bale imports neither torch nor numpy, and what it has is imported when it
 is first used.
 """
-from typing import TYPE_CHECKING
-
 from bale._lazy import lazy_names
 
+TYPE_CHECKING = False  # of typing, which takes more time than all else here
 if TYPE_CHECKING:
     from bale import errors, options, parquet, transforms
     from bale._bale import NO_LABEL, Batch, DeviceBatch, cuda_available

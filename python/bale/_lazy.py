@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # of typing, which takes more time than all else of `import bale`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
 
 def lazy_names(package: dict[str, Any], modules: Mapping[str, str],
