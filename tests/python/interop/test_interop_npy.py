@@ -73,7 +73,7 @@ def test_every_kind_of_label_that_is_a_whole_number(bale, tmp_path):
         assert [json.loads(line)["label"] for line in lines] == [100, 7]
     for labels, why in [(np.array([1, 1 << 63], np.uint64), "2^63"), (np.array([1.0, 2.0]), "type <f8"),
                         (np.array([1, 2], ">i4"), "type >i4"),
-                        (np.eye(2, dtype=np.int64), "not one number per image"), (np.array([1, 2, 3]), "(3) beside 2 images")]:
+                        (np.eye(2, dtype=np.int64), "not one number per image"), (np.array([1, 2, 3]), "(3) for 2 images")]:
         np.save(tmp_path / "x.labels.npy", labels)
         result = bale("ls", tmp_path / "x.npy")
         assert result.code == 1 and why in result.error_line() and "x.labels.npy" in result.error_line()

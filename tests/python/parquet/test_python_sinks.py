@@ -91,7 +91,7 @@ def test_chosen_columns(packed, tmp_path):
     assert pq.read_schema(file).names == ["picture", "kind", "caption"]
     with pytest.raises(ValueError, match="two columns would be called 'caption'"):
         bale.to_parquet(packed, tmp_path / "other", image_column="caption")
-    with pytest.raises(ValueError, match="no sample has 'none' beside its image"):
+    with pytest.raises(ValueError, match="no sample has 'none' next to its image"):
         bale.to_parquet(packed, tmp_path / "other", fields=["none"])
     for wrong in ({"rows_per_file": 0}, {"file_size": "big"}, {"rows_per_file": 1, "file_size": 1}, {"split": ""}):
         with pytest.raises(ValueError, match=next(iter(wrong))):

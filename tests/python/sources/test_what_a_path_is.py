@@ -143,7 +143,7 @@ def test_a_glob_of_a_dataset_with_skipped_images(bale, tmp_path):
 def test_a_glob_of_nothing_but_side_files(bale, tmp_path):
     bale.pack(made(tmp_path / "in"), tmp_path / "dir")
     result = bale("ls", f"{tmp_path}/dir/*.bidx")
-    assert result.code == 1 and "only files beside shards" in result.error_line()
+    assert result.code == 1 and "only files next to shards" in result.error_line()
     assert "no file matches" in bale("ls", f"{tmp_path}/dir/*.zip").error_line()
 
 

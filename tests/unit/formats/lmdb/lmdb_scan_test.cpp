@@ -174,7 +174,7 @@ TEST_CASE_METHOD(InLmdbPath, "what bale cannot read is refused in one clear line
     write_lmdb(path, {{"00000000", "\x80\x04\x95 and so on."}});
     CHECK_THAT(message(), ContainsSubstring("pickles"));
   }
-  SECTION("a pickled list of keys beside values of unknown kind") {
+  SECTION("a pickled list of keys next to values of unknown kind") {
     write_lmdb(path, {{"0", "serialized"}, {"__keys__", "\x80\x03]."}});
     CHECK_THAT(message(), ContainsSubstring("objects that Python serialized"));
   }
