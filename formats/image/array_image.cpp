@@ -1,4 +1,4 @@
-#include "bale/formats/image/array_image.hpp"
+#include "bale/formats/image/codec/codec.hpp"
 
 #include <limits>
 

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/codec/whole_codec.hpp"
 #include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"

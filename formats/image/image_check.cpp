@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/array_image.hpp"
+#include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/codec/whole_codec.hpp"
 #include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 #include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"

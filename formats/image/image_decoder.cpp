@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/codec/reused_memory.hpp"
 #include "bale/formats/image/codec/whole_codec.hpp"

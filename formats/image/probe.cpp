@@ -3,8 +3,8 @@
 
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/field_names.hpp"
-#include "bale/formats/image/array_image.hpp"
 #include "bale/formats/image/codec/byte_reader.hpp"
+#include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/codec/whole_codec.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/jpeg/header/jpeg_markers.hpp"

@@ -1,5 +1,6 @@
 #include "bale/formats/tfrecord/example.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -11,6 +12,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/formats/tfrecord/names.hpp"
 
 namespace bale::tfrecord {
@@ -290,6 +292,19 @@ std::string feature_text(FileWindow& window, std::uint64_t message) {
     throw Error(ErrorCode::damaged, "not the values of a feature", {.path = window.file().path(), .offset = message});
   }
   return "[" + text.json + "]";
+}
+
+std::string image_format(std::string_view field) {
+  std::string format(field == "jpg" ? "jpeg" : field);
+  std::transform(format.begin(), format.end(), format.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return format;
+}
+
+std::string field_of_feature(std::string_view feature) {
+  std::string name = field_name(feature);
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name.empty() ? "bin" : name;
 }
 
 }  // namespace bale::tfrecord

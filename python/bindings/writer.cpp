@@ -11,7 +11,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/text/size_text.hpp"
+#include "bale/formats/base/names/size_text.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/python/bindings/bindings.hpp"

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/names/size_text.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
-#include "bale/formats/base/text/size_text.hpp"
 
 namespace bale {
 namespace {

@@ -71,7 +71,7 @@ MUTATIONS = [
     Mutation("a field is found in what was fetched although it ends after it", "formats/shard/sample/direct_fetch.cpp",
              "begin <= run.range.length && wanted.length <= run.range.length - begin", "begin <= run.range.length",
              ("shard", "Ranges of a sample*")),
-    Mutation("what is cached is read around the page cache", "reader/shards/direct_choice.cpp",
+    Mutation("what is cached is read around the page cache", "reader/shards/open_shards.cpp",
              "value_or(0) < k_enough;", "value_or(0) < 2 + k_enough;", ("direct_io", "What is cached already*")),
     Mutation("nobody looks whether a shard can be read around the page cache", "reader/dataset/dataset_opening.cpp",
              "options.direct_io = first && shards->use(*first)->is_direct();", "options.direct_io = first && shards->use(*first)->size() > 0;",

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/text/size_text.hpp"
+#include "bale/formats/base/names/size_text.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/fetch_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"

@@ -12,10 +12,15 @@ namespace bale {
 class FilePayload : public Payload {
  public:
   /// Throws what File::open_read() throws.
-  explicit FilePayload(const std::string& path);
-  void read(std::uint64_t sample, std::uint32_t field, const Extent& extent, MutableBytes out) const override;
-  std::optional<FileRange> locate(std::uint64_t sample, std::uint32_t field, const Extent& extent) const override;
-  void will_need(const FileRange& range) const override;
+  explicit FilePayload(const std::string& path) : file_(File::open_read(path)) {}
+  void read(std::uint64_t /*sample*/, std::uint32_t /*field*/, const Extent& extent, MutableBytes out) const override {
+    file_.read_exact(extent.offset, out);
+  }
+  std::optional<FileRange> locate(std::uint64_t /*sample*/, std::uint32_t /*field*/,
+                                  const Extent& extent) const override {
+    return FileRange{extent.offset, extent.length};
+  }
+  void will_need(const FileRange& range) const override { file_.advise_will_need(range.offset, range.length); }
   bool is_plain() const override { return true; }
 
  protected:

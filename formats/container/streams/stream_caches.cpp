@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "bale/formats/base/names/env_bytes.hpp"
+#include "bale/formats/base/names/size_text.hpp"
 
 namespace bale {
 namespace {

@@ -1,4 +1,4 @@
-#include "bale/formats/image/codec/library_error.hpp"
+#include "bale/formats/image/codec/codec.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/codec/library_error.hpp"
+#include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/png/png_guard.hpp"
 
 namespace bale::image_detail {

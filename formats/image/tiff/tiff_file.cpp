@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "bale/formats/image/codec/library_error.hpp"
+#include "bale/formats/image/codec/codec.hpp"
 
 namespace bale::image_detail {
 namespace {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/text/size_text.hpp"
+#include "bale/formats/base/names/size_text.hpp"
 #include "bale/loader/loader_options.hpp"
 #include "bale/loader/transform/members/dtype_name.hpp"
 

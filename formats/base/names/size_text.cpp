@@ -1,9 +1,14 @@
-#include "bale/formats/base/text/size_text.hpp"
+#include "bale/formats/base/names/size_text.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 
 namespace bale {
@@ -43,6 +48,17 @@ std::optional<std::uint64_t> size_of_text(std::string_view text) {
   const auto [whole_stop, whole_error] = std::from_chars(text.data(), text.data() + end, whole);
   if (whole_error == std::errc{} && whole_stop == text.data() + end) return whole * scale;
   return static_cast<std::uint64_t>(bytes);
+}
+
+std::optional<std::uint64_t> env_bytes(const char* name) {
+  const char* const set = std::getenv(name);
+  if (set == nullptr || *set == '\0') return std::nullopt;
+  const std::string_view text(set);
+  std::uint64_t bytes = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (problem == std::errc{} && end == text.data() + text.size()) return bytes;
+  throw Error(ErrorCode::invalid_argument, fmt::format("{} is \"{}\"", name, printable(text)),
+              {.hint = "set it to a number of bytes"});
 }
 
 }  // namespace bale
