@@ -92,7 +92,7 @@ MUTATIONS = [
     Mutation("a failed fsync is tried again", "formats/base/files/file.cpp",
              "if (::fsync(fd_) != 0) throw_errno", "if (::fsync(fd_) != 0 && ::fsync(fd_) != 0) throw_errno",
              ("python", "tests/python/writer/test_bad_input.py", "-k", "fsync")),
-    Mutation("resuming believes what the journal says", "writer/journal/finished_check.cpp",
+    Mutation("resuming believes what the journal says", "writer/publish/finished_check.cpp",
              "    const ShardIndex index = ShardIndex::load(index_path(path));\n",
              "    const ShardIndex index = ShardIndex::load(index_path(path));\n    if (index.size() != ~0U) return true;\n",
              ("packer",)),

@@ -393,7 +393,7 @@ ListSamples Journal::kept_samples(const std::string& destination) {
   };
 }
 
-void Journal::go_on(bool keep_temporary) {
+void Journal::resume(bool keep_temporary) {
   std::set<std::string> kept;
   for (const FinishedShard& finished : content_.finished) {
     if (content_.staged) kept.insert(staged_name(finished.subdirectory + finished.shard.file));

@@ -98,7 +98,7 @@ class Journal {
   static ListSamples kept_samples(const std::string& destination);
   /// Continues the unfinished run. Removes temporary files that it does not need, unless `keep_temporary`: then the
   /// caller does, by remove_temporary_except().
-  void go_on(bool keep_temporary = false);
+  void resume(bool keep_temporary = false);
   /// Removes the temporary files except those whose staged_name() is one of `kept`, and the files next to these.
   void remove_temporary_except(const std::set<std::string>& kept) const;
   void record(const FinishedShard& shard);

@@ -150,10 +150,8 @@ class Join {
     for (const FinishedDataset& dataset : datasets_) {
       for (SkippedSample& sample : skipped_by(dataset)) work.facts.skipped.push_back(std::move(sample));
     }
-    work.write = [this](const PlannedDataset& dataset, const PlannedShard& shard, const std::string& staged) {
-      return write(dataset, shard, staged);
-    };
-    return run_pack(work, options_, progress_);
+    work.write = [this](const Slot& slot, const std::string& staged) { return write(slot.shard, staged); };
+    return pack_planned(work, options_, progress_);
   }
 
  private:
@@ -270,7 +268,7 @@ class Join {
     plan_.beside_parts = beside_parts;
   }
 
-  FinishedShard write(const PlannedDataset& dataset, const PlannedShard& shard, const std::string& staged) {
+  FinishedShard write(const PlannedShard& shard, const std::string& staged) {
     const auto begins_later = [](const JoinedShard& other, std::uint64_t begin) { return other.first < begin; };
     const JoinedShard& joined = *std::lower_bound(shards_.begin(), shards_.end(), shard.begin, begins_later);
     if (joined.is_copied) {
@@ -278,7 +276,7 @@ class Join {
           {.from = joined.path(), .shard = *joined.shard, .link = link_, .file = shard.file, .staged_path = staged},
           options_, progress_);
     }
-    PlannedDataset renumbered{.name = dataset.name, .subdirectory = {}, .order = {}, .shards = {}};
+    PlannedDataset renumbered{.name = plan_.datasets.front().name, .subdirectory = {}, .order = {}, .shards = {}};
     renumbered.order.resize(shard.end - shard.begin);
     std::iota(renumbered.order.begin(), renumbered.order.end(), static_cast<std::uint32_t>(shard.begin));
     const PlannedShard whole{.file = shard.file, .begin = 0, .end = renumbered.order.size(), .bytes = shard.bytes};

@@ -29,6 +29,13 @@ std::vector<std::string> OldDataset::files() const {
   return files;
 }
 
+PackReport::Replaced report_of_replaced(const PackOptions& options, const OldDataset& old) {
+  return {
+      .directory = old.subdirectory.empty() ? options.destination : join_path(options.destination, old.subdirectory),
+      .name = old.manifest.name,
+      .num_samples = old.manifest.num_samples};
+}
+
 std::vector<std::string> files_of_shard(const std::string& file, const PackOptions& options) {
   const Layout& layout = *options.format.layout;
   std::vector<std::string> files{file, index_path(file), seek_point_path(file), old_seek_point_path(file)};

@@ -27,6 +27,8 @@ struct OldDataset {
   std::vector<std::string> files() const;
 };
 
+PackReport::Replaced report_of_replaced(const PackOptions& options, const OldDataset& old);
+
 /// All files that packing a shard to `file` publishes. Seek points are always included: old ones would be used for the
 /// new shard.
 std::vector<std::string> files_of_shard(const std::string& file, const PackOptions& options);

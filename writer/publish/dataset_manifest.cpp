@@ -8,6 +8,7 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/journal/ledger.hpp"
+#include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/sidecars.hpp"
 #include "bale_version.hpp"
 
@@ -58,14 +59,14 @@ void DatasetManifest::add_fields(const std::vector<ManifestField>& fields) {
   }
 }
 
-void DatasetManifest::publish(ManifestPublisher& publisher) {
+void DatasetManifest::publish(RunStore& store) {
   for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
     manifest_.lists.emplace_back(list.file);
-    publish_list(publisher, dataset_, manifest_, list);
+    publish_list(store, dataset_, manifest_, list);
   }
   if (!ledger_.empty()) manifest_.num_skipped = std::max<std::uint64_t>(manifest_.num_skipped, 1);
-  if (!ledger_.empty()) publisher.file(dataset_, k_ledger_name, ledger_);
-  publisher.manifest(dataset_, manifest_text(manifest_));
+  if (!ledger_.empty()) store.publish_file(dataset_, k_ledger_name, ledger_);
+  store.publish_manifest(dataset_, manifest_text(manifest_));
   report_.num_samples += manifest_.num_samples;
   report_.outputs.push_back({dataset_directory(options_, dataset_), std::move(manifest_)});
 }
@@ -82,11 +83,10 @@ PackReport report_of_earlier_run(const PackOptions& options, const Plan& plan, s
   return report;
 }
 
-void publish_list(ManifestPublisher& publisher, const PlannedDataset& dataset, const Manifest& manifest,
-                  const ShardList& list) {
+void publish_list(RunStore& store, const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list) {
   std::vector<ListedShard> shards;
   for (const ManifestShard& shard : manifest.shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
-  publisher.file(dataset, std::string(list.file), list.text(manifest.name, shards));
+  store.publish_file(dataset, std::string(list.file), list.text(manifest.name, shards));
 }
 
 void require_samples(const PackOptions& options, const Plan& plan, const FinishedShards& finished) {
@@ -109,7 +109,7 @@ ManifestFacts facts_of(const Source& source) {
 }
 
 PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& options, const Plan& plan,
-                             const FinishedShards& finished, ManifestPublisher& publisher) {
+                             const FinishedShards& finished, RunStore& store) {
   PackReport report;
   for (std::size_t number = 0; number < finished.size(); ++number) {
     DatasetManifest manifest(options, plan, plan.datasets[number], facts, report);
@@ -120,9 +120,9 @@ PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& opti
       for (const SkippedSample& sample : facts.skipped) manifest.leave_out(sample);
     }
     for (const FinishedShard& shard : finished[number]) manifest.add(shard);
-    manifest.publish(publisher);
+    manifest.publish(store);
   }
-  report.replaced = publisher.finish();
+  report.replaced = store.finish(finished);
   return report;
 }
 

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "bale/formats/shard/format.hpp"
-#include "bale/writer/journal/journal.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/plan/plan.hpp"
-#include "bale/writer/publish/publisher.hpp"
+#include "bale/writer/publish/run_store.hpp"
 
 namespace bale {
 
@@ -24,7 +23,7 @@ class DatasetManifest {
   /// A sample that no shard has left out.
   void leave_out(const SkippedSample& sample);
   /// Publishes lists, ledger and manifest. Call it once, after all others.
-  void publish(ManifestPublisher& publisher);
+  void publish(RunStore& store);
 
  private:
   void add_fields(const std::vector<ManifestField>& fields);
@@ -36,36 +35,22 @@ class DatasetManifest {
   std::string ledger_;
 };
 
-/// The finished shards of each dataset of a plan, in order.
-using FinishedShards = std::vector<std::vector<FinishedShard>>;
-
-/// Those of `slots`, which are all shards of the plan in order: each has its `dataset` and what is `finished`.
-template <typename Slots>
-FinishedShards finished_by_dataset(const Plan& plan, const Slots& slots) {
-  FinishedShards finished(plan.datasets.size());
-  for (const auto& slot : slots) {
-    finished[static_cast<std::size_t>(slot.dataset - plan.datasets.data())].push_back(*slot.finished);
-  }
-  return finished;
-}
-
 /// Throws `damaged` if all samples of a dataset were skipped.
 void require_samples(const PackOptions& options, const Plan& plan, const FinishedShards& finished);
 
 /// What a source says of itself. Borrows its classes.
 ManifestFacts facts_of(const Source& source);
 
-/// Publishes lists, ledger and manifest of each dataset, and what the publisher still holds.
+/// Publishes lists, ledger and manifest of each dataset, and ends the run.
 PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& options, const Plan& plan,
-                             const FinishedShards& finished, ManifestPublisher& publisher);
+                             const FinishedShards& finished, RunStore& store);
 
 /// The report of a run that found its datasets published, each with its manifest here, in the order of the plan.
 PackReport report_of_earlier_run(const PackOptions& options, const Plan& plan, std::vector<Manifest> manifests,
                                  std::uint64_t num_resumed_shards, std::uint64_t num_repaired_shards);
 
 /// Publishes one list of a dataset's shards.
-void publish_list(ManifestPublisher& publisher, const PlannedDataset& dataset, const Manifest& manifest,
-                  const ShardList& list);
+void publish_list(RunStore& store, const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list);
 
 /// Throws `damaged`: all samples of the dataset were skipped, the first of them for this reason.
 [[noreturn]] void refuse_empty_dataset(const std::string& directory, std::uint64_t num_samples,

@@ -13,8 +13,8 @@
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
-#include "bale/writer/journal/finished_check.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
+#include "bale/writer/publish/finished_check.hpp"
 #include "bale/writer/publish/held_datasets.hpp"
 #include "bale/writer/publish/writer_parts.hpp"
 
@@ -118,7 +118,7 @@ struct Decision {
   std::vector<OldDataset> old{};          // replaced at the end
   std::vector<std::string> unfinished{};  // files of an unfinished run, which go at once
   std::vector<Manifest> finished{};       // of this plan
-  bool goes_on = false;                   // the unfinished run
+  bool resumes = false;                   // the unfinished run
   std::string stay{};                     // which datasets stay next to it; may be empty
 };
 
@@ -157,7 +157,7 @@ Decision decide(const PackOptions& options, const Plan& plan, const ListSamples&
                       describe_changes(journal.facts, Journal::kept_samples(options.destination), plan.facts, samples),
                       "resume with the same source and options, or start again with `overwrite`");
   }
-  decision.goes_on = is_unfinished;
+  decision.resumes = is_unfinished;
   // The manifests next to a staged run are those of the dataset that it replaces.
   if (!is_unfinished || !journal.staged) decision.finished = finished_manifests(options, plan);
   if (!is_unfinished && decision.finished.empty()) refuse_to_resume(options, plan, samples, held_in(options, plan));
@@ -230,8 +230,8 @@ Destination prepare_destination(const PackOptions& options, const Plan& plan, co
     }
     Decision decision = decide(options, plan, samples, journal.content());
     tell(options, decision);
-    if (decision.goes_on) {
-      journal.go_on(plan.open);
+    if (decision.resumes) {
+      journal.resume(plan.open);
     } else {
       if (!decision.unfinished.empty()) {
         try_format_options(options, journal.path_of({}));
@@ -283,11 +283,7 @@ PlannedReplacement plan_replacement(const PackOptions& options, const Plan& plan
     for (std::string& file : dataset.files()) {
       if (!taken.contains(file)) planned.replacement.old_files.push_back(std::move(file));
     }
-    planned.replaced.push_back({.directory = dataset.subdirectory.empty()
-                                                 ? options.destination
-                                                 : join_path(options.destination, dataset.subdirectory),
-                                .name = dataset.manifest.name,
-                                .num_samples = dataset.manifest.num_samples});
+    planned.replaced.push_back(report_of_replaced(options, dataset));
   }
   return planned;
 }

@@ -2,9 +2,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
-#include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/formats/storage/url_storage.hpp"
-#include "bale/writer/run/objects/object_pack.hpp"
 #include "bale/writer/run/pack_run.hpp"
 #include "bale/writer/shard/shard_job.hpp"
 
@@ -26,11 +24,11 @@ PackReport pack(const Source& source, const PackOptions& options, Progress& prog
   use_url_storage();
   require_local_name(options.destination, UrlUse::packing);
   Quarantine quarantine;
-  const auto write = [&](const PlannedDataset& dataset, const PlannedShard& shard, const std::string& staged) {
+  const auto write = [&](const Slot& slot, const std::string& staged) {
     const ShardJob job{.source = source,
                        .options = options,
-                       .dataset = dataset,
-                       .shard = shard,
+                       .dataset = *slot.dataset,
+                       .shard = slot.shard,
                        .quarantine = quarantine,
                        .staged_path = staged};
     return write_shard(job, progress);
@@ -42,8 +40,7 @@ PackReport pack(const Source& source, const PackOptions& options, Progress& prog
                 .write = write};
   work.samples = samples_of(source, work.plan);
   tell_sizing(options, work.plan);
-  return is_object_store(options.destination) ? run_object_pack(work, options, progress)
-                                              : run_pack(work, options, progress);
+  return pack_planned(work, options, progress);
 }
 
 }  // namespace bale

@@ -9,59 +9,54 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "bale/writer/journal/journal.hpp"
 #include "bale/writer/plan/plan_file.hpp"
+#include "bale/writer/publish/run_store.hpp"
 
 namespace bale {
 
-class PartDirectory {
+class PartDirectory final : public PartStore {
  public:
+  /// Changes nothing. `parts`: how many there are, if begin() is to note it; else 0. `plan` and `options` must outlive
+  /// this object.
+  PartDirectory(const PlanFile& plan, const PackOptions& options, std::uint64_t parts = 0);
+  /// Throws `exists` as begin() does. Changes nothing.
+  static void require_may_begin(const PlanFile& plan);
+
+  std::vector<Manifest> manifests() override;
   /// Creates the destination and the directory if they are missing. Throws `exists` if the destination holds anything
   /// else: other files, an unfinished pack, or parts of another plan.
-  static PartDirectory make(const PlanFile& plan);
-  /// Throws `exists` as make() does. Changes nothing.
-  static void require_may_make(const PlanFile& plan);
-  /// nullopt if there is none.
-  static std::optional<PartDirectory> find(const PlanFile& plan);
-
-  struct Record {
-    std::string name;
-    FinishedShard finished;
-  };
-  /// Whole records of the shards that `wanted` takes, by number of the shard.
-  using Records = std::map<std::uint64_t, std::vector<Record>>;
-  Records records(const std::function<bool(std::uint64_t)>& wanted) const;
-  /// Durable when it returns. Returns the record's name.
-  std::string record(std::uint64_t shard, const FinishedShard& finished) const;
-  void remove_record(const std::string& name) const;
-
-  std::string path_of(const std::string& name) const { return join_path(path_, name); }
-  const std::string& path() const { return path_; }
-  /// PlannedShard::staged_as for one attempt: no other attempt has the same.
-  static std::string staged_as(std::uint64_t shard);
-  /// Removes the temporary files of all attempts at a shard that is finished.
-  void remove_staged(std::uint64_t shard, const std::string& subdirectory) const;
-
-  /// Remembers that the shards are divided among `parts` parts.
-  void note_parts(std::uint64_t parts) const;
-  std::set<std::uint64_t> noted_parts() const;
-
-  /// Deletes that of a plan, if there is one, and the partial directory if nothing else is in that. What another
-  /// process deletes in the meantime is not an error.
-  static void remove(const PlanFile& plan);
+  std::vector<Manifest> begin(const std::vector<Slot>& slots) override;
+  ShardRecords records(const WantedShards& wanted) override;
+  bool is_intact(const Slot& slot, const ShardRecord& record, CheckDepth depth) override;
+  void forget(const std::string& record) override;
+  /// The temporary names are of this attempt alone.
+  FinishedShard write(Slot& slot, const WriteShard& write) override;
+  std::string publish(const Slot& slot, const FinishedShard& finished) override;
+  std::optional<FinishedShard> made_by_another(const Slot& slot) override;
+  bool has_file(const PlannedDataset& dataset, const std::string& name) const override;
+  void publish_file(const PlannedDataset& dataset, const std::string& name, const std::string& text) override;
+  void publish_manifest(const PlannedDataset& dataset, const std::string& text) override;
+  std::vector<PackReport::Replaced> finish(const FinishedShards& finished) override;
+  /// Deletes the directory, if it is there, and the partial directory if nothing else is in that. What another process
+  /// deletes in the meantime is not an error.
+  void clear() override;
+  void refresh() override {}
+  std::vector<std::uint64_t> noted_parts() override;
+  void remove_staged(const std::vector<Slot>& slots) override;
 
  private:
-  PartDirectory(const PlanFile& plan, std::string destination);
+  std::string path_of(const std::string& name) const { return join_path(path_, name); }
+  void note_parts() const;
 
-  std::string destination_;
-  std::string path_;
+  const PlanFile& plan_;
+  const PackOptions& options_;
+  const std::uint64_t parts_;
+  const std::string path_;
 };
 
 }  // namespace bale

@@ -19,9 +19,9 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/publish/writer_parts.hpp"
 #include "bale/writer/shard/shard_job.hpp"
+#include "bale/writer/stream/growing_dataset.hpp"
 #include "bale/writer/stream/key_table.hpp"
 #include "bale/writer/stream/logged_source.hpp"
-#include "bale/writer/stream/open_dataset.hpp"
 #include "bale/writer/stream/shard_queue.hpp"
 #include "bale/writer/stream/writer_samples.hpp"
 
@@ -59,7 +59,7 @@ class Writer::Run {
       report_ = dataset_.report();
       return;
     }
-    take_up();
+    adopt_finished();
   }
 
   bool is_of_this_process() const { return pid_ == ::getpid(); }
@@ -174,12 +174,12 @@ class Writer::Run {
     }
   }
 
-  void take_up() {
+  void adopt_finished() {
     const auto on_key = [&](std::string_view key) {
       keys_.insert(hash_key(key));
       if (options_.pack.format.layout->keys_name_files) encoded_keys_ = encoded_keys_ || decode_key(key) != key;
     };
-    std::vector<std::shared_ptr<SampleLog>> pending = dataset_.take_up(on_key, fields_);
+    std::vector<std::shared_ptr<SampleLog>> pending = dataset_.adopt_finished(on_key, fields_);
     const std::uint64_t next = dataset_.num_shards();
     count_ = dataset_.num_samples();
     queue_ = std::make_unique<ShardQueue>(
@@ -343,7 +343,7 @@ class Writer::Run {
 
   const pid_t pid_ = ::getpid();
   const Options options_;
-  OpenDataset dataset_;
+  GrowingDataset dataset_;
   Progress progress_;
   Quarantine quarantine_;
   std::timed_mutex mutex_;            // of all that follows, except as noted

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   try {
     std::optional<bale::Journal> journal = bale::Journal::open(directory.path());
     const auto names = journal->content().published_files();
-    if (journal->is_unfinished()) journal->go_on();
+    if (journal->is_unfinished()) journal->resume();
     for (const std::string& name : names) {
       if (name.front() == '/') std::abort();
       for (const auto& part : std::filesystem::path(name)) {

@@ -4,7 +4,7 @@ from mutations.mutation import Mutation
 SCALE = ("python", "tests/python/writer/test_scale_out.py", "-k")
 
 MUTATIONS = [
-    Mutation("a plan takes any option of a format", "writer/run/merge.cpp",
+    Mutation("a plan takes any option of a format", "writer/run/plan_pack.cpp",
              "  try_format_options(options, ", "  if (options.jobs > 999) try_format_options(options, ",
              ("packer", "a plan and a preview*")),
     Mutation("a file that changed since the plan is packed", "writer/source/rows/file_source.cpp",
@@ -12,16 +12,16 @@ MUTATIONS = [
     Mutation("a changed file is skipped as a bad sample", "writer/shard/shard_job.cpp",
              "      if (job_.fixed_source && error.code() == ErrorCode::changed) throw;\n", "",
              (*SCALE, "changed_since_the_plan")),
-    Mutation("a part believes a record without reading the shard", "writer/run/part.cpp",
-             "    return is_intact(files_of_place(plan_, slot.place), options_, finished, {});\n", "    return true;\n",
+    Mutation("a part believes a record without reading the shard", "writer/run/part_directory.cpp",
+             "  return bale::is_intact(moves_of(options_, slot), options_, record.finished, {}, depth);\n", "  return true;\n",
              (*SCALE, "compared_and_not_written_again")),
-    Mutation("a merge takes the first of two records", "writer/run/merge.cpp",
-             "      if (all.size() == 1) found", "      found", (*SCALE, "wrote_other_bytes")),
+    Mutation("a merge takes the first of two records", "writer/run/run.cpp",
+             "found->second.size() == 1 &&", "", (*SCALE, "wrote_other_bytes")),
     Mutation("rows of a plan are not compared with their digest", "writer/plan/plan_file.cpp",
              "  if (digest.digest() != entry.digest || num_rows != entry.num_rows) refuse(\"rows of the plan are damaged\");\n", "",
              (*SCALE, "damaged_plans")),
     Mutation("two merges at once get in each other's way", "writer/run/merge.cpp",
-             "      if (!take_published(report)) throw;  // another", "      throw;  // another", (*SCALE, "all_parts_at_once")),
+             "    if (!take_published(opened, *store, run, report)) throw;", "    throw;", (*SCALE, "all_parts_at_once")),
     Mutation("a run begins beside parts", "writer/journal/journal.cpp", "    if (!name.starts_with(k_parts_prefix)) continue;\n", "    continue;\n",
              (*SCALE, "only_one_thing")),
 ]

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -25,13 +24,6 @@ constexpr std::string_view k_parts_prefix_of_names = ".bale-partial/parts-";
 constexpr std::size_t k_most_requests = 16;        // at a time
 constexpr std::size_t k_requests_per_thread = 64;  // few are made one after another
 
-std::optional<std::uint64_t> leading_number(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || (end != text.data() + text.size() && *end != '.')) return std::nullopt;
-  return number;
-}
-
 std::string record_text(const FinishedShard& finished, const std::vector<StoredObject>& files) {
   Json list = Json::array();
   for (const StoredObject& file : files) {
@@ -40,10 +32,9 @@ std::string record_text(const FinishedShard& finished, const std::vector<StoredO
   return fmt::format("{}\n{}\n", finished_to_text(finished), list.dump({.sorted = true}));
 }
 
-ObjectDestination::Record record_from_text(std::string name, std::string_view text) {
+ShardRecord record_from_text(std::string name, std::string_view text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
-  ObjectDestination::Record record{
-      .name = std::move(name), .finished = finished_from_text(text.substr(0, end)), .files = {}};
+  ShardRecord record{.name = std::move(name), .finished = finished_from_text(text.substr(0, end)), .files = {}};
   const Json list = parse_json(text.substr(end));
   for (const Json& file : list.as_list("the list of files")) {
     record.files.push_back({file.bytes("file"), file.count("bytes"), file.bytes("etag")});
@@ -72,7 +63,7 @@ ObjectDestination::ObjectDestination(const PackOptions& options, const Plan& pla
         if (!is_abandoned_) progress.throw_if_stopped();
       }) {}
 
-void ObjectDestination::look() {
+void ObjectDestination::list() {
   objects_.clear();
   for (StoredObject& object : store_.list()) {
     if (is_folder_mark(object)) continue;
@@ -157,12 +148,12 @@ bool ObjectDestination::is_own(const ObjectRun& run) const { return run.owner ==
 void ObjectDestination::begin() {
   run_ = new_run({});
   store_.put_if_absent(k_run_name, as_bytes(run_to_text(run_)));
-  look();  // again: an earlier try of the request may have stored it, and another run may have begun or ended in the
+  list();  // again: an earlier try of the request may have stored it, and another run may have begun or ended in the
            // meantime
   if (!unfinished_ || !is_own(*unfinished_)) {
     throw Error(ErrorCode::retryable, "another run is packing into the destination", {.path = options_.destination});
   }
-  if (is_parts_) return go_on();  // others may have begun
+  if (is_parts_) return resume();  // others may have begun
   try {
     require_empty(plan_, held());
   } catch (...) {
@@ -175,7 +166,7 @@ void ObjectDestination::begin_replacing(std::vector<std::string> replaced) {
   run_ = new_run(std::move(replaced));
   store_.put(k_run_name, as_bytes(run_to_text(run_)));
   // Looked at again: a run that published in the meantime has seen run.json, or its manifest is seen here.
-  look();
+  list();
   for (const PlannedDataset& dataset : plan_.datasets) {
     store_.remove(below_destination(dataset.subdirectory, k_manifest_name));
   }
@@ -184,7 +175,7 @@ void ObjectDestination::begin_replacing(std::vector<std::string> replaced) {
   }
 }
 
-void ObjectDestination::go_on() {
+void ObjectDestination::resume() {
   run_ = *unfinished_;
   for (const PlannedDataset& dataset : plan_.datasets) {
     const std::string name = below_destination(dataset.subdirectory, k_manifest_name);
@@ -219,14 +210,14 @@ void ObjectDestination::require_owned() const {
               {.path = options_.destination, .hint = "let one program at a time write there"});
 }
 
-ObjectDestination::Records ObjectDestination::records(const std::function<bool(std::uint64_t)>& wanted) const {
+ShardRecords ObjectDestination::records(const WantedShards& wanted) const {
   std::vector<std::pair<std::uint64_t, std::string>> names;
   for (const auto& [name, object] : objects_) {
     if (!name.starts_with(k_record_prefix) || !name.ends_with(k_record_suffix)) continue;
     const auto number = leading_number(std::string_view(name).substr(k_record_prefix.size()));
     if (number && wanted(*number)) names.emplace_back(*number, name);
   }
-  std::vector<std::optional<Record>> found(names.size());
+  std::vector<std::optional<ShardRecord>> found(names.size());
   run_parallel(names.size(), threads_for(names.size()), [&](std::size_t i) {
     const auto text = store_.read(names[i].second);
     if (!text) return;  // removed in the meantime
@@ -236,14 +227,14 @@ ObjectDestination::Records ObjectDestination::records(const std::function<bool(s
       if (error.code() != ErrorCode::damaged) throw;
     }
   });
-  Records records;
+  ShardRecords records;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (found[i]) records[names[i].first].push_back(*std::move(found[i]));
   }
   return records;
 }
 
-bool ObjectDestination::take_over(const Record& record, const std::vector<Replacement::Move>& moves) {
+bool ObjectDestination::adopt(const ShardRecord& record, const std::vector<Replacement::Move>& moves) {
   const bool is_empty = record.finished.shard.num_samples == 0;
   if (record.files.size() != (is_empty ? 0 : moves.size())) return false;
   for (std::size_t i = 0; i < record.files.size(); ++i) {
@@ -277,17 +268,14 @@ void ObjectDestination::store_file(const std::string& file, const std::string& t
   stored_[file] = stored.value_or(StoredObject{.key = file});
 }
 
-void ObjectDestination::record(std::uint64_t shard, const FinishedShard& finished,
-                               const std::vector<StoredObject>& files) {
-  const std::string& digest = finished.shard.digest;
-  const std::string what = digest.empty() ? "empty" : digest.substr(digest.find(':') + 1);
-  store_.put(fmt::format("{}{:07}.{}{}", k_record_prefix, shard, what, k_record_suffix),
-             as_bytes(record_text(finished, files)));
+std::string ObjectDestination::record(std::uint64_t shard, const FinishedShard& finished,
+                                      const std::vector<StoredObject>& files) {
+  const std::string name = fmt::format("{}{}{}", k_record_prefix, record_stem(shard, finished), k_record_suffix);
+  store_.put(name, as_bytes(record_text(finished, files)));
   const std::lock_guard guard(mutex_);
   has_recorded_ = true;
+  return name;
 }
-
-void ObjectDestination::remove_record(const std::string& name) const { store_.remove(name); }
 
 void ObjectDestination::note_parts(std::uint64_t parts) const {
   const std::string name = fmt::format("{}{}", k_parts_prefix_of_names, parts);
@@ -305,7 +293,7 @@ std::vector<std::uint64_t> ObjectDestination::noted_parts() const {
 }
 
 void ObjectDestination::require_unchanged() {
-  look();
+  list();
   for (const auto& [name, file] : stored_) {
     const StoredObject* const there = find(name);
     if (there != nullptr && *there == file) continue;

@@ -2,11 +2,11 @@
 // who owns the unfinished run.
 //
 // A shard is built on a local disk and uploaded. When all its files are there, a record of it is stored under
-// .bale-partial/, with the size and ETag that the server gave each file. Shards are taken over from an earlier run if
+// .bale-partial/, with the size and ETag that the server gave each file. Shards of an earlier run are adopted if
 // the server lists these sizes and ETags. An object store has no locks: of two runs that begin, the one whose run.json
 // is stored first (If-None-Match) continues; a run that another replaced stops before its next upload.
 //
-// Threads: store_shard() and require_owned() may be called by many threads at once, all else by one.
+// Threads: adopt(), store_shard(), record() and require_owned() may be called by many threads at once, all else by one.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@
 #include "bale/formats/base/progress.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
-#include "bale/writer/journal/journal.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/plan.hpp"
 #include "bale/writer/publish/held_datasets.hpp"
+#include "bale/writer/publish/run_store.hpp"
 #include "bale/writer/run/objects/object_run.hpp"
 
 namespace bale {
@@ -37,12 +37,15 @@ class ObjectDestination {
                     const Progress& progress);
 
   const ObjectStore& store() const { return store_; }
+  /// Whether the unfinished run is of this plan.
+  bool is_unfinished_plan() const { return unfinished_ && unfinished_->plan == id_; }
+  bool is_of_parts() const { return is_parts_; }
   /// Lists the objects again. To be called first.
-  void look();
+  void list();
   bool holds(const std::string& file) const { return objects_.contains(file); }
   const StoredObject* find(const std::string& file) const;
 
-  /// The unfinished run that was there when look() was called.
+  /// The unfinished run that was there when list() was called.
   const std::optional<ObjectRun>& unfinished() const { return unfinished_; }
   /// As finished_manifests() of a directory.
   std::vector<Manifest> finished_manifests() const;
@@ -57,36 +60,30 @@ class ObjectDestination {
   /// datasets lose their manifests now.
   void begin_replacing(std::vector<std::string> replaced);
   /// Continues the unfinished run.
-  void go_on();
+  void resume();
   /// Aborts what killed runs began to upload, of files that this run may write, or of `files` only.
   void abort_uploads() const;
   void abort_uploads(const std::vector<std::string>& files) const;
   /// Throws `changed` if another run took the place of this one.
   void require_owned() const;
 
-  struct Record {
-    std::string name;
-    FinishedShard finished;
-    std::vector<StoredObject> files;
-  };
-  using Records = std::map<std::uint64_t, std::vector<Record>>;
-  /// Records of the shards that `wanted` takes, by number of the shard.
-  Records records(const std::function<bool(std::uint64_t)>& wanted) const;
+  /// As RunStore::records().
+  ShardRecords records(const WantedShards& wanted) const;
   /// Whether the server lists the files of a record as they were uploaded. They are then known to be this run's.
-  bool take_over(const Record& record, const std::vector<Replacement::Move>& moves);
+  bool adopt(const ShardRecord& record, const std::vector<Replacement::Move>& moves);
   /// Uploads the files of a shard, the shard itself last, and removes the local ones.
   std::vector<StoredObject> store_shard(const std::vector<Replacement::Move>& moves, const std::string& staging);
   /// Stores a file next to the shards.
   void store_file(const std::string& file, const std::string& text);
-  void record(std::uint64_t shard, const FinishedShard& finished, const std::vector<StoredObject>& files);
-  void remove_record(const std::string& name) const;
+  /// Returns the record's name.
+  std::string record(std::uint64_t shard, const FinishedShard& finished, const std::vector<StoredObject>& files);
   bool has_recorded() const { return has_recorded_; }
 
   /// Notes that the shards are divided among `parts` parts.
   void note_parts(std::uint64_t parts) const;
   std::vector<std::uint64_t> noted_parts() const;
 
-  /// Throws `changed` if files that this run stored or took over are no longer what they were. Lists again.
+  /// Throws `changed` if files that this run stored or adopted are no longer what they were. Lists again.
   void require_unchanged();
   /// Removes the files of the older datasets that the run did not write again.
   void remove_replaced() const;
@@ -96,7 +93,6 @@ class ObjectDestination {
   void abandon();
 
  private:
-  std::string run_name() const;
   ObjectRun new_run(std::vector<std::string> replaced) const;
   std::vector<std::string> planned_files() const;
   bool is_own(const ObjectRun& run) const;
@@ -111,7 +107,7 @@ class ObjectDestination {
   std::optional<ObjectRun> unfinished_;
   ObjectRun run_;  // of this run, when it has begun
   mutable std::mutex mutex_;
-  std::map<std::string, StoredObject> stored_;  // files that this run stored or took over
+  std::map<std::string, StoredObject> stored_;  // files that this run stored or adopted
   bool has_recorded_ = false;
 };
 

@@ -1,4 +1,4 @@
-#include "bale/writer/stream/open_dataset.hpp"
+#include "bale/writer/stream/growing_dataset.hpp"
 
 #include <algorithm>
 #include <map>
@@ -12,8 +12,9 @@
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/destination/overlap.hpp"
-#include "bale/writer/journal/finished_check.hpp"
 #include "bale/writer/publish/dataset_manifest.hpp"
+#include "bale/writer/publish/destination.hpp"
+#include "bale/writer/publish/finished_check.hpp"
 
 namespace bale {
 namespace {
@@ -31,41 +32,35 @@ void add_new_names(const std::vector<std::string>& names, std::vector<std::strin
 
 }  // namespace
 
-OpenDataset::OpenDataset(const PackOptions& options, const std::vector<std::string>& classes, bool may_be_empty)
-    : options_(options), classes_(classes), may_be_empty_(may_be_empty), plan_(make_open_plan(options, classes)) {
+GrowingDataset::GrowingDataset(const PackOptions& options, const std::vector<std::string>& classes, bool may_be_empty)
+    : options_(options),
+      classes_(classes),
+      may_be_empty_(may_be_empty),
+      plan_(make_open_plan(options, classes)),
+      store_(options, plan_, {}, progress_) {
   require_local_name(options_.destination, UrlUse::writing);
   require_no_overlap({}, options_.destination);
-  if (!Journal::present(options_.destination)) {
-    std::vector<Manifest> finished;
-    if (options_.mode == DestinationMode::resume) finished = finished_manifests(options_, plan_);
-    if (!finished.empty()) {
-      take_complete(std::move(finished.front()));
-      return;
-    }
-    require_may_begin(options_, plan_, {});
-  }
-  Destination destination = prepare_destination(options_, plan_, {});
-  journal_.emplace(std::move(destination.journal));
-  if (!destination.finished.empty()) {  // killed after its manifest was written
-    take_complete(std::move(destination.finished.front()));
-    journal_->remove();
-    journal_.reset();
+  std::vector<Manifest> published = store_.manifests();
+  if (published.empty()) published = store_.begin({});
+  if (!published.empty()) {
+    take_complete(std::move(published.front()));
+    store_.clear();
+    store_.release();
     return;
   }
-  publisher_.emplace(*journal_, options_, plan_);
   try {
     try_format_options(options_, partial_directory());
   } catch (...) {
-    if (journal_->content().finished.empty()) leave();
+    if (store_.journal().content().finished.empty()) leave();
     throw;
   }
 }
 
-void OpenDataset::take_complete(Manifest manifest) {
-  Journal::clear_removed(options_.destination);
+void GrowingDataset::take_complete(Manifest manifest) {
   run_parallel(manifest.shards.size(), 0, [&](std::size_t number) {
     const FinishedShard finished{.subdirectory = {}, .shard = manifest.shards[number]};
-    if (!is_intact(moves_of_shard(options_, dataset(), {.file = finished.shard.file}), options_, finished, {})) {
+    if (!is_intact(moves_of_shard(options_, dataset(), {.file = finished.shard.file}), options_, finished, {},
+                   CheckDepth::content)) {
       refuse_damaged_run(join_path(options_.destination, finished.shard.file));
     }
   });
@@ -73,43 +68,40 @@ void OpenDataset::take_complete(Manifest manifest) {
   complete_ = std::move(manifest);
 }
 
-PackReport OpenDataset::report() const {
-  PackReport report{.num_samples = complete_->num_samples, .num_resumed_shards = complete_->shards.size()};
-  for (const ManifestShard& shard : complete_->shards) report.num_bytes += shard.bytes;
-  report.outputs.push_back({options_.destination, *complete_});
-  return report;
+PackReport GrowingDataset::report() const {
+  return report_of_earlier_run(options_, plan_, {*complete_}, complete_->shards.size(), 0);
 }
 
-std::string OpenDataset::shard_file(std::uint64_t shard) const {
+std::string GrowingDataset::shard_file(std::uint64_t shard) const {
   return shard_file_name(*options_.format.layout, name(), shard, 0);
 }
 
-std::string OpenDataset::pending_path(std::uint64_t shard) const {
+std::string GrowingDataset::pending_path(std::uint64_t shard) const {
   // No dataset has a name with a dot in front.
-  return journal_->staged_path(fmt::format(".samples-{:06}", shard));
+  return store_.journal().staged_path(fmt::format(".samples-{:06}", shard));
 }
 
-std::uint64_t OpenDataset::num_shards() const {
+std::uint64_t GrowingDataset::num_shards() const {
   const std::lock_guard lock(mutex_);
   return shards_.size();
 }
 
-std::uint64_t OpenDataset::num_samples() const {
+std::uint64_t GrowingDataset::num_samples() const {
   if (complete_) return complete_->num_samples + complete_->num_skipped;
   const std::lock_guard lock(mutex_);
   return shards_.empty() ? 0 : shards_.back().first + shards_.back().count;
 }
 
-PlannedShard OpenDataset::planned(const FinishedShard& finished) const {
+PlannedShard GrowingDataset::planned(const FinishedShard& finished) const {
   return {.file = finished.shard.file, .begin = 0, .end = finished.shard.num_samples, .bytes = finished.shard.bytes};
 }
 
-std::string OpenDataset::path_of_index(const FinishedShard& finished) const {
+std::string GrowingDataset::path_of_index(const FinishedShard& finished) const {
   const std::string& file = finished.shard.file;
-  return index_path(is_staged() ? journal_->staged_path(file) : join_path(options_.destination, file));
+  return index_path(is_staged() ? store_.journal().staged_path(file) : join_path(options_.destination, file));
 }
 
-void OpenDataset::add(FinishedShard finished) {
+void GrowingDataset::add(FinishedShard finished) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t first = shards_.empty() ? 0 : shards_.back().first + shards_.back().count;
   const std::uint64_t count = finished.shard.num_samples + finished.skipped.size();
@@ -119,9 +111,9 @@ void OpenDataset::add(FinishedShard finished) {
 /// Whether a recorded shard is there and whole. Gives its files their final names, which a killed run may have left
 /// undone. Returns false if it was recorded and not published when the power failed; its samples may still wait then.
 /// Throws `damaged` if it was published.
-bool OpenDataset::finish_publishing(const FinishedShard& finished) const {
+bool GrowingDataset::finish_publishing(const FinishedShard& finished) const {
   const std::vector<Replacement::Move> moves = moves_of_shard(options_, dataset(), planned(finished));
-  const auto staged = [&](const Replacement::Move& move) { return is_file(journal_->path_of(move.first)); };
+  const auto staged = [&](const Replacement::Move& move) { return is_file(store_.journal().path_of(move.first)); };
   const auto final_path = [&](const Replacement::Move& move) { return join_path(options_.destination, move.second); };
   // The shard itself gets its final name after all files next to it.
   const bool published = is_staged() ? std::all_of(moves.begin(), moves.end(), staged)
@@ -132,16 +124,17 @@ bool OpenDataset::finish_publishing(const FinishedShard& finished) const {
   if (!published && !all_there) return false;
   if (!is_staged() && all_there) {
     for (const Replacement::Move& move : moves) {
-      if (staged(move)) publish_rename(journal_->path_of(move.first), final_path(move));
+      if (staged(move)) publish_rename(store_.journal().path_of(move.first), final_path(move));
     }
   }
-  if (is_intact(moves, options_, finished, is_staged() ? partial_directory() : std::string{})) return true;
-  refuse_damaged_run(is_staged() ? journal_->path_of(moves.back().first) : final_path(moves.back()));
+  if (is_intact(moves, options_, finished, is_staged() ? partial_directory() : std::string{}, CheckDepth::content))
+    return true;
+  refuse_damaged_run(is_staged() ? store_.journal().path_of(moves.back().first) : final_path(moves.back()));
 }
 
-void OpenDataset::take_up_shards(const OnKey& on_key, std::vector<std::string>& fields) {
+void GrowingDataset::adopt_shards(const OnKey& on_key, std::vector<std::string>& fields) {
   std::map<std::string, FinishedShard> recorded;
-  for (const FinishedShard& finished : journal_->content().finished) recorded[finished.shard.file] = finished;
+  for (const FinishedShard& finished : store_.journal().content().finished) recorded[finished.shard.file] = finished;
   std::vector<FinishedShard> found;
   for (std::uint64_t shard = 0; recorded.contains(shard_file(shard)); ++shard) {
     found.push_back(recorded[shard_file(shard)]);
@@ -166,8 +159,9 @@ void OpenDataset::take_up_shards(const OnKey& on_key, std::vector<std::string>& 
   }
 }
 
-std::vector<std::shared_ptr<SampleLog>> OpenDataset::take_up(const OnKey& on_key, std::vector<std::string>& fields) {
-  take_up_shards(on_key, fields);
+std::vector<std::shared_ptr<SampleLog>> GrowingDataset::adopt_finished(const OnKey& on_key,
+                                                                       std::vector<std::string>& fields) {
+  adopt_shards(on_key, fields);
   std::set<std::string> kept;
   if (is_staged()) {
     for (const Shard& shard : shards_) kept.insert(Journal::staged_name(shard.finished.shard.file));
@@ -183,11 +177,11 @@ std::vector<std::shared_ptr<SampleLog>> OpenDataset::take_up(const OnKey& on_key
     first += pending->size();
     all.push_back(std::move(pending));
   }
-  journal_->remove_temporary_except(kept);
+  store_.journal().remove_temporary_except(kept);
   return all;
 }
 
-std::optional<std::string> OpenDataset::find(std::string_view key) const {
+std::optional<std::string> GrowingDataset::find(std::string_view key) const {
   const auto name = [&](std::uint64_t sample, const std::string& file) {
     return fmt::format("sample {} of {}", sample, printable(file));
   };
@@ -213,22 +207,18 @@ std::optional<std::string> OpenDataset::find(std::string_view key) const {
   }
 }
 
-void OpenDataset::publish(FinishedShard&& finished) {
-  journal_->record(finished);
-  if (is_staged()) {
-    sync_names();
-  } else if (finished.shard.num_samples != 0) {
-    publisher_->shard(dataset(), planned(finished));
-  }
+void GrowingDataset::publish(FinishedShard&& finished) {
+  store_.publish({.dataset = &dataset(), .shard = planned(finished)}, finished);
+  sync_names();
   add(std::move(finished));
 }
 
-void OpenDataset::sync_names() const {
+void GrowingDataset::sync_names() const {
   if (is_staged()) sync_directory(partial_directory());
 }
 
 /// With the names that depend on the number of shards.
-FinishedShard OpenDataset::with_final_names(const FinishedShard& finished, std::uint64_t shard) const {
+FinishedShard GrowingDataset::with_final_names(const FinishedShard& finished, std::uint64_t shard) const {
   const Layout& layout = *options_.format.layout;
   const std::string_view suffix = layout.suffix;
   const std::string file = shard_file_name(layout, name(), shard, shards_.size());
@@ -240,7 +230,7 @@ FinishedShard OpenDataset::with_final_names(const FinishedShard& finished, std::
   return named;
 }
 
-PackReport OpenDataset::finish(bool encoded_keys) {
+PackReport GrowingDataset::finish(bool encoded_keys) {
   PackReport report{.num_resumed_shards = num_resumed_};
   DatasetManifest manifest(options_, plan_, dataset(), {.classes = classes_, .encoded_keys = encoded_keys}, report);
   const SkippedSample* skipped = nullptr;
@@ -254,25 +244,17 @@ PackReport OpenDataset::finish(bool encoded_keys) {
     leave();
     refuse_empty_dataset(options_.destination, num_samples(), first);
   }
+  FinishedShards finished(1);
   for (std::size_t number = 0; number < shards_.size(); ++number) {
-    const FinishedShard named = with_final_names(shards_[number].finished, number);
-    PlannedShard shard = planned(named);
-    shard.staged_as = shards_[number].finished.shard.file;
+    finished.front().push_back(with_final_names(shards_[number].finished, number));
+    const FinishedShard& named = finished.front().back();
     manifest.add(named);
-    if (is_staged() && named.shard.num_samples != 0) publisher_->shard(dataset(), shard);
-    dataset().shards.push_back(std::move(shard));
+    dataset().shards.push_back(planned(named));
+    dataset().shards.back().staged_as = shards_[number].finished.shard.file;
   }
-  manifest.publish(*publisher_);
-  report.replaced = publisher_->finish();
-  journal_->remove();
+  manifest.publish(store_);
+  report.replaced = store_.finish(finished);
   return report;
 }
-
-void OpenDataset::release() {
-  publisher_.reset();
-  journal_.reset();
-}
-
-void OpenDataset::leave() { abandon_destination(*journal_, options_, plan_); }
 
 }  // namespace bale

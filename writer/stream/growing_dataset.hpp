@@ -1,8 +1,8 @@
-// OpenDataset: the dataset that a Writer writes: its destination, its shards so far, and what an earlier run left
+// GrowingDataset: the dataset that a Writer writes: its destination, its shards so far, and what an earlier run left
 // there.
 //
-// Threads: one at a time calls take_up(), publish(), finish() and abandon(). find() and counts may be called at any
-// time.
+// Threads: one at a time calls adopt_finished(), publish(), finish() and abandon(). find() and counts may be called at
+// any time.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,25 @@
 #include <vector>
 
 #include "bale/formats/shard/shard_index.hpp"
-#include "bale/writer/journal/journal.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/plan/plan.hpp"
-#include "bale/writer/publish/destination.hpp"
-#include "bale/writer/publish/publisher.hpp"
+#include "bale/writer/run/journal_store.hpp"
 #include "bale/writer/stream/sample_log.hpp"
 
 namespace bale {
 
-class OpenDataset {
+class GrowingDataset {
  public:
   /// Called for each sample that an earlier run wrote.
   using OnKey = std::function<void(std::string_view)>;
 
   /// Prepares the destination as DestinationMode says. `may_be_empty`: finish() takes a dataset without samples. Throws
   /// what Writer's constructor throws. Options and classes must outlive this object.
-  OpenDataset(const PackOptions& options, const std::vector<std::string>& classes, bool may_be_empty);
+  GrowingDataset(const PackOptions& options, const std::vector<std::string>& classes, bool may_be_empty);
 
-  /// Takes up the shards of an earlier run and what it left waiting: one pending per shard, in order. Checks the
+  /// Adopts the shards of an earlier run and what it left waiting: one pending per shard, in order. Checks the
   /// shards. Calls `on_key` for the samples of both. Appends the names of their fields to `fields`.
-  std::vector<std::shared_ptr<SampleLog>> take_up(const OnKey& on_key, std::vector<std::string>& fields);
+  std::vector<std::shared_ptr<SampleLog>> adopt_finished(const OnKey& on_key, std::vector<std::string>& fields);
 
   /// Whether the destination holds the finished dataset of these options. Then only report(), find() and counts may be
   /// called.
@@ -46,9 +44,9 @@ class OpenDataset {
   const std::string& name() const { return plan_.datasets.front().name; }
   /// Name of a shard. Its final name, unless that depends on the number of shards.
   std::string shard_file(std::uint64_t shard) const;
-  std::string staged_path(std::uint64_t shard) const { return journal_->staged_path(shard_file(shard)); }
+  std::string staged_path(std::uint64_t shard) const { return store_.journal().staged_path(shard_file(shard)); }
   std::string pending_path(std::uint64_t shard) const;
-  std::string partial_directory() const { return journal_->path_of({}); }
+  std::string partial_directory() const { return store_.journal().path_of({}); }
 
   std::uint64_t num_shards() const;
   /// Samples in recorded shards, with those that were skipped.
@@ -64,9 +62,9 @@ class OpenDataset {
   /// Publishes manifest and lists and, if the run is staged, all shards.
   PackReport finish(bool encoded_keys);
   /// Leaves the destination as it was found. For a run that recorded nothing.
-  void leave();
+  void leave() { store_.abandon(nullptr); }
   /// Gives the lock of the destination back. Nothing else may be called afterwards.
-  void release();
+  void release() { store_.release(); }
 
  private:
   struct Shard {
@@ -75,13 +73,13 @@ class OpenDataset {
     FinishedShard finished;
   };
 
-  bool is_staged() const { return journal_ && journal_->content().staged; }
+  bool is_staged() const { return store_.is_staged(); }
   PlannedDataset& dataset() { return plan_.datasets.front(); }
   const PlannedDataset& dataset() const { return plan_.datasets.front(); }
   PlannedShard planned(const FinishedShard& finished) const;
   std::string path_of_index(const FinishedShard& finished) const;
   void take_complete(Manifest manifest);
-  void take_up_shards(const OnKey& on_key, std::vector<std::string>& fields);
+  void adopt_shards(const OnKey& on_key, std::vector<std::string>& fields);
   bool finish_publishing(const FinishedShard& finished) const;
   void add(FinishedShard finished);
   FinishedShard with_final_names(const FinishedShard& finished, std::uint64_t shard) const;
@@ -90,8 +88,8 @@ class OpenDataset {
   const std::vector<std::string>& classes_;
   const bool may_be_empty_;
   Plan plan_;
-  std::optional<Journal> journal_;
-  std::optional<Publisher> publisher_;
+  const Progress progress_;  // nobody stops it
+  JournalStore store_;
   std::optional<Manifest> complete_;
   std::uint64_t num_resumed_ = 0;
   mutable std::mutex mutex_;  // of what follows

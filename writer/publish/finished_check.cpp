@@ -1,10 +1,12 @@
-#include "bale/writer/journal/finished_check.hpp"
+#include "bale/writer/publish/finished_check.hpp"
 
 #include <sys/stat.h>
 
 #include <algorithm>
 
+#include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/image/image_check.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard.hpp"
@@ -18,7 +20,7 @@ bool is_file(const std::string& path) {
 }
 
 bool is_intact(const std::vector<Replacement::Move>& moves, const PackOptions& options, const FinishedShard& recorded,
-               const std::string& partial_directory) {
+               const std::string& partial_directory, CheckDepth depth) {
   const auto place = [&](const Replacement::Move& move) {
     return partial_directory.empty() ? join_path(options.destination, move.second)
                                      : join_path(partial_directory, move.first);
@@ -36,13 +38,17 @@ bool is_intact(const std::vector<Replacement::Move>& moves, const PackOptions& o
     const auto is_there = [&](const std::string& name) { return is_file(join_path(directory, name)); };
     if (!std::all_of(sidecars.begin(), sidecars.end(), is_there)) return false;
   }
+  const bool is_read = depth == CheckDepth::content;
   try {
-    if (options.seek_points && !SeekPointFile::load(find_seek_points(path)).records_are_whole()) return false;
+    if (is_read && options.seek_points && !SeekPointFile::load(find_seek_points(path)).records_are_whole())
+      return false;
     const ShardIndex index = ShardIndex::load(index_path(path));
-    return index.digest() && digest_text(*index.digest()) == recorded.shard.digest &&
-           File::open_read(path).size() == recorded.shard.bytes &&
-           digest_text(digest_file(path)) == recorded.shard.digest;
-  } catch (const Error&) {
+    if (!index.digest() || digest_text(*index.digest()) != recorded.shard.digest) return false;
+    if (index.size() != recorded.shard.num_samples || file_size(path) != recorded.shard.bytes) return false;
+    return is_read ? digest_text(digest_file(path)) == recorded.shard.digest
+                   : index.ends_digest() == digest_file_ends(path);
+  } catch (const Error& error) {
+    if (is_lack_of_resources(error)) throw;
     return false;
   }
 }

@@ -1,0 +1,224 @@
+#include "bale/writer/run/objects/object_run_store.hpp"
+
+#include <algorithm>
+
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/storage.hpp"
+#include "bale/formats/shard/shard_index.hpp"
+#include "bale/writer/plan/dataset_files.hpp"
+#include "bale/writer/publish/destination.hpp"
+#include "bale/writer/publish/finished_check.hpp"
+#include "bale/writer/run/objects/object_decision.hpp"
+
+namespace bale {
+namespace {
+
+/// Whether the object has this content.
+bool has_text(const ObjectStore& store, const std::string& name, const std::string& text) {
+  const auto content = store.read(name);
+  return content && as_text(*content) == text;
+}
+
+/// Readers of this machine believe for a minute what the cache knows of a file.
+void forget_versions(const std::string& name) {
+  if (const Storage* const storage = remote_storage_of(name)) storage->ask_again(name);
+}
+
+}  // namespace
+
+ObjectRunStore::ObjectRunStore(const PackOptions& options, const Plan& plan, const Progress& progress)
+    : options_(options),
+      plan_(plan),
+      progress_(progress),
+      destination_(options, plan, plan.fingerprint, false, progress) {
+  destination_.list();
+}
+
+ObjectRunStore::ObjectRunStore(const PackOptions& options, const PlanFile& plan, std::uint64_t parts,
+                               const Progress& progress)
+    : options_(options),
+      plan_(plan.plan()),
+      parts_(parts),
+      progress_(progress),
+      destination_(options, plan.plan(), plan.digest(), true, progress) {
+  destination_.list();
+}
+
+std::vector<Manifest> ObjectRunStore::manifests() {
+  published_ = destination_.is_of_parts() ? destination_.finished_manifests()
+                                          : manifests_to_resume(destination_, options_, plan_);
+  return published_;
+}
+
+std::vector<Manifest> ObjectRunStore::begin(const std::vector<Slot>& slots) {
+  if (published_.empty()) destination_.is_of_parts() ? join(slots) : begin_pack();
+  return published_;
+}
+
+void ObjectRunStore::begin_pack() {
+  ObjectDecision decision = decide(destination_, options_, plan_);
+  resumes_ = decision.resumes;
+  if (!resumes_) {
+    if (!decision.stay.empty() && options_.on_warning) options_.on_warning(decision.stay);
+    staging();
+  }
+  if (resumes_) {
+    destination_.resume();
+  } else if (options_.mode != DestinationMode::overwrite) {
+    destination_.begin();
+  } else {
+    for (const OldDataset& old : decision.old) replaced_.push_back(report_of_replaced(options_, old));
+    is_replacing_ = !decision.known.empty();
+    destination_.begin_replacing(std::move(decision.known));
+  }
+  destination_.abort_uploads();
+}
+
+void ObjectRunStore::join(const std::vector<Slot>& slots) {
+  require_may_join(destination_, options_, plan_);
+  destination_.unfinished() ? destination_.resume() : destination_.begin();
+  resumes_ = true;
+  if (parts_ != 0) destination_.note_parts(parts_);
+  std::vector<std::string> files;
+  for (const Slot& slot : slots) {
+    for (const Replacement::Move& move : moves_of(options_, slot)) files.push_back(move.second);
+  }
+  destination_.abort_uploads(files);
+}
+
+void ObjectRunStore::abandon(const Error*) {
+  if (destination_.has_recorded() || is_replacing_ || options_.mode == DestinationMode::resume) return;
+  try {
+    destination_.abandon();
+  } catch (...) {  // `overwrite` removes it
+  }
+}
+
+ShardRecords ObjectRunStore::records(const WantedShards& wanted) {
+  if (!resumes_ && destination_.is_of_parts() && destination_.is_unfinished_plan()) {  // a merge
+    destination_.resume();
+    resumes_ = true;
+  }
+  return resumes_ ? destination_.records(wanted) : ShardRecords{};
+}
+
+bool ObjectRunStore::is_intact(const Slot& slot, const ShardRecord& record, CheckDepth depth) {
+  const FinishedShard& finished = record.finished;
+  if (!record.name.empty()) {
+    // A shard that left samples out under another policy is written again.
+    const bool is_kept = finished.skipped.empty() || finished.on_error == on_error_name(options_.on_error);
+    return is_kept && (finished.checked_images || !options_.check_images) &&
+           destination_.adopt(record, moves_of(options_, slot));
+  }
+  if (finished.shard.num_samples == 0) return finished.shard.digest.empty();
+  if (!is_published(slot, finished.shard, depth)) return false;
+  return destination_.is_of_parts() || !options_.check_images ||
+         has_checked_images(final_path(options_, slot), options_, progress_);
+}
+
+/// Whether the files of a shard of a published dataset are there: all names, the size, and the digest in the index.
+/// Reads no shard.
+bool ObjectRunStore::is_published(const Slot& slot, const ManifestShard& shard, CheckDepth depth) const {
+  const std::vector<Replacement::Move> moves = moves_of(options_, slot);
+  const std::string& file = moves.back().second;
+  const StoredObject* const object = destination_.find(file);
+  if (object == nullptr || object->size != shard.bytes) return false;
+  if (depth == CheckDepth::size) return true;
+  const auto is_there = [&](const Replacement::Move& move) { return destination_.holds(move.second); };
+  if (!std::all_of(moves.begin(), moves.end(), is_there)) return false;
+  for (const std::string& sidecar : shard.sidecars) {
+    if (!has_file(*slot.dataset, sidecar)) return false;
+  }
+  auto bytes = destination_.store().read(index_path(file));
+  if (!bytes) return false;
+  try {
+    const ShardIndex index = ShardIndex::from_bytes(std::move(*bytes), destination_.store().name_of(index_path(file)));
+    return index.digest() && digest_text(*index.digest()) == shard.digest;
+  } catch (const Error& error) {
+    if (is_lack_of_resources(error)) throw;
+    return false;
+  }
+}
+
+/// Made when the first shard is about to be written. Also tries the format's options there.
+const std::string& ObjectRunStore::staging() {
+  std::call_once(staging_once_, [this] {
+    staging_.emplace(options_.staging_directory);
+    try_format_options(options_, staging_->path());
+  });
+  return staging_->path();
+}
+
+FinishedShard ObjectRunStore::write(Slot& slot, const WriteShard& write) {
+  const std::string& directory = staging();
+  try {
+    return write(slot, join_path(directory, moves_of(options_, slot).back().first));
+  } catch (const Error& error) {
+    // The error names the shard's final name, which has nothing to do with the local disk.
+    if (error.context().system_error == 0 || !error.context().path.starts_with(options_.destination)) throw;
+    ErrorContext context = error.context();
+    context.path = directory;
+    context.hint = "name a directory with more room as `staging_dir`, or pack smaller shards or with fewer `jobs`";
+    throw Error(error.code(), error.message(), std::move(context));
+  }
+}
+
+std::string ObjectRunStore::publish(const Slot& slot, const FinishedShard& finished) {
+  const bool mends = !published_.empty();
+  if (!mends && !destination_.is_of_parts()) destination_.require_owned();
+  const std::vector<Replacement::Move> moves = moves_of(options_, slot);
+  std::vector<StoredObject> files;
+  if (finished.shard.num_samples != 0) {
+    files = destination_.store_shard(moves, staging());
+  } else if (destination_.is_of_parts()) {
+    // Of an earlier attempt, which read a sample that cannot be read any more.
+    for (const Replacement::Move& move : moves) destination_.store().remove(move.second);
+  }
+  return mends ? std::string{} : destination_.record(slot.number, finished, files);
+}
+
+bool ObjectRunStore::has_file(const PlannedDataset& dataset, const std::string& name) const {
+  return destination_.holds(below_destination(dataset.subdirectory, name));
+}
+
+void ObjectRunStore::publish_file(const PlannedDataset& dataset, const std::string& name, const std::string& text) {
+  destination_.store_file(below_destination(dataset.subdirectory, name), text);
+}
+
+void ObjectRunStore::publish_manifest(const PlannedDataset& dataset, const std::string& text) {
+  manifests_.emplace_back(below_destination(dataset.subdirectory, k_manifest_name), text);
+}
+
+std::vector<PackReport::Replaced> ObjectRunStore::finish(const FinishedShards&) {
+  const ObjectStore& store = destination_.store();
+  destination_.require_owned();
+  destination_.require_unchanged();
+  destination_.abort_uploads();
+  destination_.remove_replaced();
+  for (const auto& [name, text] : manifests_) {
+    // The same content is that of an earlier try, or of another run of the same plan.
+    if (store.put_if_absent(name, as_bytes(text)) || has_text(store, name, text)) continue;
+    throw Error(ErrorCode::exists, "another program has published a dataset here",
+                {.path = store.name_of(name), .hint = "replace it with `overwrite`, or choose another prefix"});
+  }
+  try {
+    // A run that replaces this one looks for manifests after it took its place: one of the two sees the other.
+    destination_.require_owned();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::changed) withdraw();
+    throw;
+  }
+  destination_.clear();
+  for (const auto& [name, text] : manifests_) forget_versions(store.name_of(name));
+  return std::move(replaced_);
+}
+
+void ObjectRunStore::withdraw() const {
+  for (const auto& [name, text] : manifests_) {
+    if (has_text(destination_.store(), name, text)) destination_.store().remove(name);
+  }
+}
+
+}  // namespace bale
