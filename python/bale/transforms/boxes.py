@@ -34,13 +34,6 @@ class RandomIoUCrop(Operation):
     trials : int, default 40
         Rectangles per round, at most 10,000.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
-
     Notes
     -----
     After 1,000 rounds or 40,000 rectangles the image stays unchanged; torchvision loops forever.
@@ -76,13 +69,6 @@ class ClampBoundingBoxes(Operation):
     ----------
     clamping_mode : str, default 'auto'
         "auto", "soft" or "hard", which are the same for boxes that are not rotated.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     clamping_mode: str = "auto"
@@ -109,13 +95,6 @@ class SanitizeBoundingBoxes(Operation):
         The least area in pixels, 1 or more.
     labels_getter : 'default' or None, default 'default'
         The labels of a field of boxes belong to them and are dropped with them in any case.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     min_size: float = 1.0

@@ -35,13 +35,6 @@ class ColorJitter(Operation):
         Range of the factor; a number d means [max(0, 1 - d), 1 + d]. None: unchanged.
     hue : float, (float, float) or None, default None
         Range in turns of the color circle, within [-0.5, 0.5]; a number h means [-h, h]. None: unchanged.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     brightness: Jitter = None
@@ -68,13 +61,6 @@ class Grayscale(Operation):
     num_output_channels : {1, 3}, default 3
         With 1, torchvision's default, the batch has one channel; it must then not be inside RandomApply, RandomChoice
         or RandomOrder.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     num_output_channels: int = 3
@@ -118,13 +104,6 @@ class RandomPhotometricDistort(Operation):
         Range in turns of the color circle, within [-0.5, 0.5].
     p : float, default 0.5
         Probability of each of them.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     brightness: Range = (0.875, 1.125)
@@ -149,13 +128,6 @@ class RandomSolarize(Operation):
         0 to 256.
     p : float, default 0.5
         Probability that an image is changed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     threshold: float
@@ -175,13 +147,6 @@ class RandomPosterize(Operation):
         Number of bits, 0 to 8.
     p : float, default 0.5
         Probability that an image is changed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     bits: int
@@ -255,13 +220,6 @@ class RandomAdjustSharpness(Operation):
         0 smooths, 1 changes nothing, 2 sharpens.
     p : float, default 0.5
         Probability that an image is changed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     sharpness_factor: float
@@ -289,13 +247,6 @@ class GaussianBlur(Operation):
         Odd, in pixels; (width, height), as torchvision has it, or one number.
     sigma : float or (float, float), default (0.1, 2.0)
         Standard deviation in pixels, or its range.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     kernel_size: int | Sequence[int]
@@ -321,13 +272,6 @@ class PillowGaussianBlur(Operation):
     ----------
     radius : float or (float, float), default (0.1, 2.0)
         Standard deviation in pixels, or its range.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     radius: float | Range = (0.1, 2.0)

@@ -34,13 +34,6 @@ class Compose(Operation):
     mode : str, default 'RGB'
         What images are decoded to, by Pillow's names: "RGB", "L", "RGBA" or "I;16"; Loader(mode=...) replaces it.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
-
     Examples
     --------
     >>> from bale import transforms as T

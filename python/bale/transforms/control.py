@@ -54,13 +54,6 @@ class RandomApply(Operation):
         Transforms of bale.transforms.
     p : float, default 0.5
         Probability that they run.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     transforms: Sequence[Operation]
@@ -83,13 +76,6 @@ class RandomChoice(Operation):
         Transforms of bale.transforms.
     p : sequence of float or None, default None
         Weights, one per transform. None: all the same.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     transforms: Sequence[Operation]
@@ -118,13 +104,6 @@ class RandomOrder(Operation):
     ----------
     transforms : sequence of Operation
         Transforms of bale.transforms.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     transforms: Sequence[Operation]

@@ -25,13 +25,6 @@ class ToDtype(Operation):
         "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
     scale : bool, default True
         Must be True for floats (torchvision's default is False).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     dtype: Any = "float32"
@@ -100,13 +93,6 @@ class Normalize(Operation):
         As many numbers as images have channels, of values in [0, 1].
     inplace : bool, default False
         Accepted and ignored.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     mean: Sequence[float] = IMAGENET_MEAN
@@ -144,13 +130,6 @@ class RandomErasing(Operation):
         Draw as timm.data.random_erasing does: min_count to max_count rectangles, which share the area.
     min_count, max_count : int, default 1
         Number of rectangles, 1 to 100. More than one needs timm=True.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     p: float = 0.5

@@ -36,13 +36,6 @@ class Resize(Operation):
         With one side: the longer side becomes at most this long, and the shorter one shorter. It must exceed size.
     antialias : bool or None, default True
         Accepted and ignored: PIL images are always resized with antialiasing.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     size: Size
@@ -78,13 +71,6 @@ class CenterCrop(Operation):
     ----------
     size : int or (int, int)
         Side in pixels, or (height, width).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     size: Size
@@ -109,13 +95,6 @@ class RandomCrop(Operation):
         Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
     padding_mode : str, default 'constant'
         "constant" (the color `fill`), "edge", "reflect" or "symmetric".
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     size: Size
@@ -148,13 +127,6 @@ class RandomResizedCrop(Operation):
         As for Resize. "random" (bilinear or bicubic), or a sequence, draws one per image, as timm does.
     antialias : bool or None, default True
         Accepted and ignored: PIL images are always resized with antialiasing.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     size: Size
@@ -185,13 +157,6 @@ class Pad(Operation):
         Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
     padding_mode : str, default 'constant'
         "constant" (the color `fill`), "edge", "reflect" or "symmetric".
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     padding: Size
@@ -215,13 +180,6 @@ class PadIfSmaller(Operation):
         Side in pixels, or (height, width).
     fill : int, (int, int, int) or None, default 0
         Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     size: Size
@@ -244,13 +202,6 @@ class FixedSizeCrop(Operation):
         Side in pixels, or (height, width).
     fill : int, (int, int, int) or None, default 0
         Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     size: Size
@@ -268,13 +219,6 @@ class RandomHorizontalFlip(Operation):
     ----------
     p : float, default 0.5
         Probability that an image is changed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     p: float = 0.5
@@ -291,13 +235,6 @@ class RandomVerticalFlip(Operation):
     ----------
     p : float, default 0.5
         Probability that an image is changed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     p: float = 0.5
@@ -323,13 +260,6 @@ class ScaleJitter(Operation):
         Pillow's constant.
     antialias : bool or None, default True
         Accepted and ignored: PIL images are always resized with antialiasing.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     target_size: Sequence[int]
@@ -358,13 +288,6 @@ class RandomResize(Operation):
         Pillow's constant.
     antialias : bool or None, default True
         Accepted and ignored: PIL images are always resized with antialiasing.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     min_size: int
@@ -396,13 +319,6 @@ class RandomShortestSize(Operation):
         Pillow's constant.
     antialias : bool or None, default True
         Accepted and ignored: PIL images are always resized with antialiasing.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     min_size: Size
@@ -431,13 +347,6 @@ class RandomZoomOut(Operation):
         Range of the factor by which the canvas's sides are longer, from 1.
     p : float, default 0.5
         Probability that an image is changed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     fill: Fill = 0

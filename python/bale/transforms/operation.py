@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, fields
 
 from bale.transforms import arguments
+from bale.transforms._docs import with_raises
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ class Operation:
 
     Its repr can be evaluated: `from bale.transforms import *`.
     """
+
+    def __init_subclass__(cls) -> None:
+        if cls.__doc__:
+            cls.__doc__ = with_raises(cls.__doc__)
 
     def _normalized(self, **members: Any) -> None:
         """Replaces what the caller gave. Only for __post_init__: later an Operation never changes."""

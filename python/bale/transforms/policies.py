@@ -183,13 +183,6 @@ class TimmAutoAugment(Operation):
     fill : int, (int, int, int) or None, default (128, 128, 128)
         Color of new pixels, a number or (red, green, blue), 0 to 255; create_transform gives the mean of Normalize as a
         color.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     config: str

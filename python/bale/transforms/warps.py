@@ -33,13 +33,6 @@ class RandomRotation(Operation):
         (x, y) in pixels from the top left. None: the middle.
     fill : int, (int, int, int) or None, default 0
         Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     degrees: float | Range
@@ -75,13 +68,6 @@ class RandomAffine(Operation):
         Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
     center : (float, float) or None, default None
         (x, y) in pixels from the top left. None: the middle.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     degrees: float | Range
@@ -129,13 +115,6 @@ class RandomPerspective(Operation):
         "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
     fill : int, (int, int, int) or None, default 0
         Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     distortion_scale: float = 0.5

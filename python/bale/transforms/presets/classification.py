@@ -1,6 +1,7 @@
 """torchvision's references for classification."""
 from __future__ import annotations
 
+from bale.transforms._docs import described
 from bale.transforms.compose import Compose
 from bale.transforms.ending import RandomErasing
 from bale.transforms.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from bale.transforms.presets.ending import Range, Size
 
 
+@described
 def reference_train(size: Size = 224, *, auto_augment: str | None = None, interpolation: Any = "bilinear", hflip: float = 0.5,
                     ra_magnitude: int = 9, augmix_severity: int = 3, random_erase: float = 0.0, mean: Range = IMAGENET_MEAN,
                     std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
@@ -25,40 +27,16 @@ def reference_train(size: Size = 224, *, auto_augment: str | None = None, interp
 
     Parameters
     ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
     auto_augment : str or None, default None
         None, "ra", "ta_wide", "augmix", or a policy of AutoAugment ("imagenet", "cifar10", "svhn").
     interpolation : str or enum, default 'bilinear'
         "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
-    hflip : float, default 0.5
-        Probability that the image is mirrored.
     ra_magnitude : int, default 9
         Magnitude of RandAugment, 0 to 30.
     augmix_severity : int, default 3
         Severity of AugMix, 1 to 10.
     random_erase : float, default 0.0
         Probability of RandomErasing.
-    mean : sequence of float, default IMAGENET_MEAN
-        Mean of each channel, of values in [0, 1].
-    std : sequence of float, default IMAGENET_STD
-        Standard deviation of each channel, of values in [0, 1].
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     found: list[Operation] = [RandomResizedCrop(size, interpolation=interpolation)]
     if hflip > 0:
@@ -77,6 +55,7 @@ def reference_train(size: Size = 224, *, auto_augment: str | None = None, interp
     return Compose(found, layout)
 
 
+@described
 def reference_v2_train(size: Size = 176, **options: Any) -> Compose:
     """reference_train() as for the weights IMAGENET1K_V2.
 
@@ -87,58 +66,23 @@ def reference_v2_train(size: Size = 176, **options: Any) -> Compose:
 
     Parameters
     ----------
-    size : int or (int, int), default 176
-        Side in pixels, or (height, width).
     **options : keyword arguments
         Other options of reference_train().
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     return reference_train(size, **{"auto_augment": "ta_wide", "random_erase": 0.1, **options})
 
 
+@described
 def reference_eval(size: Size = 224, *, resize: Size = 256, interpolation: Any = "bilinear", mean: Range = IMAGENET_MEAN,
                    std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
     """torchvision's reference for classification: ClassificationPresetEval.
 
     Parameters
     ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
     resize : int or (int, int), default 256
         The shorter side in pixels before the crop; 232 for the weights IMAGENET1K_V2 of ResNets.
     interpolation : str or enum, default 'bilinear'
         "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
         Pillow's constant.
-    mean : sequence of float, default IMAGENET_MEAN
-        Mean of each channel, of values in [0, 1].
-    std : sequence of float, default IMAGENET_STD
-        Standard deviation of each channel, of values in [0, 1].
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     return Compose([Resize(resize, interpolation), CenterCrop(size), *ending(dtype, mean, std)], layout)

@@ -1,6 +1,7 @@
 """DeiT III."""
 from __future__ import annotations
 
+from bale.transforms._docs import described
 from bale.transforms.color import ColorJitter
 from bale.transforms.compose import Compose
 from bale.transforms.geometry import RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
@@ -16,34 +17,17 @@ if TYPE_CHECKING:
     from bale.transforms.presets.ending import Size
 
 
+@described
 def deit3(size: Size = 224, *, color_jitter: float = 0.3, simple_crop: bool = False, dtype: Any = "float32",
           layout: str = "nhwc") -> Compose:
     """DeiT III (https://arxiv.org/abs/2204.07118): new_data_aug_generator in facebookresearch/deit's augment.py.
 
     Parameters
     ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
     color_jitter : float, default 0.3
         Strength of brightness, contrast and saturation. 0: none.
     simple_crop : bool, default False
         Resize and crop with a border of 4 pixels (its option --src).
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     crop: list[Operation] = [RandomResizedCrop(size, interpolation="bicubic")]
     if simple_crop:

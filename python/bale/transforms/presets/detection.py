@@ -5,6 +5,7 @@ ends with that resize.
 """
 from __future__ import annotations
 
+from bale.transforms._docs import described
 from bale.transforms.boxes import RandomIoUCrop, SanitizeBoundingBoxes
 from bale.transforms.color import RandomPhotometricDistort
 from bale.transforms.compose import Compose
@@ -32,6 +33,7 @@ def _scaled(size: Size) -> tuple[int, int]:
     return (size, size) if isinstance(size, int) else (size[0], size[-1])
 
 
+@described
 def ssd_train(size: Size = 300, *, hflip: float = 0.5, fill: Range = (123, 117, 104), dtype: Any = "float32",
               layout: str = "nhwc") -> Compose:
     """torchvision's reference for detection, data_augmentation="ssd", for the model ssd300_vgg16.
@@ -40,65 +42,24 @@ def ssd_train(size: Size = 300, *, hflip: float = 0.5, fill: Range = (123, 117, 
 
     Parameters
     ----------
-    size : int or (int, int), default 300
-        Side in pixels, or (height, width).
-    hflip : float, default 0.5
-        Probability that the image is mirrored.
     fill : (float, float), default (123, 117, 104)
         Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     return Compose([RandomPhotometricDistort(), RandomZoomOut(fill), RandomIoUCrop(), RandomHorizontalFlip(hflip),
                     SanitizeBoundingBoxes(), Resize(_scaled(size)), ToDtype(dtype)], layout)
 
 
+@described
 def ssdlite_train(size: Size = 320, *, hflip: float = 0.5, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
     """torchvision's reference for detection, data_augmentation="ssdlite", for the model ssdlite320_mobilenet_v3_large.
 
     With the resize to 320 x 320 that is in the model, and without its normalization. Needs a field of the kind "boxes".
-
-    Parameters
-    ----------
-    size : int or (int, int), default 320
-        Side in pixels, or (height, width).
-    hflip : float, default 0.5
-        Probability that the image is mirrored.
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     return Compose([RandomIoUCrop(), RandomHorizontalFlip(hflip), SanitizeBoundingBoxes(), Resize(_scaled(size)), ToDtype(dtype)],
                    layout)
 
 
+@described
 def detection_train(min_size: Size = 800, max_size: int = 1333, *, hflip: float = 0.5, dtype: Any = "float32",
                     layout: str = "nhwc") -> Compose:
     """torchvision's reference for detection, data_augmentation="hflip", for Faster R-CNN and its like.
@@ -113,24 +74,6 @@ def detection_train(min_size: Size = 800, max_size: int = 1333, *, hflip: float 
         data_augmentation="multiscale" with (480, 512, 544, 576, 608, 640, 672, 704, 736, 768, 800).
     max_size : int, default 1333
         Side of the images of a batch in pixels.
-    hflip : float, default 0.5
-        Probability that the image is mirrored.
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     resize: list[Operation] = [Resize(min_size, max_size=max_size)] if isinstance(min_size, int) else [
         RandomShortestSize(min_size, max_size)]
@@ -138,6 +81,7 @@ def detection_train(min_size: Size = 800, max_size: int = 1333, *, hflip: float 
                     ToDtype(dtype)], layout)
 
 
+@described
 def lsj_train(size: Size = 1024, *, hflip: float = 0.5, fill: Range = (123, 117, 104), dtype: Any = "float32",
               layout: str = "nhwc") -> Compose:
     """torchvision's reference for detection, data_augmentation="lsj", for Mask R-CNN and its like.
@@ -149,26 +93,8 @@ def lsj_train(size: Size = 1024, *, hflip: float = 0.5, fill: Range = (123, 117,
     ----------
     size : int or (int, int), default 1024
         Side of the images of a batch in pixels, or (height, width).
-    hflip : float, default 0.5
-        Probability that the image is mirrored.
     fill : sequence of 3 int, default (123, 117, 104)
         Color of pixels from outside the image.
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     sides = _scaled(size)
     return Compose([ScaleJitter(sides), FixedSizeCrop(sides, fill), RandomHorizontalFlip(hflip), SanitizeBoundingBoxes(),

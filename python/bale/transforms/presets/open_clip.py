@@ -1,6 +1,7 @@
 """open_clip."""
 from __future__ import annotations
 
+from bale.transforms._docs import described
 from bale.transforms.compose import Compose
 from bale.transforms.geometry import CenterCrop, RandomResizedCrop, Resize
 from bale.transforms.presets.ending import ending
@@ -15,40 +16,20 @@ OPENAI_MEAN = (0.48145466, 0.4578275, 0.40821073)  # open_clip/constants.py
 OPENAI_STD = (0.26862954, 0.26130258, 0.27577711)
 
 
+@described
 def open_clip_train(size: Size = 224, *, scale: Range = (0.9, 1.0), mean: Range = OPENAI_MEAN, std: Range = OPENAI_STD,
                     dtype: Any = "float32", layout: str = "nhwc") -> Compose:
     """open_clip's image_transform(size, is_train=True): mlfoundations/open_clip's src/open_clip/transform.py.
 
     Parameters
     ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
     scale : (float, float), default (0.9, 1.0)
         Range of the crop's area, as a share of the image's.
-    mean : sequence of float, default OPENAI_MEAN
-        Mean of each channel, of values in [0, 1].
-    std : sequence of float, default OPENAI_STD
-        Standard deviation of each channel, of values in [0, 1].
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     return Compose([RandomResizedCrop(size, scale, interpolation="bicubic"), *ending(dtype, mean, std)], layout)
 
 
+@described
 def open_clip_eval(size: int = 224, *, mean: Range = OPENAI_MEAN, std: Range = OPENAI_STD, dtype: Any = "float32",
                    layout: str = "nhwc") -> Compose:
     """open_clip's image_transform(size, is_train=False), also that of OpenAI's CLIP.
@@ -57,25 +38,5 @@ def open_clip_eval(size: int = 224, *, mean: Range = OPENAI_MEAN, std: Range = O
     ----------
     size : int, default 224
         Side in pixels, or (height, width).
-    mean : sequence of float, default OPENAI_MEAN
-        Mean of each channel, of values in [0, 1].
-    std : sequence of float, default OPENAI_STD
-        Standard deviation of each channel, of values in [0, 1].
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     return Compose([Resize(size, "bicubic"), CenterCrop(size), *ending(dtype, mean, std)], layout)

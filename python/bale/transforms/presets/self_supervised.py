@@ -1,6 +1,7 @@
 """SimCLR, MoCo v3, BYOL, DINO, DINOv2 and MAE."""
 from __future__ import annotations
 
+from bale.transforms._docs import described
 from bale.transforms.color import ColorJitter, GaussianBlur, PillowGaussianBlur, RandomGrayscale, RandomSolarize
 from bale.transforms.compose import Compose
 from bale.transforms.control import RandomApply
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from bale.transforms.presets.ending import Range, Size
 
 
+@described
 def simclr(size: Size = 224, *, strength: float = 1.0, views: int = 2, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
     """SimCLR (https://arxiv.org/abs/2002.05709, appendix A; google-research/simclr's data_util.py), which does not normalize.
 
@@ -25,28 +27,10 @@ def simclr(size: Size = 224, *, strength: float = 1.0, views: int = 2, dtype: An
 
     Parameters
     ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
     strength : float, default 1.0
         Strength of the color jitter.
     views : int, default 2
         Number of views.
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    list of Compose
-        One per view, for Loader(views=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     side = size if isinstance(size, int) else min(size)
     jitter = ColorJitter(0.8 * strength, 0.8 * strength, 0.8 * strength, 0.2 * strength)
@@ -65,31 +49,14 @@ def _blurred(p: float) -> Operation:
     return RandomApply([PillowGaussianBlur((0.1, 2.0))], p)
 
 
+@described
 def moco_v3(size: Size = 224, *, crop_min: float = 0.08, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
     """MoCo v3 (https://arxiv.org/abs/2104.02057): augmentation1 and augmentation2 in facebookresearch/moco-v3's main_moco.py.
 
     Parameters
     ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
     crop_min : float, default 0.08
         The least area of the crop, as a share of the image's.
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    list of Compose
-        One per view, for Loader(views=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     def view(*more: Operation) -> Compose:
         return Compose([RandomResizedCrop(size, (crop_min, 1.0)), *_distorted(), *more, RandomHorizontalFlip(),
@@ -97,30 +64,9 @@ def moco_v3(size: Size = 224, *, crop_min: float = 0.08, dtype: Any = "float32",
     return [view(_blurred(1.0)), view(_blurred(0.1), RandomSolarize(128, 0.2))]
 
 
+@described
 def byol(size: Size = 224, *, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
-    """BYOL (https://arxiv.org/abs/2006.07733, appendix B, table 6), with its kernel of 23 pixels.
-
-    Parameters
-    ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    list of Compose
-        One per view, for Loader(views=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
-    """
+    """BYOL (https://arxiv.org/abs/2006.07733, appendix B, table 6), with its kernel of 23 pixels."""
     def view(*more: Operation) -> Compose:
         return Compose([RandomResizedCrop(size, interpolation="bicubic"), RandomHorizontalFlip(), *_distorted(), *more,
                         *ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
@@ -128,6 +74,7 @@ def byol(size: Size = 224, *, dtype: Any = "float32", layout: str = "nhwc") -> l
     return [view(RandomApply([blur], 1.0)), view(RandomApply([blur], 0.1), RandomSolarize(128, 0.2))]
 
 
+@described
 def dino(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.4, 1.0), local_scale: Range = (0.05, 0.4),
          local_crops: int = 8, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
     """DINO (https://arxiv.org/abs/2104.14294): DataAugmentationDINO in facebookresearch/dino's main_dino.py.
@@ -136,30 +83,12 @@ def dino(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.4,
 
     Parameters
     ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
     local_size : int or (int, int), default 96
         Size of the local views in pixels: a side, or (height, width).
     global_scale, local_scale : (float, float), default (0.4, 1.0) and (0.05, 0.4)
         Ranges of the crop's area, as a share of the image's.
     local_crops : int, default 8
         Number of local views.
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    list of Compose
-        One per view, for Loader(views=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     def view(side: Size, scale: Range, *more: Operation) -> Compose:
         return Compose([RandomResizedCrop(side, scale, interpolation="bicubic"), RandomHorizontalFlip(), *_distorted(), *more,
@@ -169,6 +98,7 @@ def dino(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.4,
             *[local] * local_crops]
 
 
+@described
 def dinov2(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.32, 1.0), local_scale: Range = (0.05, 0.32),
            local_crops: int = 8, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
     """DINOv2 (https://arxiv.org/abs/2304.07193): DataAugmentationDINO in dinov2/data/augmentations.py of facebookresearch/dinov2.
@@ -179,8 +109,6 @@ def dinov2(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.
 
     Parameters
     ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
     local_size : int or (int, int), default 96
         Size of the local views in pixels: a side, or (height, width).
     global_scale : (float, float), default (0.32, 1.0)
@@ -191,20 +119,6 @@ def dinov2(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.
         Number of local views.
     dtype : object, default 'float32'
         Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    list of Compose
-        One per view, for Loader(views=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     def view(side: Size, scale: Range, p: float, *more: Operation) -> Compose:
         blur = RandomApply([GaussianBlur(9, (0.1, 2.0))], 1 - p)
@@ -214,29 +128,8 @@ def dinov2(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.
     return [view(size, global_scale, 1.0), view(size, global_scale, 0.1, RandomSolarize(128, 0.2)), *[local] * local_crops]
 
 
+@described
 def mae(size: Size = 224, *, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
-    """MAE's pre-training (https://arxiv.org/abs/2111.06377): transform_train in facebookresearch/mae's main_pretrain.py.
-
-    Parameters
-    ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
-    """
+    """MAE's pre-training (https://arxiv.org/abs/2111.06377): transform_train in facebookresearch/mae's main_pretrain.py."""
     return Compose([RandomResizedCrop(size, (0.2, 1.0), interpolation="bicubic"), RandomHorizontalFlip(),
                     *ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 
+from bale.transforms._docs import described
 from bale.transforms.color import ColorJitter, GaussianBlur, RandomGrayscale
 from bale.transforms.compose import Compose
 from bale.transforms.control import RandomApply
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from bale.transforms.presets.ending import Range, Size
 
 
+@described
 def timm_train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4, 4 / 3), hflip: float = 0.5,
                vflip: float = 0.0, color_jitter: float | Sequence[float] | None = 0.4, color_jitter_prob: float | None = None,
                grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0, auto_augment: str | None = None,
@@ -33,14 +35,10 @@ def timm_train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (
 
     Parameters
     ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
     scale : (float, float), default (0.08, 1.0)
         Range of the crop's area, as a share of the image's.
     ratio : (float, float), default (3 / 4, 4 / 3)
         Range of the crop's width / height.
-    hflip : float, default 0.5
-        Probability that the image is mirrored.
     vflip : float, default 0.0
         Probability that the image is mirrored top to bottom.
     color_jitter : float, sequence of float or None, default 0.4
@@ -55,32 +53,12 @@ def timm_train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (
         A string of timm's; it turns color_jitter off, except with "3a".
     interpolation : str, default 'bilinear'
         As for RandomResizedCrop; "random" draws bilinear or bicubic per image.
-    mean : sequence of float, default IMAGENET_MEAN
-        Mean of each channel, of values in [0, 1].
-    std : sequence of float, default IMAGENET_STD
-        Standard deviation of each channel, of values in [0, 1].
     re_prob : float, default 0.0
         Probability of RandomErasing.
     re_mode : str, default 'const'
         "const", "rand" or "pixel": what erased pixels become, as timm has it.
     re_count : int, default 1
         Largest number of rectangles.
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     found: list[Operation] = [RandomResizedCrop(size, scale, ratio, interpolation)]
     found += [RandomHorizontalFlip(hflip)] if hflip > 0 else []
@@ -107,6 +85,7 @@ def timm_train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (
     return Compose(found, layout)
 
 
+@described
 def timm_eval(size: int = 224, *, crop_pct: float = 0.875, interpolation: str = "bilinear", mean: Range = IMAGENET_MEAN,
               std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
     """timm.data.create_transform(size) of timm 1.0 for a square size: crop_mode "center".
@@ -120,25 +99,5 @@ def timm_eval(size: int = 224, *, crop_pct: float = 0.875, interpolation: str = 
     interpolation : str or enum, default 'bilinear'
         "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
         Pillow's constant.
-    mean : sequence of float, default IMAGENET_MEAN
-        Mean of each channel, of values in [0, 1].
-    std : sequence of float, default IMAGENET_STD
-        Standard deviation of each channel, of values in [0, 1].
-    dtype : str or dtype, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     return Compose([Resize(math.floor(size / crop_pct), interpolation), CenterCrop(size), *ending(dtype, mean, std)], layout)
