@@ -12,7 +12,7 @@ import sys
 from conftest import BUILD, REPO
 
 TOOL = BUILD / "tests" / "bale_augment_tool"
-REPLAY = REPO / "tests" / "support" / "replay_augment.py"
+REPLAY = REPO / "tests" / "support" / "programs" / "replay_augment.py"
 PYTHONS = {"pillow": sys.executable, "torchvision": os.environ.get("BALE_TEST_TORCHVISION", "/usr/bin/python3")}
 JITTER = (0.4, 0.4, 0.4, 0.1)
 
