@@ -59,7 +59,7 @@ def names_of(module):
     import ast
     path = HOME / "python" / module.replace(".", "/") / "__init__.py"
     for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
             return sorted(name for name in ast.literal_eval(node.value) if not name.isupper())
     raise SystemExit(f"{path} has no __all__")
 
