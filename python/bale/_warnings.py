@@ -1,10 +1,10 @@
-"""Warnings, which name the line of the user's program that called the package."""
+"""Reports of the libraries, and warnings about what they say was not taken or used."""
 from __future__ import annotations
 
+import json
 import os
 import sys
 import warnings
-from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -18,12 +18,16 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=_level_of_caller())
 
 
-def warn_of_left_out(report: Report, shown: Callable[[str], str] = str) -> None:
-    """One UserWarning with what a report has that no option asked for: ignored
-    entries, remarks, patterns and options without effect, skipped samples. `shown` makes a message of the program one for its
-    user."""
-    said = [shown(line) for line in _lines(report)]
-    if said:
+def report_of(text: str) -> Report:
+    """A report of the libraries, which is JSON."""
+    report: Report = json.loads(text)
+    return report
+
+
+def warn_of_left_out(report: Report) -> None:
+    """One UserWarning with what a report has that no option asked for: ignored entries, remarks, patterns and options without
+    effect, skipped samples."""
+    if said := _lines(report):
         warn("; ".join(said))
 
 

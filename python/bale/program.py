@@ -1,29 +1,30 @@
-"""The program `bale` of this package, as a command and as functions that return its JSON report."""
+"""What the program `bale` does as functions, and the program itself."""
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import sys
 
-from bale._progress_bar import bar_class, is_watched
-from bale._warnings import warn_of_left_out
-from bale.child_process import call_program
-from bale.errors import Error, code_of_exit, make_error
-from bale.program_messages import ProgramMessages
+from bale import _bale
+from bale._dataset.cache import use_cache, warn_of_cache
+from bale._progress_bar import RunDisplay, bar_class, is_watched
+from bale._warnings import report_of, warn_of_left_out
+from bale.errors import make_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, NoReturn
 
     from typing_extensions import Unpack
 
+    from bale._types import Path, Report
     from bale.options import ConvertOptions, PackOptions, PlanOptions, VerifyOptions
 
-    Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-    Report = dict[str, Any]
-
 _BIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
-_LEFT_OUT = 4  # finished, but samples were left out, as was asked
+
+atexit.register(_bale.stop_requests)
 
 
 def program_path(name: str = "bale") -> str:
@@ -101,8 +102,7 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
         if not isinstance(source, (str, bytes, os.PathLike)):
             return pack_samples(source, destination, bar, dict(options))
     _check_options("pack", options)
-    return _run("pack", [destination] if source is None else [source, destination], dict(options), progress,
-                fine=(0, _LEFT_OUT))
+    return _run("pack", [destination] if source is None else [source, destination], dict(options), progress)
 
 
 def convert(source: Path, /, destination: Path, *, progress: bool | None = None,
@@ -133,7 +133,7 @@ def convert(source: Path, /, destination: Path, *, progress: bool | None = None,
         If options are wrong or contradict each other (also a bale.Error).
     """
     _check_options("convert", options)
-    return _run("convert", [source, destination], dict(options), progress, fine=(0, _LEFT_OUT))
+    return _run("convert", [source, destination], dict(options), progress)
 
 
 def plan(source: Path, /, destination: Path, output: Path, **options: Unpack[PlanOptions]) -> Report:
@@ -167,7 +167,7 @@ def plan(source: Path, /, destination: Path, output: Path, **options: Unpack[Pla
     docs/SCALE.md has the whole procedure.
     """
     _check_options("plan", options)
-    return _run("plan", [source, destination], {**options, "output": output}, progress=False)
+    return _run("plan", [source, destination, output], dict(options), progress=False)
 
 
 def pack_part(plan: Path, part: int, parts: int, *, jobs: int | None = None, progress: bool | None = None,
@@ -204,8 +204,8 @@ def pack_part(plan: Path, part: int, parts: int, *, jobs: int | None = None, pro
         If a file of the source changed since the plan was made; the message names it. The code is `retryable` if
         another attempt wrote other bytes at the same time.
     """
-    options = {"plan": plan, "part": f"{part}/{parts}", "jobs": jobs, "staging_dir": staging_dir}
-    return _run("pack", [], options, progress, fine=(0, _LEFT_OUT))
+    options = {"part": f"{part}/{parts}", "jobs": jobs, "staging_dir": staging_dir}
+    return _run("pack_part", [plan], options, progress)
 
 
 def merge(source: Path | Sequence[Path], destination: Path | None = None, *, parts: int | None = None, name: str | None = None,
@@ -245,8 +245,12 @@ def merge(source: Path | Sequence[Path], destination: Path | None = None, *, par
         If parts are missing; the code is `retryable`, and the message names them. And those of reading and writing.
     """
     sources = [source] if isinstance(source, (str, bytes, os.PathLike)) else list(source)
-    options = {"parts": parts, "output": destination, "name": name, "link": link, "resume": resume, "overwrite": overwrite}
-    return _run("merge", sources, options, progress, fine=(0, _LEFT_OUT))
+    given = {"name": name, "link": link, "resume": resume, "overwrite": overwrite}
+    for option, value in given.items():
+        if value and destination is None:
+            raise make_error("invalid_argument", f"{option}: only for packed datasets, which need a destination")
+    options = {"parts": parts, "output": destination, **given}
+    return _run("merge", sources, options, progress)
 
 
 def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[VerifyOptions]) -> Report:
@@ -272,7 +276,7 @@ def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[Verify
         If nothing could be verified.
     """
     _check_options("verify", options)
-    return _run("verify", [spec], dict(options), progress, fine=(0, 1, 3))
+    return _run("verify", [spec], dict(options), progress)
 
 
 def inspect(spec: Path) -> Report:
@@ -303,77 +307,22 @@ def _check_options(command: str, given: Any) -> None:
     check_keywords(command, given, getattr(options, f"{command.capitalize()}Options"))
 
 
-def _arguments(options: dict[str, Any]) -> Iterator[str]:
-    for name, value in options.items():
-        flag = "--" + name.replace("_", "-")
-        if value is True:
-            yield flag
-        elif value is None or value is False:
-            continue
-        elif isinstance(value, (list, tuple)):
-            for one in value:
-                yield f"{flag}={os.fsdecode(one) if isinstance(one, (bytes, os.PathLike)) else one}"
-        else:
-            yield f"{flag}={os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else value}"
+def _texts(value: Any) -> list[str]:
+    """The value of an option as the libraries take it: none for a flag."""
+    if value is True:
+        return []
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [os.fsdecode(one) if isinstance(one, (bytes, os.PathLike)) else str(one) for one in values]
 
 
-def _run(command: str, positional: list[Path], options: dict[str, Any], progress: bool | None,
-         fine: tuple[int, ...] = (0,)) -> Report:
-    import json  # here, as others below: it is a good part of what importing bale would take
-    import tempfile
-
-    if progress is None:
-        progress = is_watched()
-    bar = bar_class() if progress and not options.get("quiet") else None
-    flags = ["--json-progress"] if bar else []
-    words = [program_path(), command, "--json", *flags, *_arguments(options), "--", *map(os.fsdecode, positional)]
-    with tempfile.TemporaryFile() as out, ProgramMessages(command, bar) as messages:
-        # Without tqdm the program shows its own progress, and its messages with it.
-        own = progress and not bar
-        code = call_program(words, None if own else messages.take, out)
-        out.seek(0)
-        printed = out.read()
-    # Names of files may be of any bytes.
-    report: Report = json.loads(printed.decode("utf-8", "surrogateescape")) if code in fine and printed else {"error": {}}
-    if "error" not in report:
-        if not own and not bar:  # else the messages were shown
-            warn_of_left_out(report, lambda line: _with_keywords(command, line))
-        return report
-    if code < 0:
-        text = f"bale {command} was ended by signal {-code}"
-    else:
-        text = _with_keywords(command, messages.error) or f"bale {command} ended with code {code}; the reason is on standard error"
-    raise _error_of(printed, code, text)
-
-
-def _error_of(printed: bytes, exit_code: int, text: str) -> Error:
-    """The error that the program printed as JSON; of its exit code alone if it printed none."""
-    import json
-
-    try:
-        said = json.loads(printed.decode("utf-8", "surrogateescape"))["error"]
-    except (ValueError, LookupError, TypeError):
-        return make_error(code_of_exit(exit_code), text)
-
-    def name(value: Any) -> str:
-        return os.fsdecode(bytes.fromhex(value["hex"])) if isinstance(value, dict) else value or ""
-
-    return make_error(said["code"], text, name(said.get("path")), name(said.get("key")), said.get("offset"), said.get("hint", ""),
-                      said.get("errno", 0))
-
-
-def _with_keywords(command: str, text: str) -> str:
-    """A message of the program as a caller of pack() reads it: --on-error is on_error. Command lines stay."""
-    import re
-
-    from bale import options
-
-    keywords = getattr(getattr(options, f"{command.capitalize()}Options", None), "__annotations__", ())  # inspect has none
-
-    def keyword(flag: re.Match[str]) -> str:
-        name = flag[1].replace("-", "_")
-        return name if name in keywords else flag[0]
-
-    parts = re.split("(`bale [^`]*`)", text)
-    parts[::2] = [re.sub(r"(?<![\w-])--([a-z][a-z-]*)", keyword, part) for part in parts[::2]]
-    return "".join(parts)
+def _run(command: str, paths: list[Path], options: dict[str, Any], progress: bool | None) -> Report:
+    use_cache(options.pop("cache_dir", None), options.pop("cache_limit", None))
+    quiet = options.pop("quiet", False)
+    is_shown = not quiet and (is_watched() if progress is None else progress)
+    given = {name: _texts(value) for name, value in options.items() if value is not None and value is not False}
+    with RunDisplay(command) if is_shown else contextlib.nullcontext() as display:
+        report = report_of(_bale.run_request(command, list(map(os.fsdecode, paths)), given, display))
+    warn_of_cache()
+    if not is_shown:  # else the same lines were shown
+        warn_of_left_out(report)
+    return report

@@ -6,7 +6,7 @@ import os
 import weakref
 
 from bale import _bale
-from bale._warnings import warn_of_left_out
+from bale._warnings import report_of, warn_of_left_out
 from bale._writer.field_values import FieldValues, label_of, labels_of
 from bale._writer.labels import class_names
 from bale.errors import DamagedError, make_error
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from bale._types import Path, Report
     from bale.options import Size
-    from bale.program import Path, Report
 
 _DEFAULT_LEVEL = 3
 _MAX_LEVEL = 19
@@ -311,7 +311,7 @@ class Writer:
         Returns
         -------
         dict
-            The report: what bale.pack() reports, without times.
+            The report, as of bale.pack().
 
         Raises
         ------
@@ -326,7 +326,7 @@ class Writer:
             If samples were skipped.
         """
         if self.report is None:
-            self.report = self._writer.close()
+            self.report = report_of(self._writer.close())
             for sample in self.report["skipped"]:
                 sample["why"] = self._reasons.get(sample["origin"], sample["why"])
             _live.discard(self)

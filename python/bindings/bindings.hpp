@@ -38,6 +38,7 @@ void bind_batch(nb::module_& module);
 void bind_loader(nb::module_& module);
 void bind_cuda(nb::module_& module);
 void bind_steps(nb::module_& module);
+void bind_requests(nb::module_& module);
 void bind_writer(nb::module_& module);
 
 }  // namespace bale::python

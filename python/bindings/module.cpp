@@ -2,7 +2,6 @@
 #include <new>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/python/bindings/bindings.hpp"
@@ -73,10 +72,6 @@ NB_MODULE(_bale, module) {
   nanobind::set_leak_warnings(false);
   bale::limit_simd_by_environment();
   module.doc() = "The C++ side of bale; use the package `bale`.";
-  module.def("call_unbound", [](const nanobind::callable& start) -> nanobind::object {
-    const bale::UnboundThread unbound;
-    return start();
-  });
   bale::python::bind_errors(module);
   bale::python::bind_cache(module);
   bale::python::bind_dataset(module);
@@ -86,5 +81,6 @@ NB_MODULE(_bale, module) {
   bale::python::bind_loader(module);
   bale::python::bind_cuda(module);
   bale::python::bind_steps(module);
+  bale::python::bind_requests(module);
   bale::python::bind_writer(module);
 }

@@ -1,6 +1,7 @@
 // bale._bale.Writer: bale::Writer with the GIL released. python/bale/writer.py turns values into bytes.
 #include "bale/writer/writer.hpp"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "bale/python/bindings/choice.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/value.hpp"
+#include "bale/writer/request/report_json.hpp"
 #include "bale/writer/source/classes/class_map.hpp"
 
 namespace bale::python {
@@ -122,45 +124,6 @@ void require_length(const std::string& name, std::size_t length, std::size_t num
   throw nb::value_error(fmt::format("{}: {} values for {} keys", printable(name), length, num_keys).c_str());
 }
 
-/// What `bale pack --json` reports, without times.
-nb::dict report_of(const PackReport& report) {
-  nb::list outputs;
-  std::size_t num_shards = 0;
-  for (const PackReport::Output& output : report.outputs) {
-    const Manifest& manifest = output.manifest;
-    nb::dict row;
-    row["directory"] = to_str(output.directory);
-    row["name"] = to_str(manifest.name);
-    row["format"] = to_str(manifest.format);
-    row["layout"] = to_str(manifest.layout);
-    row["samples"] = manifest.num_samples;
-    row["skipped"] = manifest.num_skipped;
-    row["classes"] = manifest.classes.size();
-    row["shards"] = manifest.shards.size();
-    row["bytes"] = report.num_bytes;
-    num_shards += manifest.shards.size();
-    outputs.append(row);
-  }
-  nb::list skipped;
-  for (const SkippedSample& sample : report.skipped) {
-    nb::dict row;
-    row["origin"] = to_str(sample.origin);
-    row["why"] = to_str(sample.why);
-    skipped.append(row);
-  }
-  nb::dict undecodable;
-  for (const auto& [kind, count] : report.undecodable) undecodable[to_str(kind)] = count;
-  nb::dict out;
-  out["samples"] = report.num_samples;
-  out["bytes"] = report.num_bytes;
-  out["shards"] = num_shards;
-  out["resumed_shards"] = report.num_resumed_shards;
-  out["outputs"] = outputs;
-  out["undecodable"] = undecodable;
-  out["skipped"] = skipped;
-  return out;
-}
-
 class PythonWriter {
  public:
   explicit PythonWriter(const nb::dict& given) {
@@ -171,6 +134,7 @@ class PythonWriter {
       options.part.emplace(nb::cast<std::uint64_t>(given["part"]), nb::cast<std::uint64_t>(given["parts"]));
     }
     keys_name_files_ = options.pack.format.layout->keys_name_files;
+    max_pixels_ = options.pack.max_pixels;
     const Waiting waiting;
     writer_ = std::make_unique<Writer>(std::move(options));
   }
@@ -246,13 +210,16 @@ class PythonWriter {
     const Waiting waiting;
     return writer_->checkpoint();
   }
-  nb::dict close() {
-    PackReport report;
+  /// The report of a pack, as JSON text.
+  nb::str close() {
+    std::string json;
     {
       const Waiting waiting;
-      report = writer_->close();
+      const PackReport report = writer_->close();
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+      json = pack_json(report, seconds, {}, conditions_of(report, max_pixels_));
     }
-    return report_of(report);
+    return to_str(json);
   }
   std::uint64_t abandon() {
     const WithoutGil without_gil;  // continues at a second Ctrl-C: it keeps samples
@@ -261,6 +228,8 @@ class PythonWriter {
 
  private:
   std::unique_ptr<Writer> writer_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::uint64_t max_pixels_ = 0;
   bool keys_name_files_ = false;
 };
 
@@ -301,7 +270,7 @@ void bind_writer(nb::module_& module) {
       .def("keys_name_files", &PythonWriter::keys_name_files)
       .def("contains", &PythonWriter::contains, nb::arg("key"))
       .def("checkpoint", &PythonWriter::checkpoint)
-      .def("close", &PythonWriter::close, nb::sig("def close(self) -> dict[str, typing.Any]"))
+      .def("close", &PythonWriter::close, nb::sig("def close(self) -> str"))
       .def("abandon", &PythonWriter::abandon);
 }
 

@@ -102,13 +102,17 @@ std::vector<std::string> datasets_below(const std::string& spec) {
   return content.is_folder_of_images() ? std::vector<std::string>() : std::move(content.datasets);
 }
 
-std::string images_beside_datasets(const std::string& spec) {
-  const DirectoryContent content = directory_content(spec);
-  if (content.datasets.empty() || content.is_folder_of_images()) return {};
+NamedDatasets named_datasets(const std::string& spec) {
+  DirectoryContent content = directory_content(spec);
+  if (content.datasets.empty() || content.is_folder_of_images()) return {.specs = {spec}};
   std::string beside = names_of(content.image_folders);
   if (content.num_images > 0) beside += (beside.empty() ? "" : ", ") + printable(content.first_image);
   if (content.num_images > 1) beside += fmt::format(" and {} more", content.num_images - 1);
-  return beside;
+  if (!beside.empty()) {
+    beside = fmt::format("{}: taken as a directory of packed datasets; not looked at next to them: {}",
+                         shown_name(spec), beside);
+  }
+  return {.specs = std::move(content.datasets), .is_directory = true, .told = std::move(beside)};
 }
 
 Error no_dataset_error(const std::string& directory, const DirectoryContent& content, ErrorCode code) {

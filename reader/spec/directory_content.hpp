@@ -28,8 +28,13 @@ DirectoryContent directory_content(const std::string& path);
 /// The datasets in `spec` if it is a directory of datasets, as `pack --split` makes it; else empty.
 std::vector<std::string> datasets_below(const std::string& spec);
 
-/// "raw, a.jpg", what has images next to the datasets of a directory of datasets; else empty.
-std::string images_beside_datasets(const std::string& spec);
+/// What a command that takes one dataset or a directory of them is given.
+struct NamedDatasets {
+  std::vector<std::string> specs{};  // the datasets in a directory of them, else the given one
+  bool is_directory = false;         // of datasets
+  std::string told{};                // what is next to them and is not looked at; empty: nothing
+};
+NamedDatasets named_datasets(const std::string& spec);
 
 /// Whether a directory has a manifest.json that is not another program's.
 bool is_packed_dataset(const std::string& directory);

@@ -46,7 +46,7 @@ ALLOWED = {
 # The folders within a room from the lowest up: each may include those before it. "." is the room's own folder, "include"
 # the installed headers whose functions no one folder defines. A folder that is not named belongs to the one that holds it.
 ORDER = {
-    "formats/base": "text errors include system files codec json math names",
+    "formats/base": "text errors include system files codec json math names options run",
     "formats/shard": "sample index include .",
     "formats/image": "include codec png jpeg/header metadata simd point color tiff gif bmp webp pnm avif jxl jpeg/library "
                      "jpeg/entropy jpeg/pixels jpeg/decode jpeg/transcode jpeg warp blur resample . similarity",
@@ -57,7 +57,7 @@ ORDER = {
     "formats/tar": "header reading writing .",
     "reader": "spec shards dataset include where ahead check",
     "writer/source": "include files classes rows saved choose folder tables arrays annotations .",
-    "writer": "include diff edits plan index destination journal shard publish run merge stream",
+    "writer": "include diff edits plan index destination journal shard publish run merge stream request",
     "loader/transform": "include random pixels fields geometry steps targets members draw list json .",
     "loader/worker": "include . process",
     "loader": "include fields batch nodes session .",

@@ -19,19 +19,6 @@
 namespace bale::tools {
 namespace {
 
-std::vector<std::string> flags_of(const CommandModel& command) {
-  std::vector<std::string> flags;
-  for (const OptionModel& option : command.options) flags.push_back(option.long_name);
-  return flags;
-}
-
-/// The error with options as flags. Paths and keys are unchanged.
-Error with_flags(const Error& error, const Terminal& terminal) {
-  ErrorContext context = error.context();
-  context.hint = terminal.followable(context.hint);
-  return {error.code(), terminal.with_flags(error.message()), std::move(context)};
-}
-
 /// Shows what is wrong with the cache of remote files while it lives.
 class CacheWarnings {
  public:
@@ -51,12 +38,13 @@ int run(int argc, const char* const* argv, bool& prints_json, Terminal& terminal
   try {
     wish = parser.parse(argc, argv);
   } catch (const Error& error) {
-    terminal.error(fmt::format("{}; see `{} --help`", error.what(), parser.command().name));
+    const OptionNames flags = option_names(parser.command().options, true);
+    terminal.error(fmt::format("{}; see `{} --help`", flags.shown(error).what(), parser.command().name));
     return k_exit_usage;
   }
   prints_json = parser.was_given("--json");
   const CommandModel& command = parser.command();
-  terminal.set_flags(flags_of(command));
+  terminal.set_options(option_names(command.options, true));
   int code = k_exit_ok;
   if (wish == Parser::Wish::help) {
     terminal.print(help_text(command, terminal.out_width()));
@@ -76,7 +64,7 @@ int run(int argc, const char* const* argv, bool& prints_json, Terminal& terminal
 int bale_main(int argc, const char* const* argv, Terminal& terminal) {
   bool prints_json = false;
   const auto fail = [&](const Error& raw) {
-    const Error error = with_flags(raw, terminal);
+    const Error error = terminal.options().shown(raw);
     try {
       if (prints_json && !terminal.has_printed()) terminal.print(error_json(error));  // one document
       terminal.flush();  // output that was printed before the error stays before it

@@ -11,10 +11,10 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/names/size_text.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/fetch_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/tools/terminal/table.hpp"

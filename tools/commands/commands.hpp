@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "bale/loader/loader_options.hpp"
+#include "bale/reader/dataset_check.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/tools/commands/where_option.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/terminal/terminal.hpp"
-#include "bale/writer/packer.hpp"
+#include "bale/writer/request/merge_request.hpp"
+#include "bale/writer/request/pack_request.hpp"
 #include "bale/writer/scale_out.hpp"
-#include "bale/writer/source/sample_draw.hpp"
 #include "bale/writer/source/source.hpp"
 #include "bale/writer/source_diff.hpp"
 
@@ -25,24 +26,11 @@ namespace bale::tools {
 
 struct CommandModel;
 
-/// Arguments of `pack` and `convert`.
+/// Arguments of `pack`, `convert` and `plan`.
 struct PackCommand {
-  std::string_view command;  // "pack" or "convert", for messages
-  bool source_is_packed = false;
-  std::string source;
-  std::string files_from;
-  std::string format;
-  std::string layout;
-  bool decode = false;  // use a layout that stores pixels
-  SourceOptions source_options;
-  WhereOption where;
-  std::string exclude_from;  // list of names; empty: none
-  SampleDraw draw;
-  PackOptions options;
+  PackRequest request;
   std::string plan;   // of `plan`: file to write; of `pack`: file whose shards are packed, if not empty
   PartChoice choice;  // of that plan
-  bool dry_run = false;
-  bool strict = false;  // what is not taken or used is an error
   bool json = false;
   bool json_progress = false;
   bool quiet = false;
@@ -53,13 +41,7 @@ int run_plan(const PackCommand& command, Terminal& terminal);
 int run_part(const PackCommand& command, Terminal& terminal);
 
 struct MergeCommand {
-  std::vector<std::string> sources;  // a plan, a directory with parts of Writers, or with `output` packed datasets
-  std::string output;
-  std::string name;
-  bool link = false;
-  DestinationMode mode = DestinationMode::fresh;  // of `output`
-  std::uint64_t parts = 0;                        // 0: as the parts were asked for
-  unsigned jobs = 0;
+  MergeRequest request;
   bool json = false;
   bool json_progress = false;
   bool quiet = false;
@@ -117,9 +99,7 @@ int run_extract(const ExtractCommand& command, Terminal& terminal);
 
 struct VerifyCommand {
   std::string spec;
-  bool decode = false;
-  std::uint64_t max_pixels = k_default_max_pixels;
-  unsigned jobs = 0;
+  CheckOptions options;
   bool json = false;
   bool json_progress = false;
   bool quiet = false;

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/reader/spec/directory_content.hpp"
-#include "bale/tools/terminal/human.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 
 namespace bale::tools {
@@ -16,13 +15,9 @@ Dataset open_dataset(const std::string& spec, Terminal& terminal, bool quiet, Da
 }
 
 NamedDatasets datasets_at(const std::string& spec, Terminal& terminal) {
-  std::vector<std::string> below = datasets_below(spec);
-  if (below.empty()) return {.specs = {spec}};
-  if (const std::string beside = images_beside_datasets(spec); !beside.empty()) {
-    terminal.note(fmt::format("{}: taken as a directory of packed datasets; not looked at next to them: {}",
-                              shown_name(spec), beside));
-  }
-  return {.specs = std::move(below), .is_directory = true};
+  NamedDatasets named = named_datasets(spec);
+  if (!named.told.empty()) terminal.note(named.told);
+  return named;
 }
 
 void tell_detected(const std::string& spec, const SourceOptions& options, Terminal& terminal) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/spec/directory_content.hpp"
 #include "bale/tools/terminal/terminal.hpp"
 #include "bale/writer/source/source.hpp"
 
@@ -15,11 +16,7 @@ namespace bale::tools {
 /// `quiet`: nothing is said. Throws what Dataset::open() throws.
 Dataset open_dataset(const std::string& spec, Terminal& terminal, bool quiet = false, DatasetOptions options = {});
 
-/// The packed datasets in `spec` if it is a directory of them, else `spec` alone. Says which images lie next to them.
-struct NamedDatasets {
-  std::vector<std::string> specs;
-  bool is_directory = false;  // of datasets
-};
+/// named_datasets(), which says what is next to them.
 NamedDatasets datasets_at(const std::string& spec, Terminal& terminal);
 
 /// Opens a source, and says what it was taken for. Unless `quiet`, shows that it is being listed.

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/tools/terminal/human.hpp"
+#include "bale/formats/base/text/human.hpp"
 
 namespace bale::tools {
 namespace {
@@ -55,16 +55,6 @@ void GlobUse::see(const SampleFacts& facts) {
 
 void GlobUse::tell_unmatched(NoticeLog& notices, std::string_view place) const {
   for (const Glob& glob : unmatched_) notices.no_match(glob.option, glob.text, place);
-}
-
-void tell_left_out(const WhereCounts& counts, Terminal& terminal) {
-  if (counts.num_left_out == 0) return;
-  const std::string unknown =
-      counts.num_unknown == 0
-          ? std::string{}
-          : fmt::format(", {} because a value that the condition names is unknown", human_count(counts.num_unknown));
-  terminal.note(fmt::format("{} of {} left out{}", human_count(counts.num_left_out),
-                            plural(counts.num_samples, "sample"), unknown));
 }
 
 }  // namespace bale::tools

@@ -38,7 +38,4 @@ class GlobUse {
   std::vector<Glob> unmatched_;
 };
 
-/// Prints how many samples were left out, and why, if any were.
-void tell_left_out(const WhereCounts& counts, Terminal& terminal);
-
 }  // namespace bale::tools

@@ -2,43 +2,17 @@
 // made from it, so that they always match.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/base/options/option_table.hpp"
+
 namespace bale::tools {
 
 class Terminal;
-
-/// An option with a value, a flag or a positional argument.
-struct OptionModel {
-  std::string short_name;  // "-j", may be empty
-  std::string long_name;   // "--jobs"; of a positional argument its name: "SRC"
-  std::string value_name;  // "N"; "A|B|C" lists all values; empty for a flag
-  std::string text;
-  /// Takes what was typed: one value, all of them if `repeated`, none if it is a flag. Throws `Error`
-  /// (invalid_argument). Without it the parser itself acts: --help and --version.
-  std::function<void(const std::vector<std::string>&)> take;
-  std::string group = "Options";
-  bool repeated = false;              // an option that may be given several times, or an argument of several values
-  bool required = false;              // as the usage line shows it
-  bool checked_by_command = false;    // required in a way that the parser cannot check
-  std::vector<std::string> needed;    // long names of options without which this one means nothing
-  std::vector<std::string> excluded;  // long names of options that it cannot be combined with
-
-  bool is_positional() const { return !long_name.starts_with('-'); }
-  bool takes_value() const { return !value_name.empty(); }
-  /// "-j, --jobs N", or the name of a positional argument.
-  std::string title() const;
-  /// The words that `value_name` lists; empty if it lists none. Words in capitals, such as N or DIR, stand for values.
-  std::vector<std::string> choices() const;
-
-  OptionModel& needs(const OptionModel& other);
-  OptionModel& excludes(const OptionModel& other);
-};
 
 struct OptionGroup {
   std::string title;
@@ -48,8 +22,8 @@ struct OptionGroup {
 struct CommandModel {
   std::string name;  // "bale pack"
   std::string summary;
-  std::string footer;               // examples and notes, printed unchanged
-  std::deque<OptionModel> options;  // a deque, so that references last
+  std::string footer;  // examples and notes, printed unchanged
+  OptionTable options;
   std::vector<CommandModel> commands;
   std::function<int(Terminal&)> run;  // returns the exit code
 

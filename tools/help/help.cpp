@@ -70,36 +70,6 @@ std::string help_of(const CommandModel& command, std::size_t columns, const Show
 
 }  // namespace
 
-std::string OptionModel::title() const {
-  if (is_positional()) return value_name;
-  std::string title = short_name.empty() ? "    " : short_name;
-  if (!short_name.empty() && !long_name.empty()) title += ", ";
-  title += long_name;
-  if (takes_value()) title += ' ' + value_name;
-  return title;
-}
-
-std::vector<std::string> OptionModel::choices() const {
-  std::vector<std::string> choices;
-  if (value_name.find('|') == std::string::npos) return choices;
-  for (std::size_t begin = 0; begin <= value_name.size();) {
-    const std::size_t end = std::min(value_name.find('|', begin), value_name.size());
-    choices.push_back(value_name.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return choices;
-}
-
-OptionModel& OptionModel::needs(const OptionModel& other) {
-  needed.push_back(other.long_name);
-  return *this;
-}
-
-OptionModel& OptionModel::excludes(const OptionModel& other) {
-  excluded.push_back(other.long_name);
-  return *this;
-}
-
 std::vector<const OptionModel*> CommandModel::positionals() const {
   std::vector<const OptionModel*> found;
   for (const OptionModel& option : options) {

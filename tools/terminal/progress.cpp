@@ -8,12 +8,15 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/json/json.hpp"
-#include "bale/tools/terminal/human.hpp"
+#include "bale/formats/base/text/human.hpp"
 
 namespace bale::tools {
 namespace {
 
 constexpr double k_smoothing_seconds = 3;
+constexpr std::chrono::milliseconds k_pause{100};
+constexpr double k_first_line_seconds = 2;
+constexpr double k_line_seconds = 5;
 constexpr unsigned k_min_bar = 10;
 constexpr unsigned k_max_bar = 40;
 
@@ -63,16 +66,6 @@ std::vector<std::string> parts_of(const ProgressCounts& counts, const ProgressRa
 }
 
 }  // namespace
-
-ProgressCounts counts_of(const Progress& progress) {
-  return {.samples = progress.samples,
-          .total_samples = progress.total_samples,
-          .bytes = progress.bytes,
-          .total_bytes = progress.total_bytes,
-          .shards = progress.shards,
-          .total_shards = progress.total_shards,
-          .skipped = progress.skipped};
-}
 
 std::string progress_json(const ProgressCounts& counts) {
   return Json{{"progress",
@@ -150,10 +143,39 @@ std::string progress_sentence(const std::string& verb, const ProgressCounts& cou
   return text;
 }
 
+ProgressLine::ProgressLine(Terminal& terminal, std::string verb, ProgressStyle style)
+    : terminal_(terminal), verb_(std::move(verb)), style_(style), next_(since_start() + k_first_line_seconds) {}
+
+void ProgressLine::show(const ProgressCounts& counts) {
+  const double now = since_start();
+  counts_ = counts;
+  meter_.update(now, counts);
+  is_last_printed_ = false;
+  if (style_ == ProgressStyle::none) return;
+  if (style_ == ProgressStyle::json) {
+    terminal_.note(progress_json(counts));
+  } else if (terminal_.err_is_terminal()) {
+    terminal_.set_status(progress_bar(counts, meter_.rates(), terminal_.err_width()));
+  } else if (now >= next_) {
+    terminal_.note(progress_sentence(verb_, counts, meter_.rates()));
+    printed_ = is_last_printed_ = true;
+    next_ = now + k_line_seconds;
+  }
+}
+
+void ProgressLine::finish() {
+  terminal_.clear_status();
+  if (printed_ && !is_last_printed_) terminal_.note(progress_sentence(verb_, counts_, meter_.rates()));
+}
+
 ProgressDisplay::ProgressDisplay(Terminal& terminal, std::string verb, std::function<ProgressCounts()> poll,
                                  ProgressStyle style)
-    : terminal_(terminal), verb_(std::move(verb)), poll_(std::move(poll)), style_(style) {
-  if (style_ != ProgressStyle::none) thread_ = std::thread([this] { show(); });
+    : line_(terminal, std::move(verb), style), poll_(std::move(poll)) {
+  if (style == ProgressStyle::none) return;
+  thread_ = std::thread([this] {
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, k_pause, [this] { return stopping_; })) line_.show(poll_());
+  });
 }
 
 ProgressDisplay::~ProgressDisplay() { stop(); }
@@ -166,40 +188,12 @@ void ProgressDisplay::stop() {
   }
   wake_.notify_one();
   thread_.join();
-  terminal_.clear_status();
 }
 
 void ProgressDisplay::finish() {
   stop();
-  if (style_ == ProgressStyle::json) return terminal_.note(progress_json(poll_()));
-  if (!printed_) return;
-  const ProgressCounts counts = poll_();
-  meter_.update(since_start(), counts);
-  terminal_.note(progress_sentence(verb_, counts, meter_.rates()));
-}
-
-void ProgressDisplay::show() {
-  const bool as_json = style_ == ProgressStyle::json;
-  const bool redraw = terminal_.err_is_terminal() && !as_json;
-  const auto pause = std::chrono::milliseconds(redraw ? 100 : 250);
-  constexpr double k_first_line_seconds = 2;
-  constexpr double k_line_seconds = 5;
-  double next_line = since_start() + k_first_line_seconds;
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, pause, [this] { return stopping_; })) {
-    const ProgressCounts counts = poll_();
-    const double now = since_start();
-    meter_.update(now, counts);
-    if (as_json) {
-      terminal_.note(progress_json(counts));
-    } else if (redraw) {
-      terminal_.set_status(progress_bar(counts, meter_.rates(), terminal_.err_width()));
-    } else if (now >= next_line) {
-      terminal_.note(progress_sentence(verb_, counts, meter_.rates()));
-      printed_ = true;
-      next_line = now + k_line_seconds;
-    }
-  }
+  line_.show(poll_());
+  line_.finish();
 }
 
 }  // namespace bale::tools

@@ -10,21 +10,10 @@
 #include <string>
 #include <thread>
 
-#include "bale/formats/base/progress.hpp"
+#include "bale/formats/base/watched_run.hpp"
 #include "bale/tools/terminal/terminal.hpp"
 
 namespace bale::tools {
-
-/// The state of the work. A total of 0 is unknown, and its part is not shown.
-struct ProgressCounts {
-  std::uint64_t samples = 0;
-  std::uint64_t total_samples = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t total_bytes = 0;
-  std::uint64_t shards = 0;
-  std::uint64_t total_shards = 0;
-  std::uint64_t skipped = 0;
-};
 
 struct ProgressRates {
   double samples_per_second = 0;
@@ -46,9 +35,6 @@ class RateMeter {
   ProgressRates rates_{};
 };
 
-/// The counts of a library operation.
-ProgressCounts counts_of(const Progress& progress);
-
 /// One line without its end: {"progress": {...}}. A total of 0 is unknown.
 std::string progress_json(const ProgressCounts& counts);
 
@@ -68,30 +54,48 @@ inline ProgressStyle progress_style(bool quiet, bool json = false) {
   return json ? ProgressStyle::json : ProgressStyle::text;
 }
 
-/// Shows progress from construction to finish().
+/// Shows the counts that it is given, often or seldom, as often as a user reads them.
+class ProgressLine {
+ public:
+  /// `verb` is a past participle, such as "packed".
+  ProgressLine(Terminal& terminal, std::string verb, ProgressStyle style);
+  ~ProgressLine() { terminal_.clear_status(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const ProgressCounts& counts);
+  /// Call when the work is complete and its last counts were shown. Prints a last line if lines were printed before.
+  /// Without this call (the work failed) the display ends without a message.
+  void finish();
+
+ private:
+  Terminal& terminal_;
+  std::string verb_;
+  ProgressStyle style_;
+  bool printed_ = false;          // any line
+  bool is_last_printed_ = false;  // the last counts
+  double next_ = 0;               // time of the next line or object
+  ProgressCounts counts_{};
+  RateMeter meter_{};
+};
+
+/// A ProgressLine that a thread of its own feeds, from construction to finish().
 class ProgressDisplay {
  public:
-  /// `verb` is a past participle, such as "packed". `poll` is called from another thread.
+  /// `poll` is called from another thread.
   ProgressDisplay(Terminal& terminal, std::string verb, std::function<ProgressCounts()> poll, ProgressStyle style);
   ~ProgressDisplay();
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-  /// Call when the work is complete. Prints a last line if lines were printed before; with JSON always a last object.
-  /// Without this call (the work failed) the display ends without a message.
   void finish();
 
  private:
-  void show();
   void stop();
 
-  Terminal& terminal_;
-  std::string verb_;
+  ProgressLine line_;
   std::function<ProgressCounts()> poll_;
-  ProgressStyle style_;
-  bool printed_ = false;
   bool stopping_ = false;
-  RateMeter meter_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::thread thread_;

@@ -55,10 +55,6 @@ std::function<void(const std::string&)> Terminal::status_shower(bool quiet) {
   };
 }
 
-std::string Terminal::with_flags(std::string_view message) const { return tools::with_flags(message, flags_); }
-
-std::string Terminal::followable(std::string_view hint) const { return tools::followable(hint, flags_); }
-
 void Terminal::print(std::string_view text) {
   const std::lock_guard lock(mutex_);
   buffer_ += text;

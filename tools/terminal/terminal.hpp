@@ -5,14 +5,20 @@
 // Threads: status, warnings and output may come from different threads; output from one at a time.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+
+#include "bale/formats/base/options/option_names.hpp"
 
 namespace bale::tools {
+
+// A printed difference or finding is one line: longer names and texts are cut. --json prints all of them.
+inline constexpr std::size_t k_shown_name = 256;
+inline constexpr std::size_t k_shown_what = 1024;
 
 /// Thrown if the reader of standard output has gone away (`bale ls | head`). The run then ends without a message.
 struct OutputClosed {};
@@ -33,11 +39,10 @@ class Terminal {
   /// Discards what print() buffered.
   void discard();
 
-  /// Sets the long options of this run's command: "--on-error".
-  void set_flags(std::vector<std::string> flags) { flags_ = std::move(flags); }
-  /// A library's message and its hint as this command shows them: see advice.hpp.
-  std::string with_flags(std::string_view message) const;
-  std::string followable(std::string_view hint) const;
+  /// The options of this run's command, for messages of the libraries.
+  void set_options(OptionNames options) { options_ = std::move(options); }
+  const OptionNames& options() const { return options_; }
+  std::string with_flags(std::string_view message) const { return options_.shown(message); }
 
   /// Prints an error as "bale: LINE" on standard error. Never fails.
   void error(std::string_view line);
@@ -62,7 +67,7 @@ class Terminal {
   void write_err(std::string_view text);
   void write_err_line(std::string text);
 
-  std::vector<std::string> flags_;
+  OptionNames options_{.names = {}, .are_flags = true};
   int out_fd_;
   int err_fd_;
   bool out_is_terminal_;

@@ -126,14 +126,17 @@ def pack_splits(tables: dict[str, Any], destination: Path, make_bar: Callable[..
     whole: Report = {}
     for split, table in tables.items():
         report = pack_samples(table, os.path.join(os.fsdecode(destination), split), make_bar, dict(options))
-        for name, value in report.items():
-            if isinstance(value, dict):
-                counts = whole.setdefault(name, {})
-                for kind, count in value.items():
-                    counts[kind] = counts.get(kind, 0) + count
-            else:
-                whole[name] = whole[name] + value if name in whole else value
+        whole = _sum(whole, report)
+    for rate in ("samples", "bytes"):
+        whole[f"{rate}_per_second"] = None if whole["resumed_shards"] else whole[rate] / whole["seconds"]
     return whole
+
+
+def _sum(a: Any, b: Any) -> Any:
+    """Of two reports, or parts of them: counts add up, lists follow one another; a text or null of the first stays."""
+    if isinstance(a, dict):
+        return {**a, **{name: _sum(a[name], value) if name in a else value for name, value in b.items()}}
+    return a + b if isinstance(a, (int, float, list)) and isinstance(b, (int, float, list)) else a
 
 
 class _Samples:

@@ -29,7 +29,7 @@ MUTATIONS = [
              "    listing_.rows.keep_extensions(head.rows.keeps_extensions());\n", "", (*LEFT_OUT, "keep_extensions")),
     Mutation("files of one key are dropped without a word", "writer/source/choose/chosen_source.cpp",
              "    losses.insert(losses.end(), losses_.begin(), losses_.end());\n", "", (*LEFT_OUT, "others_are_counted")),
-    Mutation("--strict takes what is ignored", "tools/terminal/notices.cpp",
+    Mutation("--strict takes what is ignored", "reader/check/notice_lines.cpp",
              "  if (!notices.has_unasked()) return;\n", "  return;\n", (*LEFT_OUT, "ignored_is_reported")),
     Mutation("Python does not warn of skipped samples", "python/bale/_warnings.py",
              "    if isinstance(skipped, list) and skipped:\n", "    if False:\n", (*LEFT_OUT, "python_warns")),

@@ -58,7 +58,6 @@ def test_json_and_exit_code_say_the_code(bale, code, tmp_path):
 
 
 def test_the_program_and_the_library_raise_the_same(pack, fresh_copy):
-    """The program is a child process in bale.pack(), and its code arrives."""
     copy = fresh_copy(pack)
     flip(copy / "manifest.json", 3, 0xFF)
     raised = []

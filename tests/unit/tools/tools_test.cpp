@@ -7,6 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 #include "bale/tests/support/text_file.hpp"
@@ -18,7 +19,6 @@
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
 #include "bale/tools/report/text/numbers.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/table.hpp"
@@ -229,16 +229,18 @@ TEST_CASE("help, man page and completion tell every command and option") {
 }
 
 TEST_CASE("a hint has only the advice that the command can follow") {
-  const std::vector<std::string> flags{"--exclude", "--on-error"};
-  CHECK(followable("rename one, or leave it out with `exclude`, or make them one with `pair`", flags) ==
+  const OptionNames flags{.names = {"exclude", "on_error"}, .are_flags = true};
+  CHECK(flags.followable("rename one, or leave it out with `exclude`, or make them one with `pair`") ==
         "rename one, or leave it out with --exclude");
-  CHECK(followable("`overwrite` replaces it, or choose `on_error` skip", flags) == "choose --on-error skip");
-  CHECK(followable("choose another name; `overwrite` would pack beside it", flags) == "choose another name");
-  CHECK(followable("`overwrite` replaces it", flags).empty());
-  CHECK(followable("run `bale index --x; y`, or `tar -c`", {}) == "run `bale index --x; y`, or `tar -c`");
-  CHECK(with_flags("`include` and `exclude` leave nothing; give `flat`", flags) ==
-        "`include` and --exclude leave nothing");
-  CHECK(with_flags("an open ` stays, or not", flags) == "an open ` stays, or not");
+  CHECK(flags.followable("`overwrite` replaces it, or choose `on_error` skip") == "choose --on-error skip");
+  CHECK(flags.followable("choose another name; `overwrite` would pack beside it") == "choose another name");
+  CHECK(flags.followable("`overwrite` replaces it").empty());
+  CHECK(OptionNames{}.followable("run `bale index --x; y`, or `tar -c`") == "run `bale index --x; y`, or `tar -c`");
+  CHECK(flags.shown("`include` and `exclude` leave nothing; give `flat`") == "`include` and --exclude leave nothing");
+  CHECK(flags.shown("an open ` stays, or not") == "an open ` stays, or not");
+  const OptionNames keywords{.names = {"exclude", "on_error"}};
+  CHECK(keywords.followable("leave it out with `exclude`, or make them one with `pair`") ==
+        "leave it out with exclude");
   // A lack of open files is not about the file, so its hint is replaced.
   const Error error(ErrorCode::io, "cannot read", {.hint = "leave it out with `exclude`", .system_error = EMFILE});
   CHECK_THAT(error.what(), ContainsSubstring("ulimit") && !ContainsSubstring("exclude"));

@@ -11,7 +11,7 @@ void declare_cache(CacheCommand& command, CommandModel& app) {
   add_positional(app, "ACTION", command.action, "What to do, as below").value_name =
       fmt::format("{}", fmt::join(cache_actions(), "|"));
   add_positional(app, "ARG", command.arguments, "A size for trim, remote datasets for warm").required = false;
-  add_flag(app, "--dry-run", command.dry_run, "With trim, clear or warm: show what would be done");
+  add_flag(app.options, "--dry-run", command.dry_run, "With trim, clear or warm: show what would be done");
   add_json(app, command.json);
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);

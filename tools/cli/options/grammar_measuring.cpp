@@ -12,49 +12,51 @@ namespace {
 void declare_pipeline(PipelineCommand& command, CommandModel& app) {
   LoaderOptions& options = command.options;
   add_spec(app, command.spec);
-  add_parsed(app, "--batch", "N", options.batch_size, parse_count32, "Images in a batch (default: 256)");
+  add_parsed(app.options, "--batch", "N", options.batch_size, parse_count32, "Images in a batch (default: 256)");
   add_parsed(
-      app, "--size", "N",
-      [&](const std::string& text) {
-        options.transform.width = options.transform.height = parse_count32("--size", text);
+      app.options, "--size", "N",
+      [&](const std::string& option, const std::string& text) {
+        options.transform.width = options.transform.height = parse_count32(option, text);
       },
       "Side of the crops in pixels (default: 224)");
   add_parsed(
-      app, "--dtype", "uint8|float16|bfloat16|float32",
-      [&](const std::string& text) {
-        options.transform.dtype = parse_dtype("--dtype", text);
+      app.options, "--dtype", "uint8|float16|bfloat16|float32",
+      [&](const std::string& option, const std::string& text) {
+        options.transform.dtype = parse_dtype(option, text);
         options.transform.normalize = options.transform.dtype != DType::uint8;
       },
       "Type of the batches, the floats normalized (default: uint8)");
-  add_parsed(app, "--order", "none|full|block", options.shuffle, parse_order,
+  add_parsed(app.options, "--order", "none|full|block", options.shuffle, parse_order,
              "Order of an epoch: the dataset's own, a full shuffle (default), or a block shuffle for slow storage; "
              "block:SAMPLES,BLOCKS is one of other blocks and windows");
-  add_parsed(app, "--seed", "SEED", options.seed, parse_whole, "Seed of the order and of the crops (default: 0)");
-  add_max_pixels(app, options.max_pixels);
+  add_parsed(app.options, "--seed", "SEED", options.seed, parse_whole,
+             "Seed of the order and of the crops (default: 0)");
+  add_max_pixels(app.options, options.max_pixels);
   add_flag(
-      app, "--threads", [&] { options.worker_mode = WorkerMode::threads; }, "Workers are threads, not processes");
+      app.options, "--threads", [&] { options.worker_mode = WorkerMode::threads; },
+      "Workers are threads, not processes");
 }
 
 void add_device(std::optional<int>& device, CommandModel& app, const std::string& text) {
-  add_parsed(app, "--device", "cpu|cuda|cuda:N", device, parse_device, text);
+  add_parsed(app.options, "--device", "cpu|cuda|cuda:N", device, parse_device, text);
 }
 
 void add_step(double& step_s, CommandModel& app, const std::string& text) {
-  add_parsed(app, "--step-ms", "MS", step_s, parse_milliseconds, text);
+  add_parsed(app.options, "--step-ms", "MS", step_s, parse_milliseconds, text);
 }
 
 void add_page(PageRequest& page, CommandModel& app) {
-  OptionModel& html =
-      add_output(app, "--html", "FILE", page.file, "Also write a page with the stages as a chart, and what to try");
-  add_flag(app, "--force", page.force, "Replace FILE if it exists");
-  add_text(app, "--beside", "FILE", page.beside,
+  OptionModel& html = add_output(app.options, "--html", "FILE", page.file,
+                                 "Also write a page with the stages as a chart, and what to try");
+  add_flag(app.options, "--force", page.force, "Replace FILE if it exists");
+  add_text(app.options, "--beside", "FILE", page.beside,
            "Show the speeds of other loaders on the page: FILE has what `scripts/bench/bench_train.py --json` printed")
       .needs(html);
 }
 
 void add_setting(PipelineCommand& command, CommandModel& app, const std::string& workers_text) {
-  add_parsed(app, "--workers", "N|auto", command.options.workers, parse_workers, workers_text);
-  add_parsed(app, "--prefetch", "N", command.options.prefetch, parse_count32,
+  add_parsed(app.options, "--workers", "N|auto", command.options.workers, parse_workers, workers_text);
+  add_parsed(app.options, "--prefetch", "N", command.options.prefetch, parse_count32,
              "Batches in the ring, those of all workers together (default: 4)");
 }
 
@@ -69,14 +71,15 @@ void declare_bench(BenchCommand& command, CommandModel& app) {
   add_step(command.step_s, app,
            "Keep the device busy for this long after each batch, as a training step would, and report how long it had "
            "nothing to do");
-  add_parsed(app, "--epochs", "N", command.epochs, parse_positive,
+  add_parsed(app.options, "--epochs", "N", command.epochs, parse_positive,
              "Passes over the dataset, the last of which counts (default: 2)");
-  add_parsed(app, "--max-batches", "N", command.max_batches, parse_positive, "End a pass after this many batches");
-  add_parsed(app, "--stages", "STAGE,...", command.stages, parse_stages,
+  add_parsed(app.options, "--max-batches", "N", command.max_batches, parse_positive,
+             "End a pass after this many batches");
+  add_parsed(app.options, "--stages", "STAGE,...", command.stages, parse_stages,
              "Measure only these of read, verify, decode and train");
   add_parsed(
-      app, "--simd", "NAME",
-      [](const std::string& text) {
+      app.options, "--simd", "NAME",
+      [](const std::string&, const std::string& text) {
         limit_simd(text);
         ::setenv("BALE_SIMD", text.c_str(), 1);  // for workers
       },
@@ -100,7 +103,7 @@ void declare_tune(TuneCommand& command, CommandModel& app) {
       command.device, app,
       "Settings are tried out in memory. With a CUDA device, also compare there who decodes: the workers, or the "
       "device by nvJPEG");
-  add_parsed(app, "--seconds-per-setting", "S", command.seconds, parse_seconds,
+  add_parsed(app.options, "--seconds-per-setting", "S", command.seconds, parse_seconds,
              "How long to measure each setting (default: 3)");
   add_json(app, command.json);
   add_quiet(app, command.quiet, "No progress on standard error");
@@ -117,7 +120,8 @@ void declare_doctor(DoctorCommand& command, CommandModel& app) {
   add_setting(command.pipeline, app, "Workers (default: one per core)");
   add_device(command.device, app, "Where batches are to go: nowhere (default), or to a CUDA device");
   add_step(command.step_s, app, "How long a training step takes with a batch that is there already");
-  add_parsed(app, "--seconds", "S", command.seconds, parse_seconds, "How long to measure each part (default: 5)");
+  add_parsed(app.options, "--seconds", "S", command.seconds, parse_seconds,
+             "How long to measure each part (default: 5)");
   add_page(command.page, app);
   add_json(app, command.json);
   add_quiet(app, command.quiet, "No progress on standard error");

@@ -1,8 +1,9 @@
 #include "bale/tools/cli/options/grammar_reading.hpp"
 
+#include "bale/reader/check/check_table.hpp"
 #include "bale/tools/cli/options/grammar_options.hpp"
-#include "bale/tools/cli/options/grammar_source.hpp"
 #include "bale/tools/cli/options/values.hpp"
+#include "bale/writer/request/source_table.hpp"
 
 namespace bale::tools {
 
@@ -13,32 +14,34 @@ void declare_inspect(InspectCommand& command, CommandModel& app) {
 
 void declare_ls(LsCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
-  add_where(app, command.where);
+  add_where(app.options, command.where.text);
   add_where_globs(app, command.where);
-  add_flag(app, "-l,--long", command.long_lines, "Index, label, width x height and bytes of each field before the key");
+  add_flag(app.options, "-l,--long", command.long_lines,
+           "Index, label, width x height and bytes of each field before the key");
   add_json(app, command.json, "One JSON object per line; keys that are not UTF-8 are {\"hex\": ...}");
-  add_flag(app, "-0,--null", command.null_ended,
+  add_flag(app.options, "-0,--null", command.null_ended,
            "Keys as they are, each ended by NUL; without it odd bytes show as \\xNN");
 }
 
 void declare_cat(CatCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
   OptionModel& key = add_parsed(
-      app, "KEY", "KEY", [&command](const std::string& typed) { command.key = typed; },
+      app.options, "KEY", "KEY", [&command](const std::string&, const std::string& typed) { command.key = typed; },
       "Key of the sample, as `bale ls` prints it");
-  add_parsed(app, "--index", "N", command.index, parse_whole, "The N-th sample, from 0, instead of a key")
+  add_parsed(app.options, "--index", "N", command.index, parse_whole, "The N-th sample, from 0, instead of a key")
       .excludes(key);
-  add_text(app, "--field", "NAME", command.field, "Field to write (default: the image)");
+  add_text(app.options, "--field", "NAME", command.field, "Field to write (default: the image)");
 }
 
 void declare_extract(ExtractCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
   add_positional(app, "DIR", command.directory, "Directory to write to; nothing is ever written outside it");
-  add_repeated(app, "--field", "NAME", command.fields, "Write only this field; may be repeated (default: all)");
-  add_repeated(app, "--include", "GLOB", command.include, "Write only samples whose key matches; may be repeated");
-  add_where(app, command.where);
-  add_flag(app, "--force", command.force, "Replace files that are there already with other content");
-  add_strict(app, command.strict);
+  add_repeated(app.options, "--field", "NAME", command.fields, "Write only this field; may be repeated (default: all)");
+  add_repeated(app.options, "--include", "GLOB", command.include,
+               "Write only samples whose key matches; may be repeated");
+  add_where(app.options, command.where.text);
+  add_flag(app.options, "--force", command.force, "Replace files that are there already with other content");
+  add_strict(app.options, command.strict);
   add_json(app, command.json);
   add_quiet(app, command.quiet);
   app.footer =
@@ -49,9 +52,7 @@ void declare_extract(ExtractCommand& command, CommandModel& app) {
 
 void declare_verify(VerifyCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
-  add_flag(app, "--decode", command.decode, "Decode every image too, and name those that cannot be");
-  add_max_pixels(app, command.max_pixels);
-  add_jobs(app, command.jobs, "Shards read at a time (default: one per core)");
+  add_check_options(app.options, command.options);
   add_json(app, command.json);
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);
@@ -63,17 +64,18 @@ void declare_verify(VerifyCommand& command, CommandModel& app) {
 void declare_diff(DiffCommand& command, CommandModel& app) {
   add_positional(app, "A", command.a, k_source_text);
   add_positional(app, "B", command.b, "The other one, of any format");
-  add_flag(app, "--keys-only", command.options.keys_only, "Compare keys and labels; read no images");
-  add_parsed(app, "--limit", "N", command.limit, parse_whole,
+  add_flag(app.options, "--keys-only", command.options.keys_only, "Compare keys and labels; read no images");
+  add_parsed(app.options, "--limit", "N", command.limit, parse_whole,
              "Differences to print, all are counted; 0: all (default: 100)");
-  add_jobs(app, command.options.jobs, "Samples compared at a time (default: one per core)");
-  add_strict(app, command.strict);
+  add_jobs(app.options, command.options.jobs, "Samples compared at a time (default: one per core)");
+  add_strict(app.options, command.strict);
   add_json(app, command.json);
   add_quiet(app, command.quiet);
   add_json_progress(app, command.json_progress);
   const std::size_t begin = app.options.size();
-  add_source_options(app, command.source_options, SourceUse::of_each);
+  add_source_options(app.options, command.source_options, SourceUse::of_each);
   for (std::size_t i = begin; i < app.options.size(); ++i) app.options[i].group = "A and B";
+  show_flags(app);
   app.footer =
       "Samples are the same by their keys. Order, format and shards do not matter. Of A and B, a folder and a\n"
       "packed dataset for example, each takes the options that are for its kind.\n"
@@ -88,41 +90,41 @@ void declare_stats(StatsCommand& command, CommandModel& app) {
 void declare_preview(PreviewCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
   add_positional(app, "OUT", command.out, "Picture to write: a name ending in .png, .jpg or .jpeg");
-  add_parsed(app, "--count", "N", command.count, parse_positive, "Samples on the sheet (default: 30)");
-  add_parsed(app, "--columns", "N", command.columns, parse_positive, "Samples per row (default: 6)");
-  add_parsed(app, "--seed", "SEED", command.seed, parse_whole, "Another seed, other samples (default: 0)");
-  add_flag(app, "--force", command.force, "Replace OUT if it exists");
+  add_parsed(app.options, "--count", "N", command.count, parse_positive, "Samples on the sheet (default: 30)");
+  add_parsed(app.options, "--columns", "N", command.columns, parse_positive, "Samples per row (default: 6)");
+  add_parsed(app.options, "--seed", "SEED", command.seed, parse_whole, "Another seed, other samples (default: 0)");
+  add_flag(app.options, "--force", command.force, "Replace OUT if it exists");
   add_json(app, command.json);
 }
 
 void declare_read(ReadCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
   add_parsed(
-      app, "--order", "none|full|block", command.order, parse_order,
+      app.options, "--order", "none|full|block", command.order, parse_order,
       "The dataset's own order (default), a full shuffle, or a block shuffle; block:SAMPLES,BLOCKS is one of other "
       "sizes");
   add_parsed(
-      app, "--shuffle", "SEED",
-      [&command](const std::string& text) {
-        command.seed = parse_whole("--shuffle", text);
+      app.options, "--shuffle", "SEED",
+      [&command](const std::string& option, const std::string& text) {
+        command.seed = parse_whole(option, text);
         if (!command.order) command.order = Shuffle::full();
       },
       "Read in a random order: the same seed gives the same one (default: 0)");
-  add_parsed(app, "--epochs", "N", command.epochs, parse_positive, "Times to read the dataset (default: 1)");
-  add_jobs(app, command.jobs, "Threads that read (default: one per core; 16 around the page cache)");
+  add_parsed(app.options, "--epochs", "N", command.epochs, parse_positive, "Times to read the dataset (default: 1)");
+  add_jobs(app.options, command.jobs, "Threads that read (default: one per core; 16 around the page cache)");
   OptionModel& direct = add_flag(
-      app, "--direct", [&command] { command.direct_io = true; },
+      app.options, "--direct", [&command] { command.direct_io = true; },
       "Read around the page cache if the file system can (default: for a full shuffle of data that do not fit into "
       "memory)");
   add_flag(
-      app, "--no-direct", [&command] { command.direct_io = false; }, "Always read through the page cache")
+      app.options, "--no-direct", [&command] { command.direct_io = false; }, "Always read through the page cache")
       .excludes(direct);
-  add_flag(app, "--large-transfers", command.large_transfers,
+  add_flag(app.options, "--large-transfers", command.large_transfers,
            "Read long runs in transfers of 2 MiB and more, with what is around them: for a block shuffle from "
            "a disk that is limited in transfers per second")
       .excludes(direct);
   add_flag(
-      app, "--no-verify", [&command] { command.verify_checksums = false; }, "Do not compare checksums");
+      app.options, "--no-verify", [&command] { command.verify_checksums = false; }, "Do not compare checksums");
   add_json(app, command.json);
   add_quiet(app, command.quiet);
 }

@@ -5,15 +5,15 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/names/output_file.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tools/commands/commands.hpp"
-#include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/measure/bench_device.hpp"
 #include "bale/tools/measure/process_usage.hpp"
 #include "bale/tools/report/html/pages.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 

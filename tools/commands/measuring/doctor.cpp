@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/names/output_file.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/commands/commands.hpp"
-#include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/measure/trials/examination.hpp"
 #include "bale/tools/measure/verdicts/doctor_verdict.hpp"
 #include "bale/tools/report/html/pages.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/tools/terminal/table.hpp"
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/measure/trials/setting_trials.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {

@@ -1,39 +1,43 @@
-// A run of `pack` or `merge` with its progress shown. A signal stops it, and the error says how it continues.
+// A run of the library with its progress shown. The first SIGINT or SIGTERM cancels it.
 #pragma once
 
+#include <atomic>
 #include <string>
+#include <utility>
 
-#include "bale/formats/base/error.hpp"
-#include "bale/formats/base/progress.hpp"
+#include "bale/formats/base/watched_run.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/tools/terminal/terminal.hpp"
+#include "bale/writer/request/run_notes.hpp"
 
 namespace bale::tools {
 
-struct AttendedRun {
-  const char* verb;  // past participle: "packed"
-  ProgressStyle style;
-  std::string place;  // destination or plan
-};
+/// Notes of a request go to standard error.
+inline RunNotes notes_on(Terminal& terminal, bool quiet) {
+  RunNotes notes{.note = [&terminal](const std::string& line) { terminal.note(line); },
+                 .warning = [&terminal](const std::string& line) { terminal.error("warning: " + line); },
+                 .options = terminal.options()};
+  if (!quiet) notes.remark = notes.note;
+  return notes;
+}
 
-/// The error, with how the run continues if it was stopped or the disk is full: as the library says, else by itself.
-Error with_way_on(const Error& error, const AttendedRun& run, const Progress& progress);
+inline ProgressCounts as_counted(ProgressCounts counts) { return counts; }
 
-/// Calls `work` with a Progress and returns what it returns.
+/// Calls `work` with a Progress and returns what it returns. `verb` is a past participle, such as "packed"; `shown`
+/// says which counts are shown.
 template <typename Work>
-auto run_attended(const AttendedRun& run, Terminal& terminal, const Work& work) {
-  Progress progress;
-  try {
-    const StopOnSignal stop(progress.stop);
-    ProgressDisplay display(
-        terminal, run.verb, [&] { return counts_of(progress); }, run.style);
-    auto report = work(progress);
-    display.finish();
-    return report;
-  } catch (const Error& error) {
-    throw with_way_on(error, run, progress);
-  }
+auto run_attended(const char* verb, ProgressStyle style, Terminal& terminal, Work work,
+                  ProgressCounts (*shown)(ProgressCounts) = as_counted) {
+  std::atomic<bool> is_stopped{false};
+  const StopOnSignal stop(is_stopped);
+  ProgressLine line(terminal, verb, style);
+  auto result = run_watched(std::move(work), [&](const ProgressCounts& counts) {
+    line.show(shown(counts));
+    return !is_stopped.load();
+  });
+  line.finish();
+  return result;
 }
 
 }  // namespace bale::tools

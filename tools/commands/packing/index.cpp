@@ -5,13 +5,13 @@
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/image_conditions.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
@@ -81,7 +81,9 @@ int run_index(const IndexCommand& command, Terminal& terminal) {
                     shown_name(command.spec), plural(indexes.failures.size(), "shard")));
     return k_exit_skipped;
   }
-  show_flawed_images(image_conditions(Dataset::open(command.spec), k_max_named_images, command.max_pixels), terminal);
+  show_lines(flawed_image_lines(image_conditions(Dataset::open(command.spec), k_max_named_images, command.max_pixels),
+                                terminal.options()),
+             terminal);
   std::uint64_t num_sidecars = 0;
   if (!command.sidecars.empty()) {
     num_sidecars = add_sidecars(Dataset::open(command.spec), command.sidecars, command.force);

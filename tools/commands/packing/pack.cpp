@@ -1,35 +1,34 @@
-#include <chrono>
-
+#include "bale/formats/base/error.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/packing/attended.hpp"
-#include "bale/tools/commands/packing/pack_source.hpp"
 #include "bale/tools/commands/packing/pack_summary.hpp"
 
 namespace bale::tools {
-int run_pack(const PackCommand& asked, Terminal& terminal) {
-  if (!asked.plan.empty()) return run_part(asked, terminal);
-  const auto start = std::chrono::steady_clock::now();
-  ListedSource listed = list_source(asked, terminal);
-  PackCommand& command = listed.command;
-  RunWarnings warnings(terminal);
-  command.options.on_warning = warnings.handler();
-  if (command.dry_run) {
-    const PackPreview preview = preview_pack(*listed.source, command.options);
-    print_preview(preview, warnings.lines(), command.json, terminal, listed.source->label_origin());
+
+ListedSource list_shown(const PackCommand& command, const RunNotes& notes, Terminal& terminal) {
+  const PackRequest& request = command.request;
+  parse_where({.text = request.where}, terminal);  // shows where it is wrong
+  if (!command.quiet)
+    terminal.set_status("listing " + printable(request.source.empty() ? request.files_from : request.source));
+  ListedSource listed = list_source(request, notes);
+  terminal.clear_status();
+  return listed;
+}
+
+int run_pack(const PackCommand& command, Terminal& terminal) {
+  if (!command.plan.empty()) return run_part(command, terminal);
+  const RunNotes notes = notes_on(terminal, command.quiet);
+  ListedSource listed = list_shown(command, notes, terminal);
+  if (command.request.dry_run) {
+    const PackPreview preview = preview_listed(listed, {}, notes);
+    print_preview(preview, listed.remarks.warnings, command.json, terminal, listed.remarks.labels);
     return k_exit_ok;
   }
-  const AttendedRun run{.verb = "packed",
-                        .style = progress_style(command.quiet, command.json_progress),
-                        .place = command.options.destination};
-  const PackReport report =
-      run_attended(run, terminal, [&](Progress& progress) { return pack(*listed.source, command.options, progress); });
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return show_packed(report, seconds, {listed.ledger, listed.left_out, warnings.lines(), listed.source->label_origin()},
-                     {.json = command.json,
-                      .quiet = command.quiet,
-                      .checked_images = command.options.check_images,
-                      .max_pixels = command.options.max_pixels},
-                     terminal);
+  const PackOutcome outcome = run_attended("packed", progress_style(command.quiet, command.json_progress), terminal,
+                                           [&](Progress& progress) { return pack_listed(listed, notes, progress); });
+  return show_packed(
+      outcome, listed.remarks,
+      {.json = command.json, .quiet = command.quiet, .checked_images = listed.request.options.check_images}, terminal);
 }
 
 }  // namespace bale::tools

@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/reader/dataset.hpp"
-#include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/human.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/tools/terminal/table.hpp"
-#include "bale/writer/publish/destination.hpp"
+#include "bale/writer/journal/ledger.hpp"
+#include "bale/writer/request/report_json.hpp"
+#include "bale/writer/request/run_lines.hpp"
 
 namespace bale::tools {
 namespace {
@@ -23,42 +23,13 @@ std::uint64_t num_skipped(const PackReport& report) {
 }
 
 void tell_skips(const PackReport& report, Terminal& terminal) {
-  list_skipped(report.skipped, terminal);
+  show_lines(skipped_lines(report.skipped, terminal.options()), terminal);
   std::string ledgers;
   for (const PackReport::Output& output : report.outputs) {
     if (output.manifest.num_skipped == 0) continue;
     ledgers += (ledgers.empty() ? "" : ", ") + printable(join_path(output.directory, k_ledger_name));
   }
   terminal.error(fmt::format("{} skipped; {} lists them", plural(num_skipped(report), "sample"), ledgers));
-}
-
-/// The conditions of all images in the outputs, including those that an earlier run wrote.
-ImageConditions conditions_of(const PackReport& report, std::uint64_t max_pixels) {
-  ImageConditions all{.max_pixels = max_pixels};
-  for (const PackReport::Output& output : report.outputs) {
-    const Dataset dataset = Dataset::open(join_path(output.directory, k_manifest_name));
-    const ImageConditions one = image_conditions(dataset, k_max_named_images - all.flawed.size(), max_pixels);
-    all.num_complete += one.num_complete;
-    all.num_incomplete += one.num_incomplete;
-    all.num_undecodable += one.num_undecodable;
-    all.num_unknown += one.num_unknown;
-    all.num_above_limit += one.num_above_limit;
-    all.flawed.insert(all.flawed.end(), one.flawed.begin(), one.flawed.end());
-  }
-  return all;
-}
-
-/// Prints one line if packed images are of kinds that the loader does not decode.
-void tell_undecodable(const PackReport& report, Terminal& terminal) {
-  std::uint64_t total = 0;
-  std::string kinds;
-  for (const auto& [kind, count] : report.undecodable) {
-    total += count;
-    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", human_count(count), kind);
-  }
-  if (total > 0) {
-    terminal.note(fmt::format("{} packed that bale's loader does not decode: {}", plural(total, "image"), kinds));
-  }
 }
 
 std::string summary_text(const PackReport& report, double seconds, SummaryStyle style) {
@@ -87,14 +58,6 @@ std::string summary_text(const PackReport& report, double seconds, SummaryStyle 
   return text + '\n';
 }
 
-/// Prints one line per replaced dataset.
-void tell_replaced(const PackReport& report, Terminal& terminal) {
-  for (const PackReport::Replaced& replaced : report.replaced) {
-    terminal.note(fmt::format("replaced the dataset \"{}\" of {} in {}", printable(replaced.name),
-                              plural(replaced.num_samples, "sample"), shown_name(replaced.directory)));
-  }
-}
-
 }  // namespace
 
 std::string labels_text(const LabelOrigin& labels) {
@@ -104,25 +67,6 @@ std::string labels_text(const LabelOrigin& labels) {
       labels.num_missing == 0 ? "" : fmt::format("; {} without a label", plural(labels.num_missing, "row"));
   return fmt::format("labels: {} in the column \"{}\"{}\n", label_reading_name(labels.reading),
                      printable(labels.column), missing);
-}
-
-void list_skipped(const std::vector<SkippedSample>& skipped, Terminal& terminal) {
-  constexpr std::size_t k_max_listed = 10;
-  for (std::size_t i = 0; i < std::min(skipped.size(), k_max_listed); ++i) {
-    const std::string origin = printable(skipped[i].origin);
-    const std::string why = terminal.with_flags(printable(skipped[i].why));
-    terminal.note(why.starts_with(origin) ? "skipped " + why : fmt::format("skipped {}: {}", origin, why));
-  }
-  if (skipped.size() > k_max_listed) {
-    terminal.note(fmt::format("skipped {} more", plural(skipped.size() - k_max_listed, "sample")));
-  }
-}
-
-std::function<void(const std::string&)> RunWarnings::handler() {
-  return [this](const std::string& line) {
-    lines_.push_back(terminal_.with_flags(line));
-    terminal_.error("warning: " + lines_.back());
-  };
 }
 
 void print_preview(const PackPreview& preview, const std::vector<std::string>& warnings, bool json, Terminal& terminal,
@@ -148,17 +92,16 @@ void print_preview(const PackPreview& preview, const std::vector<std::string>& w
                              plural(preview.shards.size(), "shard"), human_bytes(bytes), estimated));
 }
 
-int show_packed(const PackReport& report, double seconds, const RunRemarks& remarks, SummaryStyle style,
-                Terminal& terminal) {
-  const ImageConditions conditions = conditions_of(report, style.max_pixels);
-  tell_replaced(report, terminal);
+int show_packed(const PackOutcome& outcome, const RunRemarks& remarks, SummaryStyle style, Terminal& terminal) {
+  const PackReport& report = outcome.report;
+  show_lines(replaced_lines(report), terminal);
   if (style.json) {
-    terminal.print(pack_json(report, seconds, remarks, conditions));
+    terminal.print(pack_json(report, outcome.seconds, remarks, outcome.images));
   } else if (!style.quiet) {
-    terminal.print(labels_text(remarks.labels) + summary_text(report, seconds, style));
+    terminal.print(labels_text(remarks.labels) + summary_text(report, outcome.seconds, style));
   }
-  show_flawed_images(conditions, terminal);
-  tell_undecodable(report, terminal);
+  show_lines(flawed_image_lines(outcome.images, terminal.options()), terminal);
+  show_lines(undecodable_lines(report), terminal);
   if (num_skipped(report) == 0) return k_exit_ok;
   terminal.flush();
   tell_skips(report, terminal);

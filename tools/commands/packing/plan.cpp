@@ -4,14 +4,15 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/names/output_file.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/commands/commands.hpp"
-#include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/commands/packing/attended.hpp"
-#include "bale/tools/commands/packing/pack_source.hpp"
 #include "bale/tools/commands/packing/pack_summary.hpp"
-#include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/human.hpp"
+#include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/signals.hpp"
+#include "bale/writer/request/report_json.hpp"
+#include "bale/writer/request/run_lines.hpp"
 
 namespace bale::tools {
 namespace {
@@ -28,26 +29,24 @@ std::string summary_text(const PartReport& report, double seconds) {
 
 }  // namespace
 
-int run_plan(const PackCommand& asked, Terminal& terminal) {
-  require_output_file(asked.plan, false);
-  ListedSource listed = list_source(asked, terminal);
-  PackCommand& command = listed.command;
-  RunWarnings warnings(terminal);
-  command.options.on_warning = warnings.handler();
-  if (command.dry_run) {
-    const PackPreview preview = preview_plan(*listed.source, command.options, command.plan);
-    print_preview(preview, warnings.lines(), command.json, terminal, listed.source->label_origin());
+int run_plan(const PackCommand& command, Terminal& terminal) {
+  require_output_file(command.plan, false);
+  const RunNotes notes = notes_on(terminal, command.quiet);
+  ListedSource listed = list_shown(command, notes, terminal);
+  const RunRemarks& remarks = listed.remarks;
+  if (command.request.dry_run) {
+    const PackPreview preview = preview_listed(listed, command.plan, notes);
+    print_preview(preview, remarks.warnings, command.json, terminal, remarks.labels);
     return k_exit_ok;
   }
-  const PlanReport report = plan_pack(*listed.source, command.options, command.plan);
+  const PlanReport report = plan_listed(listed, command.plan, notes);
   if (command.json) {
-    terminal.print(
-        plan_json(report, {listed.ledger, listed.left_out, warnings.lines(), listed.source->label_origin()}));
+    terminal.print(plan_json(report, remarks));
   } else if (!command.quiet) {
-    terminal.print(labels_text(listed.source->label_origin()) +
-                   fmt::format("{}: {} in {}, {} of payload\n", shown_name(command.plan),
-                               plural(report.num_samples, "sample"), plural(report.num_shards, "shard"),
-                               human_bytes(report.num_bytes)));
+    terminal.print(labels_text(remarks.labels) + fmt::format("{}: {} in {}, {} of payload\n", shown_name(command.plan),
+                                                             plural(report.num_samples, "sample"),
+                                                             plural(report.num_shards, "shard"),
+                                                             human_bytes(report.num_bytes)));
   }
   return k_exit_ok;
 }
@@ -56,16 +55,15 @@ int run_part(const PackCommand& command, Terminal& terminal) {
   if (!command.choice.part && command.choice.shards.empty()) {
     throw Error(ErrorCode::invalid_argument, "--plan needs --part or --shards", {.hint = "see `bale pack --help`"});
   }
-  if (command.dry_run) {
+  if (command.request.dry_run) {
     print_preview(preview_part(command.plan, command.choice), {}, command.json, terminal);
     return k_exit_ok;
   }
   const auto start = std::chrono::steady_clock::now();
-  const AttendedRun run{
-      .verb = "packed", .style = progress_style(command.quiet, command.json_progress), .place = command.plan};
-  const PartReport report = run_attended(run, terminal, [&](Progress& progress) {
-    return pack_part(command.plan, command.choice, command.options.jobs, progress, command.options.staging_directory);
-  });
+  const PartReport report =
+      run_attended("packed", progress_style(command.quiet, command.json_progress), terminal, [&](Progress& progress) {
+        return pack_part_of(command.plan, command.choice, command.request.options, progress);
+      });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (command.json) {
     terminal.print(part_json(report, seconds));
@@ -74,7 +72,7 @@ int run_part(const PackCommand& command, Terminal& terminal) {
   }
   if (report.skipped.empty()) return k_exit_ok;
   terminal.flush();
-  list_skipped(report.skipped, terminal);
+  show_lines(skipped_lines(report.skipped, terminal.options()), terminal);
   terminal.error(fmt::format("{} skipped; the merged dataset will list them", plural(report.skipped.size(), "sample")));
   return k_exit_skipped;
 }

@@ -7,9 +7,12 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/json/json_document.hpp"
 #include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/notice_log.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
+#include "bale/formats/base/text/human.hpp"
+#include "bale/reader/check/report_json.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/names_apart.hpp"
 #include "bale/reader/read_ahead.hpp"
@@ -19,9 +22,7 @@
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/commands/reading/extracted_names.hpp"
 #include "bale/tools/commands/reading/safe_directory.hpp"
-#include "bale/tools/report/json/json_document.hpp"
 #include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
@@ -97,7 +98,7 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
   NoticeLog ledger = dataset.notices();
   const std::vector<std::uint64_t> wanted = wanted_samples(command, dataset, keys, where, counts, ledger);
   show_notices(ledger, "entry", terminal);
-  tell_left_out(counts, terminal);
+  show_lines(left_out_lines(counts), terminal);
   if (command.strict) require_all_taken(ledger, "entry");
   const auto takes = [&](std::string_view field) { return wanted_field(command, field); };
   SafeDirectory directory(command.directory);

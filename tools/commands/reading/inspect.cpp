@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/human.hpp"
+#include "bale/reader/check/report_json.hpp"
 #include "bale/reader/dataset_summary.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
-#include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/table.hpp"
 

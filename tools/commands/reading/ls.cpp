@@ -77,7 +77,7 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
   NoticeLog notices = dataset.notices();
   globs.tell_unmatched(notices, command.spec);
   show_notices(notices, "entry", terminal);
-  tell_left_out(counts, terminal);
+  show_lines(left_out_lines(counts), terminal);
   return 0;
 }
 

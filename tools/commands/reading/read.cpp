@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/text/human.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/reader/read_in_order.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"

@@ -6,12 +6,12 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/json/json_document.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
-#include "bale/tools/report/json/json_document.hpp"
 #include "bale/tools/report/text/numbers.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/table.hpp"
 

@@ -6,13 +6,13 @@
 #include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
+#include "bale/formats/base/text/human.hpp"
+#include "bale/reader/check/report_json.hpp"
 #include "bale/reader/dataset_check.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
-#include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/human.hpp"
+#include "bale/tools/commands/packing/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
-#include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {
@@ -60,28 +60,25 @@ void tell_leftovers(const CheckReport& report, Terminal& terminal) {
                             plural(report.leftovers.size(), "temporary file"), printable(report.leftovers.front())));
 }
 
+/// If the manifest counts the samples, they measure the progress: payload never adds up to the files' bytes.
+ProgressCounts by_samples(ProgressCounts counts) {
+  if (counts.total_samples != 0) counts.total_bytes = 0;
+  return counts;
+}
+
 }  // namespace
 
 int run_verify(const VerifyCommand& command, Terminal& terminal) {
   const FreshVersions fresh;
-  datasets_at(command.spec, terminal);  // says what lies next to them
-  Progress progress;
-  const StopOnSignal stop(progress.stop);
-  const auto poll = [&] {
-    // If the manifest counts the samples, they measure the progress: payload never adds up to the files' bytes.
-    return ProgressCounts{.samples = progress.samples,
-                          .total_samples = progress.total_samples,
-                          .bytes = progress.bytes,
-                          .total_bytes = progress.total_samples == 0 ? progress.total_bytes.load() : 0,
-                          .shards = progress.shards,
-                          .total_shards = progress.total_shards};
-  };
-  ProgressDisplay display(terminal, "verified", poll, progress_style(command.quiet, command.json_progress));
-  const CheckOptions options{.jobs = command.jobs, .decode = command.decode, .max_pixels = command.max_pixels};
-  const CheckReport report = check_dataset(command.spec, options, progress, [&](const Damage& damage) {
-    if (!command.json) terminal.print(finding_line(damage, terminal));
-  });
-  display.finish();
+  datasets_at(command.spec, terminal);  // says what is next to them
+  const CheckReport report = run_attended(
+      "verified", progress_style(command.quiet, command.json_progress), terminal,
+      [&](Progress& progress) {
+        return check_dataset(command.spec, command.options, progress, [&](const Damage& damage) {
+          if (!command.json) terminal.print(finding_line(damage, terminal));
+        });
+      },
+      by_samples);
   show_notices(report.notices, "entry", terminal);
   if (command.json) {
     terminal.print(check_json(report));
@@ -90,7 +87,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   } else if (!command.quiet && report.findings.empty()) {
     terminal.print(summary_line(report));
   }
-  if (command.decode && !command.json && !command.quiet && report.findings.empty()) {
+  if (command.options.decode && !command.json && !command.quiet && report.findings.empty()) {
     terminal.print("every image decodes\n");
   }
   tell_leftovers(report, terminal);

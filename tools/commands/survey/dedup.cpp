@@ -6,11 +6,12 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/names/output_file.hpp"
+#include "bale/formats/base/text/human.hpp"
+#include "bale/reader/check/report_json.hpp"
 #include "bale/reader/spec/directory_content.hpp"
-#include "bale/tools/commands/output_file.hpp"
 #include "bale/tools/commands/survey/survey_commands.hpp"
 #include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {

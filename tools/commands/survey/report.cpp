@@ -2,11 +2,11 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/tools/commands/output_file.hpp"
+#include "bale/formats/base/names/output_file.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/commands/survey/survey_commands.hpp"
 #include "bale/tools/report/html/pages.hpp"
 #include "bale/tools/report/text/survey_report.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {

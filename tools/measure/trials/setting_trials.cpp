@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/measure/process_usage.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/tools/terminal/human.hpp"
+#include "bale/formats/base/text/human.hpp"
 
 namespace bale::tools {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/system/parallel.hpp"
-#include "bale/tools/terminal/human.hpp"
+#include "bale/formats/base/text/human.hpp"
 
 namespace bale::tools {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/html/charts.hpp"
 #include "bale/tools/report/html/page.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale_version.hpp"
 
 namespace bale::tools {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/report/html/charts.hpp"
 #include "bale/tools/report/html/page.hpp"
 #include "bale/tools/report/html/survey_sections.hpp"
-#include "bale/tools/terminal/human.hpp"
 
 namespace bale::tools {
 namespace {

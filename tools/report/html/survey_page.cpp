@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/report/html/page.hpp"
 #include "bale/tools/report/html/survey_sections.hpp"
-#include "bale/tools/terminal/human.hpp"
 #include "bale_version.hpp"
 
 namespace bale::tools {

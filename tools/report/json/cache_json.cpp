@@ -2,7 +2,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/tools/report/json/json_document.hpp"
+#include "bale/formats/base/json/json_document.hpp"
 
 namespace bale::tools {
 namespace {

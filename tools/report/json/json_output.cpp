@@ -2,31 +2,20 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
-#include "bale/formats/base/json/json.hpp"
-#include "bale/formats/base/without_secrets.hpp"
+#include "bale/formats/base/json/json_document.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
-#include "bale/tools/report/json/json_document.hpp"
+#include "bale/reader/check/report_json.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
-#include "bale/tools/report/text/numbers.hpp"
 #include "bale/tools/terminal/progress.hpp"
 
 namespace bale::tools {
 namespace {
-
-/// A path, a spec or a sentence with one, without what may be secret.
-Json shown(std::string_view text) { return bytes_to_json(without_secrets(text)); }
 
 double per_second(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
 Json or_null(const std::optional<double>& figure) { return figure ? Json(*figure) : Json(); }
-
-Json texts_json(const std::vector<std::string>& texts) {
-  Json list = Json::array();
-  for (const std::string& text : texts) list.push_back(shown(text));
-  return list;
-}
 
 Json stage_figures(const StageResult& result) {
   Json out{{"images_per_s", result.images_per_s()},
@@ -43,7 +32,7 @@ Json stage_figures(const StageResult& result) {
 
 Json pipeline_options(const PipelineCommand& pipeline) {
   const LoaderOptions& options = pipeline.options;
-  return {{"spec", shown(pipeline.spec)},
+  return {{"spec", shown_json(pipeline.spec)},
           {"batch", options.batch_size},
           {"size", options.transform.width},
           {"threads", options.worker_mode == WorkerMode::threads},
@@ -59,210 +48,13 @@ Json setting_figures(const TuneRow& row) {
   return out;
 }
 
-Json conditions_json(const ImageConditions& conditions) {
-  Json out{{"complete", conditions.num_complete},
-           {"incomplete", conditions.num_incomplete},
-           {"undecodable", conditions.num_undecodable},
-           {"unknown", conditions.num_unknown}};
-  if (conditions.num_above_limit > 0) out["above_limit"] = conditions.num_above_limit;
-  return out;
-}
-
-Json summary_object(const DatasetSummary& summary) {
-  Json fields = Json::array();
-  for (const DatasetSummary::Field& field : summary.fields) {
-    fields.push_back({{"name", bytes_to_json(field.name)},
-                      {"codec", field.codec},
-                      {"samples", field.num_samples},
-                      {"stored_bytes", field.stored_bytes}});
-  }
-  Json classes = Json::array();
-  for (const std::string& name : summary.classes) classes.push_back(bytes_to_json(name));
-  Json shards = Json::array();
-  for (const DatasetSummary::ShardRow& shard : summary.shards) {
-    shards.push_back({{"path", shown(shard.path)},
-                      {"samples", shard.num_samples},
-                      {"bytes", shard.bytes},
-                      {"indexed", shard.indexed},
-                      {"checksums", shard.has_checksums},
-                      {"seek_points", shard.has_seek_points},
-                      {"digest", shard.digest.empty() ? Json() : Json(shard.digest)}});
-  }
-  Json out{{"spec", shown(summary.spec)},
-           {"format", summary.format},
-           {"layout", summary.layout.empty() ? Json() : Json(summary.layout)},
-           {"manifest", summary.has_manifest}};
-  if (summary.has_manifest) {
-    out["name"] = bytes_to_json(summary.name);
-    out["created_by"] = summary.created_by;
-    out["plan"] = summary.plan;
-    out["skipped"] = summary.num_skipped;
-    out["edits"] = Json::object_of(summary.edits);
-  }
-  out["samples"] = summary.num_samples;
-  out["bytes"] = summary.num_bytes;
-  out["images"] = conditions_json(summary.images);
-  out["fields"] = fields;
-  out["classes"] = classes;
-  out["shards"] = shards;
-  out["notices"] = notices_json(summary.notices);
-  return out;
-}
-
-Json check_object(const CheckReport& report) {
-  Json findings = Json::array();
-  for (const Damage& damage : report.findings) {
-    Json finding{{"path", shown(damage.path)}};
-    if (!damage.key.empty()) finding["key"] = bytes_to_json(damage.key);
-    if (!damage.field.empty()) finding["field"] = bytes_to_json(damage.field);
-    if (damage.offset) finding["offset"] = *damage.offset;
-    finding["what"] = shown(damage.what);
-    finding["code"] = verdict_of(damage.code).name;
-    findings.push_back(std::move(finding));
-  }
-  Json leftovers = Json::array();
-  for (const std::string& path : report.leftovers) leftovers.push_back(shown(path));
-  Json out{{"spec", shown(report.spec)},
-           {"samples", report.num_samples},
-           {"shards", report.num_shards},
-           {"bytes", report.num_bytes},
-           {"shards_without_checksums", report.num_unchecked_shards},
-           {"images_not_decoded", report.num_images_not_decoded},
-           {"leftovers", leftovers},
-           {"notices", notices_json(report.notices)},
-           {"findings", findings}};
-  for (const CheckReport& part : report.parts) out["parts"].push_back(check_object(part));
-  return out;
-}
-
-Json skipped_json(const std::vector<SkippedSample>& samples) {
-  Json skipped = Json::array();
-  for (const SkippedSample& sample : samples) {
-    Json line{{"origin", shown(sample.origin)}, {"why", shown(sample.why)}};
-    if (sample.num_samples != 1) line["samples"] = sample.num_samples ? Json(*sample.num_samples) : Json();
-    for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(bytes_to_json(copy));
-    skipped.push_back(std::move(line));
-  }
-  return skipped;
-}
-
-Json left_out_json(const WhereCounts& counts) {
-  return {{"samples", counts.num_left_out}, {"unknown", counts.num_unknown}};
-}
-
-Json excluded_json(const ExcludeCounts& counts) {
-  return {{"samples", counts.num_excluded}, {"unmatched_names", counts.num_unmatched}};
-}
-
-Json labels_json(const LabelOrigin& labels) {
-  return {{"reading", labels.reading == LabelReading::none ? Json() : Json(label_reading_name(labels.reading))},
-          {"column", labels.column.empty() ? Json() : bytes_to_json(labels.column)},
-          {"missing", labels.num_missing}};
-}
-
 }  // namespace
-
-Json notices_json(const NoticeLog& notices) {
-  Json reasons = Json::object();
-  Json asked = Json::array();  // those of them that are what an option asks for
-  for (const auto& [why, reason] : notices.reasons()) {
-    reasons[printable(why)] = reason.count;
-    if (reason.is_asked) asked.push_back(printable(why));
-  }
-  Json entries = Json::array();
-  for (const Notice& notice : notices.kept())
-    entries.push_back({{"name", shown(notice.name)}, {"why", shown(notice.why)}});
-  Json warnings = Json::array();
-  for (const Warning& warning : notices.warnings()) {
-    warnings.push_back({{"path", shown(warning.place)}, {"what", shown(warning.what)}});
-  }
-  return {{"ignored", notices.count()},
-          {"reasons", reasons},
-          {"asked", asked},
-          {"entries", entries},
-          {"unmatched", notices.count_of(WarningKind::no_match)},
-          {"without_effect", notices.count_of(WarningKind::no_effect)},
-          {"warnings", warnings}};
-}
-
-std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks,
-                      const ImageConditions& conditions) {
-  Json outputs = Json::array();
-  std::uint64_t num_shards = 0;
-  for (const PackReport::Output& output : report.outputs) {
-    const Manifest& manifest = output.manifest;
-    num_shards += manifest.shards.size();
-    std::uint64_t bytes = 0;
-    for (const ManifestShard& shard : manifest.shards) bytes += shard.bytes;
-    outputs.push_back({{"directory", shown(output.directory)},
-                       {"name", bytes_to_json(manifest.name)},
-                       {"format", manifest.format},
-                       {"layout", manifest.layout},
-                       {"samples", manifest.num_samples},
-                       {"skipped", manifest.num_skipped},
-                       {"classes", manifest.classes.size()},
-                       {"shards", manifest.shards.size()},
-                       {"bytes", bytes}});
-  }
-  const Json skipped = skipped_json(report.skipped);
-  const bool resumed = report.num_resumed_shards > 0;  // it is not known how long those took
-  return json_document({{"samples", report.num_samples},
-                        {"bytes", report.num_bytes},
-                        {"shards", num_shards},
-                        {"resumed_shards", report.num_resumed_shards},
-                        {"ignored", remarks.notices.count()},
-                        {"notices", notices_json(remarks.notices)},
-                        {"warnings", texts_json(remarks.warnings)},
-                        {"images", conditions_json(conditions)},
-                        {"seconds", seconds},
-                        {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
-                        {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
-                        {"outputs", outputs},
-                        {"labels", labels_json(remarks.labels)},
-                        {"left_out", left_out_json(remarks.left_out.where)},
-                        {"excluded", excluded_json(remarks.left_out.listed)},
-                        {"undecodable", Json::object_of(report.undecodable)},
-                        {"skipped", skipped}});
-}
-
-std::string plan_json(const PlanReport& report, const RunRemarks& remarks) {
-  return json_document({{"plan", report.digest},
-                        {"samples", report.num_samples},
-                        {"bytes", report.num_bytes},
-                        {"shards", report.num_shards},
-                        {"labels", labels_json(remarks.labels)},
-                        {"ignored", remarks.notices.count()},
-                        {"notices", notices_json(remarks.notices)},
-                        {"warnings", texts_json(remarks.warnings)},
-                        {"left_out", left_out_json(remarks.left_out.where)},
-                        {"excluded", excluded_json(remarks.left_out.listed)}});
-}
-
-std::string part_json(const PartReport& report, double seconds) {
-  return json_document({{"destination", shown(report.destination)},
-                        {"samples", report.num_samples},
-                        {"bytes", report.num_bytes},
-                        {"shards", report.num_shards},
-                        {"resumed_shards", report.num_resumed_shards},
-                        {"seconds", seconds},
-                        {"skipped", skipped_json(report.skipped)}});
-}
-
-std::string missing_json(const MergeReport& report) {
-  return json_document({{"destination", shown(report.destination)},
-                        {"shards", report.num_shards},
-                        {"payload_bytes", report.payload_bytes},
-                        {"missing_shards", Json::list_of(report.missing_shards)},
-                        {"parts", report.num_parts != 0 ? Json(report.num_parts) : Json()},
-                        {"missing_parts", Json::list_of(report.missing_parts)},
-                        {"array", report.num_parts != 0 ? Json(number_list(report.missing_parts, "-")) : Json()}});
-}
 
 std::string index_json(const std::string& spec, const AddedIndexes& indexes, std::uint64_t num_sidecars,
                        const std::optional<AddedSeekPoints>& points) {
   Json failures = Json::array();
   for (const AddedIndexes::Failure& failure : indexes.failures) {
-    failures.push_back({{"path", shown(failure.path)}, {"reason", bytes_to_json(error_reason(failure.error))}});
+    failures.push_back({{"path", shown_json(failure.path)}, {"reason", bytes_to_json(error_reason(failure.error))}});
   }
   Json seek_points;
   if (points) {
@@ -271,7 +63,7 @@ std::string index_json(const std::string& spec, const AddedIndexes& indexes, std
                    {"samples", points->num_samples},
                    {"unreadable", points->num_unreadable}};
   }
-  return json_document({{"spec", shown(spec)},
+  return json_document({{"spec", shown_json(spec)},
                         {"indexed", indexes.num_added},
                         {"present", indexes.num_present},
                         {"failures", failures},
@@ -279,36 +71,6 @@ std::string index_json(const std::string& spec, const AddedIndexes& indexes, std
                         {"sidecars", num_sidecars},
                         {"seek_points", seek_points}});
 }
-
-std::string preview_json(const PackPreview& preview, const std::vector<std::string>& warnings) {
-  Json shards = Json::array();
-  for (const PackPreview::ShardRow& row : preview.shards) {
-    shards.push_back(
-        {{"file", bytes_to_json(row.file)}, {"samples", row.num_samples}, {"payload_bytes", row.payload_bytes}});
-  }
-  return json_document({{"shards", shards},
-                        {"payload_is_estimated", preview.num_measured != 0},
-                        {"measured_samples", preview.num_measured},
-                        {"warnings", texts_json(warnings)}});
-}
-
-std::string summary_json(const DatasetSummary& summary) { return json_document(summary_object(summary)); }
-
-std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries) {
-  Json out{{"spec", shown(spec)}, {"samples", 0}, {"bytes", 0}, {"parts", Json::array()}};
-  std::uint64_t samples = 0;
-  std::uint64_t bytes = 0;
-  for (const DatasetSummary& summary : summaries) {
-    samples += summary.num_samples;
-    bytes += summary.num_bytes;
-    out["parts"].push_back(summary_object(summary));
-  }
-  out["samples"] = samples;
-  out["bytes"] = bytes;
-  return json_document(out);
-}
-
-std::string check_json(const CheckReport& report) { return json_document(check_object(report)); }
 
 namespace {
 
@@ -343,8 +105,8 @@ std::string diff_json(const DiffReport& report, std::uint64_t num_differences, s
   for (const Difference& difference : listed) {
     Json one{{"kind", name_of(difference.kind)}, {"key", bytes_to_json(difference.key)}};
     if (!difference.field.empty()) one["field"] = bytes_to_json(difference.field);
-    if (!difference.what.empty()) one["what"] = shown(difference.what);
-    one["origin"] = shown(difference.origin);
+    if (!difference.what.empty()) one["what"] = shown_json(difference.what);
+    one["origin"] = shown_json(difference.origin);
     differences.push_back(std::move(one));
   }
   return json_document({{"same", report.is_same()},
@@ -370,7 +132,7 @@ std::string sample_json(const SampleRow& row) {
   if (row.width != 0) out["width"] = row.width;
   if (row.height != 0) out["height"] = row.height;
   out["fields"] = fields;
-  out["shard"] = shown(row.shard);
+  out["shard"] = shown_json(row.shard);
   return out.dump() + '\n';
 }
 

@@ -10,55 +10,22 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/notice_log.hpp"
+#include "bale/formats/shard/sample.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
-#include "bale/reader/dataset_check.hpp"
-#include "bale/reader/dataset_summary.hpp"
 #include "bale/reader/fetch_dataset.hpp"
-#include "bale/reader/where.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/measure/verdicts/doctor_verdict.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
 #include "bale/writer/index/add_indexes.hpp"
-#include "bale/writer/packer.hpp"
-#include "bale/writer/scale_out.hpp"
-#include "bale/writer/source/source.hpp"
 #include "bale/writer/source_diff.hpp"
 
 namespace bale::tools {
 
-/// Samples that the options of a command left out.
-struct LeftOut {
-  WhereCounts where;
-  ExcludeCounts listed;
-};
-
-/// What a run said before it wrote anything.
-struct RunRemarks {
-  NoticeLog notices{};  // of the source
-  LeftOut left_out{};
-  std::vector<std::string> warnings{};  // of plan and destination
-  LabelOrigin labels{};
-};
-
-/// Ignored entries, all of them counted and the first ones named, and warnings.
-Json notices_json(const NoticeLog& notices);
-
-std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks,
-                      const ImageConditions& conditions);
 /// `points`: if seek points were made.
 std::string index_json(const std::string& spec, const AddedIndexes& indexes, std::uint64_t num_sidecars,
                        const std::optional<AddedSeekPoints>& points);
-std::string preview_json(const PackPreview& preview, const std::vector<std::string>& warnings);
-std::string plan_json(const PlanReport& report, const RunRemarks& remarks);
-std::string part_json(const PartReport& report, double seconds);
-/// Of a merge that lacks shards. `array` is for Slurm's --array; null if the number of parts is unknown.
-std::string missing_json(const MergeReport& report);
-std::string summary_json(const DatasetSummary& summary);
-/// Of a directory that contains several datasets.
-std::string summaries_json(const std::string& spec, const std::vector<DatasetSummary>& summaries);
-std::string check_json(const CheckReport& report);
 
 /// `listed`: the first of the `num_differences` that were found.
 std::string diff_json(const DiffReport& report, std::uint64_t num_differences, std::span<const Difference> listed,

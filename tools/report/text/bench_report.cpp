@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/tools/terminal/human.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/terminal/table.hpp"
 
 namespace bale::tools {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/tools/terminal/human.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/terminal/table.hpp"
 
 namespace bale::tools {
@@ -50,19 +50,6 @@ std::string histogram_text(std::span<const std::uint64_t> sorted, Bounds bounds,
     table.add({label, human_count(counts[row]), std::string(columns, '#')});
   }
   return table.text(2);
-}
-
-std::string number_list(std::span<const std::uint64_t> numbers, std::string_view range) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    if (last < i + 2) last = i;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", numbers[i]);
-    if (last != i) text += fmt::format("{}{}", range, numbers[last]);
-    i = last + 1;
-  }
-  return text;
 }
 
 }  // namespace bale::tools

@@ -1,16 +1,11 @@
-// Numbers as text: lists and histograms. Pure functions, safe in any thread.
+// Histograms as text. Pure functions, safe in any thread.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace bale::tools {
-
-/// "3,17,20..25": ascending numbers, with `range` between the ends of a range of at least three. Long lists are whole:
-/// they are for programs, too.
-std::string number_list(std::span<const std::uint64_t> numbers, std::string_view range);
 
 /// Which numbers are round: 1, 2, 5, 10, ... or powers of two.
 enum class Bounds { decimal, binary };

@@ -1,78 +1,79 @@
-#include "bale/tools/cli/options/grammar_source.hpp"
+#include "bale/writer/request/source_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bale/tools/cli/options/grammar_options.hpp"
-#include "bale/tools/cli/options/values.hpp"
-#include "bale/tools/commands/formats.hpp"
+#include "bale/formats/base/options/option_values.hpp"
+#include "bale/writer/request/pack_values.hpp"
 
-namespace bale::tools {
+namespace bale {
 namespace {
 
-void add_fields(CommandModel& app, SourceOptions& source) {
+void add_fields(OptionTable& table, SourceOptions& source) {
   OptionModel& pair =
-      add_parsed(app, "--pair", "EXT,EXT,...", source.pair, parse_list,
+      add_parsed(table, "pair", "EXT,EXT,...", source.pair, parse_list,
                  "Files of the same name with these extensions make one sample, the image first, such as jpg,mask.png");
-  add_repeated(app, "--pair-path", "EXT=PATTERN", source.pair_path,
-               "Where the files with this extension of --pair are, if not next to the image: a path from SRC on with "
+  add_repeated(table, "pair_path", "EXT=PATTERN", source.pair_path,
+               "Where the files with this extension of `pair` are, if not next to the image: a path from SRC on with "
                "{dir}, {stem} or {key} of the image, such as 'mask.png=../masks/{stem}_mask.png'; {stem%SUFFIX} is the "
                "stem without SUFFIX; may be repeated")
       .needs(pair);
   OptionModel& annotations = add_repeated(
-      app, "--annotations", "PATH", source.annotations,
+      table, "annotations", "PATH", source.annotations,
       "SRC is a folder of images; PATH has their boxes, keypoints, captions or panoptic masks, which become the fields "
       "boxes.json, keypoints.json, captions.json, or panoptic.png and segments.json: COCO's JSON, VOC's Annotations or "
       "ImageSets/Main/X.txt, YOLO's labels or "
       "data.yaml, or a CSV of boxes (Open Images' or in pixels); may be repeated");
-  add_text(app, "--annotations-format", fmt::format("{}", fmt::join(annotation_formats(), "|")),
+  add_text(table, "annotations_format", fmt::format("{}", fmt::join(annotation_formats(), "|")),
            source.annotations_format, "Format of the annotations (default: what they look like)")
       .needs(annotations);
 }
 
 /// Options of sources that are not packed.
-void add_file_options(CommandModel& app, SourceOptions& source) {
-  add_fields(app, source);
-  add_flag(app, "--flat", source.flat,
+void add_file_options(OptionTable& table, SourceOptions& source) {
+  add_fields(table, source);
+  add_flag(table, "flat", source.flat,
            "No labels: a folder has no class folders, or the label column of a table is one like the others");
-  add_flag(app, "--keep-extensions", source.keep_extensions,
+  add_flag(table, "keep_extensions", source.keep_extensions,
            "Keys keep the extensions of their files, so that x.jpg and x.png in one folder are two samples");
-  add_flag(app, "--allow-empty", source.allow_empty, "Class folders without images keep their label");
-  add_parsed(app, "--list-jobs", "N", source.list_jobs, parse_jobs,
+  add_flag(table, "allow_empty", source.allow_empty, "Class folders without images keep their label");
+  add_parsed(table, "list_jobs", "N", source.list_jobs, parse_jobs,
              "Threads that list directories and examine files (default: 8); more help on network file systems");
-  add_text(app, "--root", "DIR", source.root, "Where relative paths of lists and tables start");
-  add_text(app, "--path-column", "NAME", source.path_column, "Column of the table that holds the path");
-  add_text(app, "--path-pattern", "PATTERN", source.path_pattern,
+  add_text(table, "root", "DIR", source.root, "Where relative paths of lists and tables start");
+  add_text(table, "path_column", "NAME", source.path_column, "Column of the table that holds the path");
+  add_text(table, "path_pattern", "PATTERN", source.path_pattern,
            "Path of each row of the table, with {COLUMN} for its cell, as in 'train/{id}.jpg'");
-  add_text(app, "--label-column", "NAME", source.label_column, "Column of the table that holds the label");
-  add_flag(app, "--allow-unlabeled", source.allow_unlabeled,
+  add_text(table, "label_column", "NAME", source.label_column, "Column of the table that holds the label");
+  add_flag(table, "allow_unlabeled", source.allow_unlabeled,
            "Rows of a table without a label (an empty cell, NA, NaN, null and such) are samples without one");
 }
 
 }  // namespace
 
-void add_source_options(CommandModel& app, SourceOptions& source, SourceUse use) {
+void add_source_options(OptionTable& table, SourceOptions& source, SourceUse use) {
   const bool is_packed = use == SourceUse::packed;
   if (use != SourceUse::of_each) {
     add_parsed(
-        app, "--source", is_packed ? packed_source_choices() : source_choices(),
-        [&source, is_packed](const std::string& text) { source.kind = parse_source_kind("--source", text, is_packed); },
+        table, "source", is_packed ? packed_source_choices() : source_choices(),
+        [&source, is_packed](const std::string& option, const std::string& text) {
+          source.kind = parse_source_kind(option, text, is_packed);
+        },
         is_packed ? "Format of the shards (default: what they look like)"
                   : "What the source is (default: what it looks like); a format stands for shards of it");
   }
-  add_repeated(app, "--include", "GLOB", source.include,
+  add_repeated(table, "include", "GLOB", source.include,
                "Take only what matches: a path below the source, a key, or a directory with all in it; * also matches "
                "slashes, **/ any number of directories; may be repeated");
-  add_repeated(app, "--exclude", "GLOB", source.exclude,
+  add_repeated(table, "exclude", "GLOB", source.exclude,
                "Leave out what matches, and directories that match with all in them; may be repeated");
-  add_text(app, "--class-map", "FILE", source.class_map,
+  add_text(table, "class_map", "FILE", source.class_map,
            "Number of each class by its name: lines 'NAME INDEX', 'INDEX NAME' or 'NAME', a JSON object or array, or a "
            "packed "
            "dataset, whose classes are taken; classes without names are named by their numbers");
-  add_flag(app, "--class-folders", source.class_folders,
+  add_flag(table, "class_folders", source.class_folders,
            "A packed source has no labels and keys with folders, as an archive of class folders: the folders are the "
            "classes");
-  if (!is_packed) add_file_options(app, source);
+  if (!is_packed) add_file_options(table, source);
 }
 
-}  // namespace bale::tools
+}  // namespace bale

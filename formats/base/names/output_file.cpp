@@ -1,4 +1,4 @@
-#include "bale/tools/commands/output_file.hpp"
+#include "bale/formats/base/names/output_file.hpp"
 
 #include <sys/stat.h>
 
@@ -9,7 +9,7 @@
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 
-namespace bale::tools {
+namespace bale {
 
 void require_output_file(const std::string& path, bool force) {
   if (path.empty()) return;
@@ -26,4 +26,4 @@ void require_output_file(const std::string& path, bool force) {
   const StagedFile probe(path, {});  // removed at once: a file can be made there
 }
 
-}  // namespace bale::tools
+}  // namespace bale

@@ -1,8 +1,9 @@
-#include "bale/tools/terminal/terminal.hpp"
+#include "bale/formats/base/options/option_names.hpp"
 
 #include <algorithm>
+#include <utility>
 
-namespace bale::tools {
+namespace bale {
 namespace {
 
 struct Clause {
@@ -44,29 +45,34 @@ bool is_option_name(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), fits);
 }
 
-/// The clause with flags for names, and whether all of them are flags.
-std::string shown_clause(std::string_view clause, const std::vector<std::string>& flags, bool& all_known) {
+std::string written(const std::string& name, bool is_flag) {
+  if (!is_flag) return name;
+  std::string flag = "--" + name;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+/// The clause with its options as the front end writes them, and whether it has all of them.
+std::string shown_clause(std::string_view clause, const OptionNames& options, bool& all_known) {
   std::string out;
   for (std::size_t open = clause.find('`'); open != std::string_view::npos; open = clause.find('`')) {
     const std::size_t close = clause.find('`', open + 1);
     if (close == std::string_view::npos) break;
-    const std::string_view word = clause.substr(open + 1, close - open - 1);
-    std::string flag = "--" + std::string(word);
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    const bool is_known = std::find(flags.begin(), flags.end(), flag) != flags.end();
+    const std::string word(clause.substr(open + 1, close - open - 1));
+    const bool is_known = std::find(options.names.begin(), options.names.end(), word) != options.names.end();
     all_known = all_known && (is_known || !is_option_name(word));
     out += clause.substr(0, open);
-    out += is_known ? flag : clause.substr(open, close + 1 - open);
+    out += is_known ? written(word, options.are_flags) : std::string(clause.substr(open, close + 1 - open));
     clause.remove_prefix(close + 1);
   }
   return out += clause;
 }
 
-std::string shown(std::string_view text, const std::vector<std::string>& flags, bool keeps_first) {
+std::string shown_text(std::string_view text, const OptionNames& options, bool keeps_first) {
   std::string out;
   for (const Clause& clause : clauses_of(text)) {
     bool all_known = true;
-    const std::string words = shown_clause(clause.text, flags, all_known);
+    const std::string words = shown_clause(clause.text, options, all_known);
     const bool is_first = clause.joint.empty();
     if (!all_known && !(is_first && keeps_first)) continue;
     if (!out.empty()) out += clause.joint;
@@ -77,12 +83,14 @@ std::string shown(std::string_view text, const std::vector<std::string>& flags, 
 
 }  // namespace
 
-std::string followable(std::string_view hint, const std::vector<std::string>& flags) {
-  return shown(hint, flags, false);
+std::string OptionNames::followable(std::string_view hint) const { return shown_text(hint, *this, false); }
+
+std::string OptionNames::shown(std::string_view message) const { return shown_text(message, *this, true); }
+
+Error OptionNames::shown(const Error& error) const {
+  ErrorContext context = error.context();
+  context.hint = followable(context.hint);
+  return {error.code(), shown(std::string_view(error.message())), std::move(context)};
 }
 
-std::string with_flags(std::string_view message, const std::vector<std::string>& flags) {
-  return shown(message, flags, true);
-}
-
-}  // namespace bale::tools
+}  // namespace bale

@@ -1,10 +1,10 @@
 // Options that say how a source is read: of every command that takes folders, lists, tables and packed datasets.
 #pragma once
 
-#include "bale/tools/help/command_model.hpp"
+#include "bale/formats/base/options/option_table.hpp"
 #include "bale/writer/source/source.hpp"
 
-namespace bale::tools {
+namespace bale {
 
 /// What the source of a command can be.
 enum class SourceUse {
@@ -16,7 +16,7 @@ enum class SourceUse {
 inline constexpr const char* k_source_text =
     "A packed dataset, or a folder, list (a text file of paths) or table (.csv, .tsv, .jsonl) of images";
 
-/// Which samples are taken, and what makes a sample and its label. `source` must exist when the command line is parsed.
-void add_source_options(CommandModel& app, SourceOptions& source, SourceUse use);
+/// Which samples are taken, and what makes a sample and its label. `source` must exist when values are taken.
+void add_source_options(OptionTable& table, SourceOptions& source, SourceUse use);
 
-}  // namespace bale::tools
+}  // namespace bale

@@ -1,4 +1,4 @@
-#include "bale/tools/terminal/human.hpp"
+#include "bale/formats/base/text/human.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace bale::tools {
+namespace bale {
 
 std::string human_bytes(std::uint64_t bytes) {
   static constexpr std::array<std::string_view, 6> k_units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -51,4 +51,4 @@ std::string plural(std::uint64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", human_count(count), noun, count == 1 ? "" : hisses ? "es" : "s");
 }
 
-}  // namespace bale::tools
+}  // namespace bale

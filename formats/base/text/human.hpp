@@ -1,15 +1,10 @@
 // Human-readable numbers. Sizes are binary (1 KiB = 1024 bytes), rates decimal (1 MB/s = 10^6 bytes/s).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
-namespace bale::tools {
-
-// A printed difference or finding is one line: longer names and texts are cut. --json prints all of them.
-inline constexpr std::size_t k_shown_name = 256;
-inline constexpr std::size_t k_shown_what = 1024;
+namespace bale {
 
 /// "512 B", "1.5 KiB", "256 MiB".
 std::string human_bytes(std::uint64_t bytes);
@@ -22,4 +17,4 @@ std::string human_clock(double seconds);
 /// "1 shard", "3 shards", "2 classes", "2 entries".
 std::string plural(std::uint64_t count, const std::string& noun);
 
-}  // namespace bale::tools
+}  // namespace bale

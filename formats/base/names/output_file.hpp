@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace bale::tools {
+namespace bale {
 
 /// Call it before the work. Throws `invalid_argument` for the name of a remote file, `exists` if there is a file of
 /// that name and not `force`, and `io` if no file of that name can be made. An empty name is none.
 void require_output_file(const std::string& path, bool force);
 
-}  // namespace bale::tools
+}  // namespace bale

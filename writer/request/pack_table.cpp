@@ -1,0 +1,187 @@
+#include "bale/writer/request/pack_table.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/options/option_values.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/reader/where.hpp"
+#include "bale/writer/plan/sidecars.hpp"
+#include "bale/writer/request/pack_values.hpp"
+#include "bale/writer/request/source_table.hpp"
+
+namespace bale {
+namespace {
+
+void declare_format(PackRequest& request, OptionTable& table) {
+  PackOptions& options = request.options;
+  add_text(table, "f,format", format_choices(), request.format,
+           fmt::format("Format of the shards, or FORMAT.LAYOUT (default: {}); see `bale formats`", formats()[0]->name));
+  add_text(table, "layout", layout_choices(), request.layout, "Layout within the format (default: its first)");
+  add_parsed(table, "compress", "zstd[:LEVEL]", options.compress_level, parse_compression,
+             "Compress every field that is not an image, if the layout has room for it");
+  add_parsed(
+      table, "size", "N",
+      [&](const std::string& option, const std::string& text) {
+        options.format_options["size"] = std::to_string(parse_positive(option, text));
+      },
+      "Side in pixels of decoded images, for layouts that store pixels");
+  add_parsed(
+      table, "level", "N", [&](const std::string&, const std::string& text) { options.format_options["level"] = text; },
+      "Compression level, for layouts that compress the whole shard or pixels");
+  add_parsed(
+      table, "label_base", "N",
+      [&](const std::string&, const std::string& text) { options.format_options["label_base"] = text; },
+      "Number of the first class in the files, for layouts whose readers may count from 1 (default: 0)");
+}
+
+void declare_shards(PackRequest& request, OptionTable& table) {
+  PackOptions& options = request.options;
+  add_text(table, "name", "NAME", options.name,
+           "Name of the dataset and prefix of its shards (default: that of SRC, or of DST if SRC is a list)");
+  OptionModel& by_bytes =
+      add_parsed(table, "shard_size", "SIZE", options.sizing.shard_bytes, parse_size,
+                 "Start a new shard when its fields would be more bytes than this, as they are in the source "
+                 "and without what the container adds (default: 256MiB); "
+                 "KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000");
+  OptionModel& by_count = add_parsed(table, "shard_count", "N", options.sizing.shard_count, parse_positive,
+                                     "Write this many shards of about equal size");
+  OptionModel& by_samples = add_parsed(table, "shard_samples", "N", options.sizing.shard_samples, parse_positive,
+                                       "Write this many samples to a shard");
+  by_bytes.excludes(by_count).excludes(by_samples);
+  by_count.excludes(by_samples);
+  add_parsed(table, "shuffle", "SEED", options.shuffle_seed, parse_whole,
+             "Shuffle the samples; the same seed gives the same order");
+  OptionModel& split = add_parsed(table, "split", "NAME=F,...", options.splits, parse_splits,
+                                  "Write one dataset per part to DST/NAME, such as train=0.95,val=0.05");
+  add_flag(table, "stratify", options.stratify, "Split every class by the same fractions").needs(split);
+}
+
+void declare_list(PackRequest& request, OptionTable& table) {
+  OptionModel& files = add_text(table, "files_from", "FILE", request.files_from,
+                                "Read paths to pack from a file, one per line; '-' is standard input");
+  add_flag(table, "0,null", request.source_options.nul_separated, "Paths of `files_from` end with NUL, not newline")
+      .needs(files);
+}
+
+void declare_samples(PackRequest& request, OptionTable& table) {
+  PackOptions& options = request.options;
+  add_source_options(table, request.source_options, request.source_is_packed ? SourceUse::packed : SourceUse::any);
+  if (!request.source_is_packed) declare_list(request, table);
+  add_text(table, "exclude_from", "FILE", request.exclude_from,
+           "Leave out the samples that FILE names, one per line or ended by NUL: paths below SRC, keys as `bale ls` "
+           "prints them, or directories");
+  add_where(table, request.where);
+  OptionModel& sample = add_parsed(
+      table, "sample", "N|P%",
+      [&](const std::string& option, const std::string& text) { parse_sample(option, text, request.draw); },
+      "Only this many samples, or this part of them, such as 1000 or 5%, drawn at random by their keys: the same "
+      "samples from any format and order, and a part of a larger draw");
+  add_flag(table, "sample_per_class", request.draw.per_class, "Draw this many samples, or this part, of each class")
+      .needs(sample);
+  add_parsed(table, "sample_seed", "SEED", request.draw.seed, parse_whole, "Seed of the random selection (default: 0)")
+      .needs(sample);
+  add_parsed(table, "max_samples", "N", options.max_samples, parse_positive, "Stop after this many");
+  add_parsed(table, "on_error", "fail|skip|quarantine", options.on_error, parse_on_error,
+             "What to do with unreadable samples (default: fail)");
+
+  add_sidecars(table, options.sidecars);
+  add_flag(table, "seek_points", options.seek_points, k_seek_points_text);
+}
+
+void declare_images(PackRequest& request, OptionTable& table) {
+  PackOptions& options = request.options;
+  OptionModel& by_short = add_parsed(
+      table, "resize_short", "N", options.edits.resize_short, parse_count32,
+      "Make images smaller whose shorter side has more than N pixels, as torchvision's Resize(N) does on Pillow "
+      "images; "
+      "what fits stays byte for byte");
+  add_parsed(table, "resize_max", "N", options.edits.resize_max, parse_count32, "The same by the longer side")
+      .excludes(by_short);
+  add_flag(table, "decode", request.decode,
+           "Store images as pixels: the format's layout that holds them, unless `layout` names one");
+  add_flag(table, "orient", options.edits.orient, "Turn images as their EXIF orientation says, and drop the tag");
+  add_flag(table, "strip_metadata", options.edits.strip_metadata,
+           "Leave out EXIF, XMP, color profiles, comments and texts; pixels stay as they are");
+  add_parsed(table, "quality", "Q", options.edits.quality, parse_quality,
+             "Quality of JPEGs that `resize_short`, `resize_max` or `orient` encode again, 1 to 100 (default: 90)");
+  add_flag(table, "jpeg_lossless", options.edits.jpeg_lossless,
+           "Write progressive JPEGs as baseline ones, and all with Huffman tables of their own: other bytes, the same "
+           "pixels and metadata");
+
+  add_flag(
+      table, "check_images", options.check_images,
+      "Decode every image, and name those that cannot be: they are packed, and the index says so; with `on_error` skip "
+      "or quarantine they are left out");
+  add_max_pixels(table, options.max_pixels);
+}
+
+void declare_run(PackRequest& request, OptionTable& table) {
+  PackOptions& options = request.options;
+  add_jobs(table, options.jobs, "Shards to write in parallel (default: two per core); does not change the result");
+  add_text(
+      table, "staging_dir", "DIR", options.staging_directory,
+      "If DST is an s3:// name: local directory in which shards are built before they are uploaded, with room for one "
+      "per job (default: TMPDIR or /tmp)");
+  OptionModel& resume = add_flag(
+      table, "resume", [&] { options.mode = DestinationMode::resume; },
+      "Continue an interrupted run of the same command");
+  add_flag(
+      table, "overwrite", [&] { options.mode = DestinationMode::overwrite; },
+      "Replace the dataset in DST, if it has the same name: it stays until the new one is complete, so there must be "
+      "room "
+      "for both (in an object store its manifest is removed first); files that bale did not write stay")
+      .excludes(resume);
+  add_flag(
+      table, "n,dry_run", request.dry_run,
+      "Print the shards that would be written, with the bytes of their fields, and write nothing; refuses what the run "
+      "would refuse");
+  add_strict(table, request.strict);
+}
+
+/// Of a plan, whose parts are run elsewhere.
+void declare_plan_run(PackRequest& request, OptionTable& table) {
+  add_jobs(table, request.options.jobs, "Threads that examine images for `where` (default: one per core)");
+  add_flag(table, "n,dry_run", request.dry_run, "Print the shards that would be planned, and write nothing");
+  add_strict(table, request.strict);
+}
+
+void add_group(PackRequest& request, OptionTable& table, const char* title,
+               void (*declare)(PackRequest&, OptionTable&)) {
+  const std::size_t begin = table.size();
+  declare(request, table);
+  for (std::size_t i = begin; i < table.size(); ++i) table[i].group = title;
+}
+
+}  // namespace
+
+void add_pack_options(OptionTable& table, PackRequest& request) {
+  add_group(request, table, "Format", declare_format);
+  add_group(request, table, "Shards", declare_shards);
+  add_group(request, table, "Samples", declare_samples);
+  add_group(request, table, "Images", declare_images);
+}
+
+void add_run_options(OptionTable& table, PackRequest& request) {
+  add_group(request, table, k_run_group, request.command == "plan" ? declare_plan_run : declare_run);
+}
+
+void add_where(OptionTable& table, std::string& condition) {
+  add_parsed(
+      table, "where", "CONDITION",
+      [&condition](const std::string& option, const std::string& typed) {
+        if (typed.empty()) throw Error(ErrorCode::invalid_argument, option + ": the condition is empty");
+        condition = typed;
+      },
+      "Only samples for which the condition holds, such as \"width >= 256 and label in (3, 5)\"; names: " +
+          where_names());
+}
+
+void add_sidecars(OptionTable& table, std::vector<std::string>& names) {
+  add_parsed(table, "sidecars", "NAME,...", names, parse_list,
+             "Also write index files for other readers: " + sidecar_choices());
+}
+
+}  // namespace bale

@@ -1,0 +1,79 @@
+#include "bale/writer/request/run_lines.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/human.hpp"
+
+namespace bale {
+
+Lines skipped_lines(const std::vector<SkippedSample>& skipped, const OptionNames& options) {
+  constexpr std::size_t k_max_listed = 10;
+  Lines lines;
+  for (std::size_t i = 0; i < std::min(skipped.size(), k_max_listed); ++i) {
+    const std::string origin = printable(skipped[i].origin);
+    const std::string why = options.shown(printable(skipped[i].why));
+    lines.push_back(why.starts_with(origin) ? "skipped " + why : fmt::format("skipped {}: {}", origin, why));
+  }
+  if (skipped.size() > k_max_listed) {
+    lines.push_back(fmt::format("skipped {} more", plural(skipped.size() - k_max_listed, "sample")));
+  }
+  return lines;
+}
+
+Lines replaced_lines(const PackReport& report) {
+  Lines lines;
+  for (const PackReport::Replaced& replaced : report.replaced) {
+    lines.push_back(fmt::format("replaced the dataset \"{}\" of {} in {}", printable(replaced.name),
+                                plural(replaced.num_samples, "sample"), shown_name(replaced.directory)));
+  }
+  return lines;
+}
+
+Lines undecodable_lines(const PackReport& report) {
+  std::uint64_t total = 0;
+  std::string kinds;
+  for (const auto& [kind, count] : report.undecodable) {
+    total += count;
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", human_count(count), kind);
+  }
+  if (total == 0) return {};
+  return {fmt::format("{} packed that bale's loader does not decode: {}", plural(total, "image"), kinds)};
+}
+
+std::string number_list(std::span<const std::uint64_t> numbers, std::string_view range) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (last < i + 2) last = i;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", numbers[i]);
+    if (last != i) text += fmt::format("{}{}", range, numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+Lines missing_lines(const MergeReport& report, const std::string& source) {
+  Lines lines;
+  if (report.num_parts != 0) {
+    lines.push_back(fmt::format("missing of {} parts: {}", report.num_parts, number_list(report.missing_parts, "-")));
+  }
+  if (report.missing_shards.empty()) {
+    lines.push_back(
+        fmt::format("run their programs again: Writer(part=..., parts={}, resume=True) continues", report.num_parts));
+    return lines;
+  }
+  const std::string plan = shown_name(source);
+  if (report.num_parts != 0) {
+    lines.push_back(fmt::format("Slurm: sbatch --array={} with: bale pack --plan {} --part $SLURM_ARRAY_TASK_ID/{}",
+                                number_list(report.missing_parts, "-"), plan, report.num_parts));
+  }
+  lines.push_back(
+      fmt::format("one machine: bale pack --plan {} --shards {}", plan, number_list(report.missing_shards, "..")));
+  return lines;
+}
+
+}  // namespace bale
