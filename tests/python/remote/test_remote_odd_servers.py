@@ -84,7 +84,7 @@ def test_a_hub_listing_that_leads_back_or_elsewhere(remote, tars, target):  # no
         result = remote("ls", f"hf://datasets/{hub.OWNER}/{hub.NAME}")
         assert result.code == FAILURE, result
         line = result.error_line()
-        assert "repeats a part" in line or "goes on at another host" in line, line
+        assert "repeats a part" in line or "continues at another host" in line, line
         assert hub.TOKEN not in result.err
     finally:
         hub.close()

@@ -197,7 +197,7 @@ def test_an_image_is_not_resized_without_its_mask(bale, tmp_path, options):
     source = beside(tmp_path / "in")
     (source / "x" / "a.png").unlink()
     result = bale("pack", source, tmp_path / "p", "--pair", "jpg,mask.png", *options)
-    assert result.code == 2 and "but not the mask.png of its sample" in result.error_line(), result
+    assert result.code == 2 and "would misalign its mask.png" in result.error_line(), result
     bale.pack(source, tmp_path / "q", *options)  # each file for itself
     (source / "x" / "a.json").write_text("{}")
     bale.pack(source, tmp_path / "r", "--pair", "jpg,json", "--include", "*/a.*", *options)

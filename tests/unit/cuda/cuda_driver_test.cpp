@@ -50,7 +50,7 @@ TEST_CASE("Errors of the driver are one line that says what failed, and why") {
   };
   CHECK(text_of(0).empty());
   CHECK(text_of(719) == "CUDA: cannot do this: made up (CUDA_ERROR_OF_A_TEST)");
-  CHECK(text_of(2).find("CUDA_ERROR_OUT_OF_MEMORY); lower batch_size") != std::string::npos);
+  CHECK(text_of(2).find("CUDA_ERROR_OUT_OF_MEMORY); reduce batch_size") != std::string::npos);
   CHECK(text_of(3).find("forked") != std::string::npos);
   // Drivers that do not work: what to do.
   for (const auto& [result, hint] : {std::pair{34, "LD_LIBRARY_PATH"},

@@ -95,7 +95,7 @@ TEST_CASE("A device without room is reported at once, and nothing is left on it"
       if (after == 0) CHECK(message.find("out of memory") != std::string::npos);
       if (message.empty()) continue;
       CHECK(message.find("CUDA: cannot ") == 0);
-      CHECK(message.find("lower batch_size, depth or hold") != std::string::npos);
+      CHECK(message.find("reduce batch_size, depth or hold") != std::string::npos);
     }
   }
   const FakeDevice device;
