@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/shard/key.hpp"
 
 namespace bale::beton {
 namespace {
@@ -57,7 +55,8 @@ void parse_array(Column& column, Bytes arguments) {
 Column parse_column(Bytes descriptor, std::size_t number) {
   const std::optional<std::string> name = name_of(descriptor);
   if (!name) throw Error(ErrorCode::damaged, fmt::format("field {} has a name that is not ASCII", number));
-  Column column{.name = *name};
+  Column column;
+  column.name = *name;
   switch (const auto type = std::to_integer<std::uint8_t>(descriptor[0])) {
     case k_float:
     case k_int:
@@ -87,19 +86,6 @@ Column parse_column(Bytes descriptor, std::size_t number) {
                   fmt::format("field \"{}\" has type {}, this bale reads 0 to 6", column.name, type));
   }
   return column;
-}
-
-/// ffcv cuts names, so two may be the same.
-void name_stems(std::vector<Column>& columns) {
-  std::set<std::string> taken;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    std::string stem = field_name(columns[i].name);
-    std::replace(stem.begin(), stem.end(), '/', '_');
-    if (stem.empty()) stem = std::to_string(i);
-    if (taken.contains(stem)) stem = fmt::format("{}_{}", stem, i);
-    if (!taken.insert(stem).second) fail(columns[i], "has the name of another field");
-    columns[i].stem = std::move(stem);
-  }
 }
 
 /// As NumPy aligns the members of a structure: numbers and pointers alone at multiples of 8, packed pairs anywhere.
@@ -132,7 +118,8 @@ Columns parse_columns(Bytes descriptors) {
   for (std::size_t i = 0; i < descriptors.size() / k_descriptor_bytes; ++i) {
     columns.all.push_back(parse_column(descriptors.subspan(i * k_descriptor_bytes, k_descriptor_bytes), i));
   }
-  name_stems(columns.all);
+  // ffcv cuts names, so two may be the same.
+  if (const Column* const twin = name_stems(columns.all)) fail(*twin, "has the name of another field");
   columns.record_bytes = place_metadata(columns.all);
   assign_role(columns.all, k_label_names, Role::label,
               [](const Column& column) { return column.kind == ValueKind::number && column.type == "<i8"; });
@@ -179,10 +166,6 @@ std::uint64_t element_bytes(std::string_view type) {
   if (kind == 'f') return is_power && size >= 2 && size <= 16 ? size : 0;
   if (kind == 'c') return is_power && size >= 8 && size <= 32 ? size : 0;
   return 0;
-}
-
-std::string field_of(const Column& column, std::string_view extension) {
-  return field_of_column(column.stem, column.role, extension);
 }
 
 }  // namespace bale::beton

@@ -25,14 +25,9 @@ enum class ValueKind : std::uint8_t {
   opaque,  // an array of a type that array files do not have, such as structures
 };
 
-struct Column {
-  std::string name;
+struct Column : ForeignColumn {
   ValueKind kind = ValueKind::opaque;
-  Role role = Role::field;
-  std::uint32_t place = 0;             // of its metadata in the record of a sample
-  std::string type{};                  // of numbers and arrays, as NumPy writes it: "<i8"
-  std::vector<std::uint64_t> shape{};  // of an array
-  std::string stem{};                  // of field names: lower case, '_' instead of '/', unique
+  std::uint32_t place = 0;  // of its metadata in the record of a sample
 };
 
 struct Columns {
@@ -55,8 +50,5 @@ std::uint32_t metadata_bytes(ValueKind kind);
 
 /// Bytes of one element of an array; 0 if array files do not have the type.
 std::uint64_t element_bytes(std::string_view type);
-
-/// Name of the field for values of the column, or of those that end with `extension` ("jpg").
-std::string field_of(const Column& column, std::string_view extension);
 
 }  // namespace bale::beton

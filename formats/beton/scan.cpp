@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -40,12 +39,17 @@ class Scan final : public ColumnScan<Column> {
     }
   }
 
-  void add_value(const Place& at) override {
-    const Column& column = *at.column;
+  Bytes metadata_of(const Place& at) {
     const Bytes metadata = records_.from(at.offset, at.length);
     if (metadata.size() < at.length) fail(ErrorCode::damaged, at.offset, "the file ends too early");
-    if (column.role == Role::label) return set_label(at, load_at<std::int64_t>(metadata.data()));
-    const beton::Value value = value_of(column, metadata, at.offset);
+    return metadata.first(at.length);
+  }
+
+  void add_label(const Place& at) override { set_label(at, metadata_of(at)); }
+
+  void add_value(const Place& at) override {
+    const Column& column = *at.column;
+    const beton::Value value = value_of(column, metadata_of(at), at.offset);
     if (column.kind == ValueKind::image) check_image(at, value);
     const Place stored = place(at, value);
     if (const auto delivery = conversion_of(column, value)) {
@@ -59,7 +63,7 @@ class Scan final : public ColumnScan<Column> {
         if (stored.length == 0) fail(ErrorCode::damaged, at.offset, about(at, "is JSON without its end"));
         return set(stored, "json", stored.length - 1, true);  // less the NUL
       case ValueKind::bytes:
-        return set(stored, image_extension(stored), stored.length, true);
+        return set(stored, image_extension(stored, ""), stored.length, true);
       default:
         return set(stored, "bin", stored.length, true);
     }
@@ -110,25 +114,14 @@ class Scan final : public ColumnScan<Column> {
     return {&column, value.offset, static_cast<std::uint32_t>(*bytes)};
   }
 
-  /// Empty of bytes that are not an image.
-  std::string_view image_extension(const Place& stored) {
-    const ImageKind kind = image_kind_of(stored);
-    return kind == ImageKind::unknown ? std::string_view() : image_field_name(kind);
-  }
-
   void set(const Place& at, std::string_view extension, std::uint64_t length, bool located) {
-    std::string name = field_of(*at.column, extension);
+    const std::string name = field_of(*at.column, extension);
     const auto known = index_.stored_field_id(name);
     if (known && index_.fields()[*known].located != located) {
       fail(ErrorCode::unsupported, at.offset,
            about(at, fmt::format("maps to {}, a name already in use", printable(name))));
     }
-    set_field(at, std::move(name), length, located);
-  }
-
-  void set_label(const Place& at, std::int64_t label) {
-    if (label == k_no_label) fail(ErrorCode::unsupported, at.offset, "has a label beyond 64-bit integers");
-    index_.set_label(sample_, label);
+    set_field(at, extension, length, located);
   }
 
   const Header& header_;
@@ -139,14 +132,11 @@ class Scan final : public ColumnScan<Column> {
 }  // namespace
 
 void scan(const std::string& path, IndexBuilder& index) {
-  try {
+  scan_or_salvage(index, [&] {
     const std::unique_ptr<Stream> content = open_plain_stream(path);
     const Header header = read_header(*content, path);
     Scan(*content, header, path, index).run(header.num_samples);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::damaged) throw;
-    throw PartialScan(error, std::exchange(index, {}));
-  }
+  });
 }
 
 }  // namespace bale::beton

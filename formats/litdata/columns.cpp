@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/shard/key.hpp"
 
 namespace bale::litdata {
 namespace {
@@ -37,7 +35,7 @@ std::uint64_t number_after(std::string_view text) {
 }
 
 void parse_format(Column& column) {
-  const std::string_view format = column.format;
+  const std::string_view format = column.encoding;
   const std::size_t colon = format.find(':');
   const std::string_view name = format.substr(0, colon);
   const std::string_view argument = colon == std::string_view::npos ? std::string_view() : format.substr(colon + 1);
@@ -118,23 +116,11 @@ class Paths {
   std::vector<std::string>& paths_;
 };
 
-/// Names of fields for the leaves, unique; the leaf's number for one without a name.
-std::vector<std::string> stems_of(std::size_t count, const Json& spec) {
+/// The paths of the leaves; empty for those without a name.
+std::vector<std::string> names_of(std::size_t count, const Json& spec) {
   std::vector<std::string> paths;
   const bool has_tree = spec.is_array() && spec.size() == 2 && Paths(paths).add(spec.as_list("data_spec")[1], "");
   if (!has_tree || paths.size() != count) paths.assign(count, {});
-  std::set<std::string> taken;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::string stem = field_name(paths[i]);
-    std::replace(stem.begin(), stem.end(), '/', '_');
-    if (stem.empty()) stem = std::to_string(i);
-    if (taken.contains(stem)) stem = fmt::format("{}_{}", stem, i);
-    if (!taken.insert(stem).second) {
-      throw Error(ErrorCode::unsupported, fmt::format("two values of a sample are both called \"{}\"", printable(stem)),
-                  {.hint = "write it again with other names"});
-    }
-    paths[i] = stem;
-  }
   return paths;
 }
 
@@ -162,18 +148,24 @@ std::optional<ArrayConversion> array_with_header(Bytes front, bool is_tensor) {
 }  // namespace
 
 std::vector<Column> make_columns(const std::vector<std::string>& formats, const Json& spec) {
-  const std::vector<std::string> stems = stems_of(formats.size(), spec);
+  const std::vector<std::string> names = names_of(formats.size(), spec);
   std::vector<Column> columns(formats.size());
   for (std::size_t i = 0; i < formats.size(); ++i) {
-    columns[i].format = formats[i];
-    columns[i].stem = stems[i];
+    columns[i].name = names[i];
+    columns[i].encoding = formats[i];
     parse_format(columns[i]);
   }
-  const auto is_text = [](const Column& column) { return column.format == "str"; };
+  if (const Column* const twin = name_stems(columns)) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("two values of a sample are both called \"{}\"", printable(twin->stem)),
+                {.hint = "write it again with other names"});
+  }
+  for (Column& column : columns) column.name = column.stem;
+  const auto is_text = [](const Column& column) { return column.encoding == "str"; };
   if (!assign_role(columns, k_key_names, Role::key, is_text)) {
     assign_role(columns, k_file_names, Role::file_name, is_text);
   }
-  const auto is_integer = [](const Column& column) { return column.format == "int"; };
+  const auto is_integer = [](const Column& column) { return column.encoding == "int"; };
   const auto has_no_name = [&](const Column& column) {
     return is_integer(column) &&
            std::all_of(column.stem.begin(), column.stem.end(), [](char digit) { return digit >= '0' && digit <= '9'; });

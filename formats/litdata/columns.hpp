@@ -34,12 +34,9 @@ enum class ValueKind : std::uint8_t {
   opaque,  // pickles, lists of images, graphs, LitData's own JSON
 };
 
-struct Column {
-  std::string format;  // as the dataset has it: "jpeg", "no_header_tensor:18"
+/// It is called by its stem: the path in the sample, '_' between its parts, or the number.
+struct Column : ForeignColumn {
   ValueKind kind = ValueKind::opaque;
-  Role role = Role::field;
-  std::string type;  // of `number` and `vector`, as NumPy writes it
-  std::string stem;  // of field names: the path in the sample, lower case, '_' between its parts; else the number
 };
 
 /// The columns in the order of a sample's bytes, with their roles. `spec` is null or the tree that names them. Throws

@@ -27,7 +27,7 @@ MadeFields made_fields(std::vector<Column> columns) {
               const std::uint64_t bytes = column.kind == ValueKind::vector ? vector_bytes(column, value.length) : 0;
               auto delivery = conversion_of(column, value.front, bytes);
               if (!delivery) continue;
-              if (field_of_column(column.stem, column.role, delivery->extension) == value.field.name) return delivery;
+              if (field_of(column, delivery->extension) == value.field.name) return delivery;
             }
             return std::nullopt;
           }};

@@ -1,6 +1,5 @@
 #include "bale/formats/mds/columns.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/container/reading/array_conversion.hpp"
-#include "bale/formats/shard/key.hpp"
 
 namespace bale::mds {
 namespace {
@@ -91,9 +89,10 @@ std::vector<Column> parse_columns(const Json& config) {
   }
   std::vector<Column> columns;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Column column{.name = names[i], .encoding = encodings[i], .stem = field_name(names[i])};
-    std::replace(column.stem.begin(), column.stem.end(), '/', '_');
-    if (column.stem.empty()) column.stem = "bin";
+    Column column;
+    column.name = names[i];
+    column.encoding = encodings[i];
+    column.stem = stem_of(names[i], "bin");
     const std::uint64_t size = sizes[i].is_null() ? 0 : sizes[i].as_count("column_sizes");
     if (size > std::numeric_limits<std::uint32_t>::max()) fail("a column size of 4 GiB or more");
     column.size = static_cast<std::uint32_t>(size);
@@ -112,10 +111,6 @@ std::vector<Column> parse_columns(const Json& config) {
       [](const Column& column) { return column.kind == ValueKind::bytes; },
       [](const Column& column) { return column.kind == ValueKind::array; });
   return columns;
-}
-
-std::string field_of(const Column& column, std::string_view extension) {
-  return field_of_column(column.stem, column.role, extension);
 }
 
 namespace {

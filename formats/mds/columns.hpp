@@ -33,23 +33,13 @@ enum class ValueKind : std::uint8_t {
   opaque,  // pickles, lists of images, encodings that are not known
 };
 
-struct Column {
-  std::string name;
-  std::string encoding;  // as the shard has it: "jpeg", "ndarray:uint8:28,28"
+struct Column : ForeignColumn {
   ValueKind kind = ValueKind::opaque;
-  Role role = Role::field;
-  std::uint32_t size = 0;            // in bytes, of every value; 0: each sample says it
-  std::string type;                  // of numbers, as NumPy writes it: "<i8"; of an array empty if each value says it
-  std::vector<std::uint64_t> shape;  // of an array; empty if each value says it
-  std::string stem;                  // of field names: lower case, '_' instead of '/'
+  std::uint32_t size = 0;  // in bytes, of every value; 0: each sample says it
 };
 
 /// The columns in the order of a sample's bytes, with their roles. Throws `damaged` or `unsupported` without a path.
 std::vector<Column> parse_columns(const Json& config);
-
-/// Name of the field for values of the column, or of those that end with `extension` ("jpg"), which is not repeated.
-/// The image of a sample is called by the extension alone.
-std::string field_of(const Column& column, std::string_view extension);
 
 }  // namespace bale::mds
 

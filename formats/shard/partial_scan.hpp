@@ -23,4 +23,15 @@ class PartialScan : public Error {
   std::shared_ptr<const IndexBuilder> found_;  // shared: exceptions are copied
 };
 
+/// Runs `scan`, which fills `index` sample by sample. If it meets damage, what it found goes with the error.
+template <typename Scan>
+void scan_or_salvage(IndexBuilder& index, const Scan& scan) {
+  try {
+    scan();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged) throw;
+    throw PartialScan(error, std::exchange(index, {}));
+  }
+}
+
 }  // namespace bale

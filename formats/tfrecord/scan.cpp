@@ -245,12 +245,7 @@ void scan(const std::string& path, IndexBuilder& index) {
   const File file = File::open_read(path);
   FileWindow window(file);
   if (!has_good_header(window.from(0))) refuse_compressed(path, window.from(0));
-  try {
-    Scan(window, index).run();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::damaged) throw;
-    throw PartialScan(error, std::exchange(index, {}));
-  }
+  scan_or_salvage(index, [&] { Scan(window, index).run(); });
 }
 
 }  // namespace bale::tfrecord

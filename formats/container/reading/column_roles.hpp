@@ -1,11 +1,12 @@
 // What the columns of another program's samples are to bale: by their names, and by what their values are.
 //
-// Pure functions; safe in any thread. A `Column` has a `stem` (its name in lower case) and a `role`.
+// Pure functions; safe in any thread.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,10 +14,42 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/shard/key.hpp"
+
 namespace bale {
 
 /// What a column is in a sample.
 enum class Role : std::uint8_t { field, key, file_name, label, image };
+
+/// What the columns of all these formats have. Each format's `Column` is derived from it.
+struct ForeignColumn {
+  std::string name{};      // as the file has it
+  std::string encoding{};  // how it stores values, as the file has it: "jpeg", "no_header_tensor:18"
+  std::string stem{};      // of field names: lower case, '_' instead of '/'
+  Role role = Role::field;
+  std::string type{};                  // of numbers, as NumPy writes it: "<i8"; empty if each value says it
+  std::vector<std::uint64_t> shape{};  // of arrays; empty if each value says it
+};
+
+/// The stem for a name; `otherwise` for one without a letter.
+inline std::string stem_of(std::string_view name, std::string_view otherwise) {
+  std::string stem = field_name(name);
+  std::replace(stem.begin(), stem.end(), '/', '_');
+  return stem.empty() ? std::string(otherwise) : stem;
+}
+
+/// Gives each column a stem of its own, by its number if need be. Returns the first for which there is none; else null.
+template <typename Column>
+const Column* name_stems(std::vector<Column>& columns) {
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    Column& column = columns[i];
+    column.stem = stem_of(column.name, std::to_string(i));
+    if (taken.contains(column.stem)) column.stem = fmt::format("{}_{}", column.stem, i);
+    if (!taken.insert(column.stem).second) return &column;
+  }
+  return nullptr;
+}
 
 inline constexpr std::array<std::string_view, 2> k_key_names{"__key__", "key"};
 inline constexpr std::array<std::string_view, 4> k_file_names{"path", "file_name", "filename", "file"};
@@ -62,11 +95,12 @@ void assign_image(std::vector<Column>& columns, SaysSo says_so, HasBytes has_byt
 
 /// Name of the field for values of a column, or of those that end with `extension` ("jpg"), which is not repeated. The
 /// image of a sample is called by the extension alone.
-inline std::string field_of_column(std::string_view stem, Role role, std::string_view extension) {
-  if (extension.empty() || stem == extension) return std::string(stem);
-  if (role == Role::image) return std::string(extension);
+inline std::string field_of(const ForeignColumn& column, std::string_view extension) {
+  const std::string& stem = column.stem;
+  if (extension.empty() || stem == extension) return stem;
+  if (column.role == Role::image) return std::string(extension);
   const bool has_extension = stem.ends_with(fmt::format(".{}", extension));
-  return has_extension ? std::string(stem) : fmt::format("{}.{}", stem, extension);
+  return has_extension ? stem : fmt::format("{}.{}", stem, extension);
 }
 
 }  // namespace bale

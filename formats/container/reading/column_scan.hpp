@@ -1,5 +1,4 @@
-// ColumnScan: what the scans of formats share in which a sample is one value per column, one after the other (MDS,
-// LitData).
+// ColumnScan: what the scans of formats share in which a sample is one value per column (MDS, LitData, beton).
 //
 // For one thread. What it is made of must outlive it.
 #pragma once
@@ -14,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/array_conversion.hpp"
 #include "bale/formats/container/reading/column_roles.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/container/streams/file_window.hpp"
@@ -22,7 +22,7 @@
 
 namespace bale {
 
-/// `Column` as in column_roles.hpp.
+/// `Column` is derived from ForeignColumn (column_roles.hpp).
 template <typename Column>
 class ColumnScan {
  public:
@@ -34,7 +34,7 @@ class ColumnScan {
       split_sample();
       const std::optional<std::string> key = own_key();
       sample_ = index_.add_sample(keys_.take(key ? *key : other_key(), number_));
-      for (const Value& value : values_) add_value(value);
+      for (const Value& value : values_) add(value);
     }
   }
 
@@ -51,8 +51,10 @@ class ColumnScan {
 
   /// Fills values_ with those of sample number_.
   virtual void split_sample() = 0;
-  /// Gives the sample the field, or the label, that the value is.
+  /// Gives the sample the field that the value is.
   virtual void add_value(const Value& value) = 0;
+  /// Gives the sample the label that the value is.
+  virtual void add_label(const Value& value) { set_label(value, bytes_at(value.offset, value.length)); }
   /// Of a sample without a column for its key. Empty: its number.
   virtual std::string other_key() const { return {}; }
 
@@ -73,12 +75,53 @@ class ColumnScan {
 
   static constexpr std::size_t k_head = 512;
 
-  /// By the first bytes.
-  ImageKind image_kind_of(const Value& value) { return probe_image(front_of(value, k_head)).kind; }
+  /// By the first bytes; `otherwise` for bytes that are not an image.
+  std::string image_extension(const Value& value, std::string_view otherwise) {
+    const ImageKind kind = probe_image(front_of(value, k_head)).kind;
+    return std::string(kind == ImageKind::unknown ? otherwise : image_field_name(kind));
+  }
 
-  void set_field(const Value& value, std::string name, std::uint64_t length, bool located) {
-    set_scanned_field(index_, sample_, {.name = std::move(name), .located = located}, value.offset, length,
-                      {.path = path_, .offset = value.offset});
+  /// The field of the value's column with the extension.
+  void set_field(const Value& value, std::string_view extension, std::uint64_t length, bool located) {
+    set_scanned_field(index_, sample_, {.name = field_of(*value.column, extension), .located = located}, value.offset,
+                      length, {.path = path_, .offset = value.offset});
+  }
+
+  /// A value that the file stores as it is delivered.
+  void set_stored(const Value& value, std::string_view extension) { set_field(value, extension, value.length, true); }
+
+  /// The same for one that bale does not understand. `encoding_of`: "MDS's encoding".
+  void set_opaque(const Value& value, std::string_view extension, std::string_view encoding_of) {
+    set_stored(value, extension);
+    index_.notices().add(fmt::format("sample {}: {}", number_, value.column->name),
+                         fmt::format("delivered as the bytes of {} {}", encoding_of, shown_encoding(value)));
+  }
+
+  /// A value that is delivered as another file.
+  void set_made(const Value& value, const std::optional<ArrayConversion>& delivery) {
+    if (!delivery || delivery->skip + delivery->tail_bytes != value.length) {
+      fail(ErrorCode::damaged, value.offset,
+           fmt::format("column \"{}\" has {} bytes, which are not a valid {}", printable(value.column->name),
+                       value.length, shown_encoding(value)));
+    }
+    set_field(value, delivery->extension, delivery->bytes(), false);
+  }
+
+  /// `bytes`: an integer of the column's type, little-endian.
+  void set_label(const Value& value, Bytes bytes) {
+    if (bytes.size() != type_bytes(value.column->type)) {
+      fail(ErrorCode::damaged, value.offset, "has a label that is not an integer");
+    }
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) bits |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+    const bool is_signed = value.column->type[1] == 'i';
+    const unsigned unused = 64 - 8 * static_cast<unsigned>(bytes.size());
+    const auto label =
+        is_signed ? static_cast<std::int64_t>(bits << unused) >> unused : static_cast<std::int64_t>(bits);
+    if ((!is_signed && label < 0) || label == k_no_label) {
+      fail(ErrorCode::unsupported, value.offset, "has a label beyond 64-bit integers");
+    }
+    index_.set_label(sample_, label);
   }
 
   IndexBuilder& index_;
@@ -88,6 +131,17 @@ class ColumnScan {
   std::uint64_t sample_ = 0;     // in the index
 
  private:
+  void add(const Value& value) {
+    const Role role = value.column->role;
+    if (role == Role::label) return add_label(value);
+    if (role != Role::key && role != Role::file_name) add_value(value);
+  }
+
+  static std::string shown_encoding(const Value& value) {
+    constexpr std::size_t k_shown = 64;
+    return printable(value.column->encoding.substr(0, k_shown));
+  }
+
   /// What a column with the role says; nullopt without one.
   std::optional<std::string> own_key() {
     for (const Value& value : values_) {

@@ -119,13 +119,10 @@ void scan(const std::string& path, IndexBuilder& index) {
   IndexBuilder found;
   std::unique_ptr<Stream> stream;
   bool is_ours = false;
-  try {
+  scan_or_salvage(found, [&] {
     stream = open_stream(path, compression_of_file(path));
     is_ours = scan_stream(*stream, path, found);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::damaged) throw;
-    throw PartialScan(error, std::move(found));
-  }
+  });
   if (!is_ours) {
     found = IndexBuilder();
     scan_odd(*stream, path, found);

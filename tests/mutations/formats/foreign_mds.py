@@ -16,7 +16,7 @@ MUTATIONS = [
              "contained_name(listed.name) != listed.name", "false", foreign("merged")),
     Mutation("a compressed shard of another size than listed is read", "formats/mds/directory_list.cpp",
              "if (bytes && *bytes != file.bytes) {", "if (false) {", foreign("compressed_shard_that_is_missing")),
-    Mutation("pickles of MDS are delivered without a word", "formats/mds/scan.cpp",
+    Mutation("pickles of MDS are delivered without a word", "formats/container/reading/column_scan.hpp",
              "    index_.notices().add(fmt::format(\"sample {}: {}\", number_, value.column->name),", "    if (false) index_.notices().add(\"\",",
              foreign("every_encoding")),
 ]

@@ -80,7 +80,7 @@ def lru(jobs, room):
 
 
 def ranked(uses, room, rank_of):
-    """Removes what has the lowest rank, which each use sets anew."""
+    """Removes what has the lowest rank, which each use sets again."""
     fetched, cached, heap = 0, {}, []
     for at, sample in enumerate(uses):
         fetched += sample not in cached
