@@ -39,7 +39,7 @@ void check_mixing(const LoaderOptions& options) {
 
 /// torchvision refuses samples without boxes there, too.
 void check_boxes(const LoaderOptions& options) {
-  const auto needs_boxes = [](const Transform& view) { return view.list && transform_detail::needs_boxes(*view.list); };
+  const auto needs_boxes = [](const Transform& view) { return transform_detail::needs_boxes(view.list->nodes); };
   const bool any_further = std::any_of(options.further_views.begin(), options.further_views.end(), needs_boxes);
   if (!needs_boxes(options.transform) && !any_further) return;
   refuse_unless(
@@ -65,11 +65,11 @@ void check_target(const Field& target, const LoaderOptions& options) {
     refuse(fmt::format("follows view {}, but there {} {}", *target.view, num_views == 1 ? "is" : "are", num_views));
   }
   const Transform& view = options.view(target.view.value_or(0));
-  refuse_unless(view.kind != Transform::Kind::raw,
+  refuse_unless(view.shape != Transform::Shape::raw,
                 "fields: masks, boxes and keypoints need decoded images; the transform is raw()");
   refuse_unless(target.kind != FieldKind::mask || view.has_fixed_shape(),
                 "fields: masks need a transform that makes images of one size");
-  refuse_unless(!view.list || !transform_detail::mixes_geometries(*view.list),
+  refuse_unless(!transform_detail::mixes_geometries(view.list->nodes),
                 "fields: masks, boxes and keypoints cannot follow AugMix, which mixes images of several geometries");
 }
 

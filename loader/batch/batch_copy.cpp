@@ -36,7 +36,7 @@ BatchCopy::BatchCopy(const Batch& leased, const Ring& ring, std::uint32_t slot, 
                .copy = row.copy,
                .source_width = row.source_width,
                .source_height = row.source_height,
-               .draw = row.draw};
+               .iou_crop = row.iou_crop};
     pixel_bytes = std::max<std::size_t>(pixel_bytes, row.offset + row.bytes);
   }
   if (transform.has_fixed_shape()) pixel_bytes = rows.size() * transform.image_bytes();  // with zeros of empty rows

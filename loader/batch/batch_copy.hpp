@@ -23,7 +23,7 @@ struct RowResult {
   std::uint64_t copy = 0;    // Pick::copy
   std::uint32_t source_width = 0;
   std::uint32_t source_height = 0;
-  AugmentDraw draw{};
+  Region iou_crop{};
 };
 
 struct BatchCopy {

@@ -11,6 +11,7 @@
 #include "bale/loader/batch/batch_mix.hpp"
 #include "bale/loader/cuda/decode/device_decoding.hpp"
 #include "bale/loader/cuda/kernels/kernel_choice.hpp"
+#include "bale/loader/transform/list/check.hpp"
 
 namespace bale::cuda_detail {
 namespace {
@@ -72,9 +73,9 @@ CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
            "fields: masks, boxes and keypoints cannot follow images that the device mirrors or mixes",
            "mirror in the transform, and leave out mix or these fields");
   }
-  if (cuda.flip_probability > 0 && delivered.kind == Transform::Kind::train && delivered.flip_probability > 0) {
+  if (cuda.flip_probability > 0 && transform_detail::mirrors(delivered.list->nodes)) {
     refuse(ErrorCode::invalid_argument, "images are mirrored by the workers already",
-           "set flip_probability of the transform or of the device to 0");
+           "set flip_probability of the device to 0, or leave RandomHorizontalFlip out");
   }
   if (!kernels_can_make(delivered)) {
     refuse(ErrorCode::invalid_argument,

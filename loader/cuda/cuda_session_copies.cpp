@@ -1,6 +1,8 @@
 // CudaSession: what is enqueued for a batch in the copy stream.
 #include <algorithm>
 #include <cstring>
+#include <tuple>
+#include <utility>
 
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/batch/batch_mix.hpp"
@@ -8,6 +10,7 @@
 #include "bale/loader/cuda/cuda_session.hpp"
 #include "bale/loader/cuda/kernels/convert_args.hpp"
 #include "bale/loader/session/session.hpp"
+#include "bale/loader/transform/step.hpp"
 
 namespace bale::cuda_detail {
 namespace {
@@ -21,6 +24,19 @@ double flip_draw(std::uint64_t seed, const Batch& batch, std::uint32_t row) {
   const std::uint64_t copy = batch.copy(row);
   if (copy == 0) return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag}.uniform();
   return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag, copy}.uniform();
+}
+
+/// Width and height of an image in its place of a batch, in which PadTo may have left room.
+std::pair<std::uint32_t, std::uint32_t> size_in_place(const Batch& batch, const Transform& transform,
+                                                      std::uint32_t row) {
+  std::pair size{transform.width, transform.height};
+  if (!transform.pads) return size;
+  for (const Step& step : batch.steps(row)) {  // its step is the last of those that pad
+    if (const auto* const pad = std::get_if<step::Pad>(&step)) {
+      size = {transform.width - pad->right, transform.height - pad->bottom};
+    }
+  }
+  return size;
 }
 
 std::shared_ptr<const loader_detail::FieldCopies> fields_of(const Batch& batch) {
@@ -157,15 +173,13 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables, std::vector
   if (!device_->converter && !kernels_.on_host) return;
 
   const Transform& transform = device_->transform;
-  const bool padded = transform.kind == Transform::Kind::padded;
   const MixDraw mix = loader_detail::draw_mix_of(cuda_.mix, batch, *options_.augment_seed, transform);
   auto* const rows = reinterpret_cast<ConvertRow*>(tables + layout.rows);
   for (std::uint32_t i = 0; i < batch.size(); ++i) {
     ConvertRow row;
     const bool has_image = !batch.image(i).empty();
     if (has_image) {
-      row.width = padded ? batch.source_width(i) : transform.width;
-      row.height = padded ? batch.source_height(i) : transform.height;
+      std::tie(row.width, row.height) = size_in_place(batch, transform, i);
       row.mirrored = flip_draw(*options_.augment_seed, batch, i) < cuda_.flip_probability ? 1 : 0;
     }
     const auto [partner, mixes] = loader_detail::mix_of_row(batch, mix, i);

@@ -38,7 +38,7 @@ std::uint64_t RowLayout::bytes_of_first_view(const LoaderOptions& options, std::
   if (transform_.has_fixed_shape()) return fixed_row_bytes() * options.batch_size;
   LargestRows largest(options.batch_size, max_deliveries);
   for (std::size_t shard = 0; shard < dataset_.num_shards(); ++shard) {
-    if (transform_.kind == Transform::Kind::ragged) require_sizes(shard);
+    if (transform_.shape == Transform::Shape::ragged) require_sizes(shard);
     const IndexInUse index = dataset_.use_index(shard);
     for (std::uint64_t i = 0; i < index->size(); ++i) largest.add(row_bytes(*index, shard, i));
   }
@@ -77,7 +77,7 @@ std::uint64_t RowLayout::row_bytes(std::size_t shard, std::uint64_t sample) cons
 std::uint64_t RowLayout::row_bytes(const ShardIndex& index, std::size_t shard, std::uint64_t sample) const {
   const auto field = field_.empty() ? index.image_field(sample) : index.field_id(field_);
   if (!field || !index.extent(sample, *field).present()) return 0;  // the worker reports it
-  if (transform_.kind == Transform::Kind::raw) {
+  if (transform_.shape == Transform::Shape::raw) {
     if (index.fields()[*field].codec != Codec::none) {
       throw Error(ErrorCode::unsupported, "compressed fields cannot be delivered raw: their sizes are not in the index",
                   {.path = dataset_.shard_path(shard)});

@@ -192,7 +192,7 @@ void Ring::prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batc
   asked.source_height = 0;
   asked.bytes = 0;
   asked.encoded = {};
-  asked.draw = {};
+  asked.iou_crop = {};
   set_error(asked, "");
   asked.state.store(row_state(batch, phase_number(phase)));
 }

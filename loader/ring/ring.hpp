@@ -1,7 +1,7 @@
 // Ring: slots in shared memory, one batch each. Workers fill them row by row; one consumer reads them.
 //
 // The ring knows rows and the workers that claimed them, but not orders, datasets or pixels. It stores a row's
-// AugmentDraw, EncodedImage and ShardIdentity without using them. It has only plain data and lock-free atomics, so a
+// iou_crop, EncodedImage and ShardIdentity without using them. It has only plain data and lock-free atomics, so a
 // worker may die at any instruction and leaves no lock behind.
 //
 // A row goes   free -> claimed by worker w -> done | failed,   and back to free if w dies.
@@ -22,7 +22,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file_stamp.hpp"
 #include "bale/loader/ring/shared_memory.hpp"
-#include "bale/loader/transform/augment_draw.hpp"
 #include "bale/loader/transform/encoded_image.hpp"
 
 namespace bale::loader_detail {
@@ -50,8 +49,8 @@ struct Row {
   std::uint32_t source_width;
   std::uint32_t source_height;
   std::uint64_t bytes;
-  EncodedImage encoded;  // bytes 0 unless a device decodes it
-  AugmentDraw draw;
+  EncodedImage encoded;       // bytes 0 unless a device decodes it
+  Region iou_crop;            // of the first view: AppliedTransform::iou_crop
   ErrorCode code;             // of a failed row
   bool is_failure;            // of the run; else the sample is bad
   std::int32_t system_error;  // of a failure of the run

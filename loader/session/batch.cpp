@@ -6,7 +6,7 @@
 #include "bale/loader/batch/batch_copy.hpp"
 #include "bale/loader/fields/field_named.hpp"
 #include "bale/loader/session/session.hpp"
-#include "bale/loader/transform/step_drawer.hpp"
+#include "bale/loader/transform/draw/list_drawer.hpp"
 
 namespace bale {
 
@@ -56,12 +56,12 @@ Bytes Batch::image(std::size_t i) const {
 }
 
 std::uint32_t Batch::width(std::size_t i) const {
-  if (image(i).empty() || transform().kind == Transform::Kind::raw) return 0;
+  if (image(i).empty() || transform().shape == Transform::Shape::raw) return 0;
   return transform().has_fixed_shape() ? transform().width : source_width(i);
 }
 
 std::uint32_t Batch::height(std::size_t i) const {
-  if (image(i).empty() || transform().kind == Transform::Kind::raw) return 0;
+  if (image(i).empty() || transform().shape == Transform::Shape::raw) return 0;
   return transform().has_fixed_shape() ? transform().height : source_height(i);
 }
 
@@ -102,9 +102,6 @@ std::uint64_t Batch::copy(std::size_t i) const {
   return owned_ ? owned_->rows[i].copy : session_->ring().row(slot_, static_cast<std::uint32_t>(i)).copy;
 }
 
-const AugmentDraw& Batch::draw(std::size_t i) const {
-  return owned_ ? owned_->rows[i].draw : session_->ring().row(slot_, static_cast<std::uint32_t>(i)).draw;
-}
 Steps Batch::steps(std::size_t i, std::size_t view) const {
   if (image(i).empty()) return {};
   const DrawKey key{.seed = owned_ ? owned_->augment_seed : *session_->options().augment_seed,
@@ -112,10 +109,9 @@ Steps Batch::steps(std::size_t i, std::size_t view) const {
                     .sample = samples()[i],
                     .copy = copy(i),
                     .view = view};
-  Steps steps;
-  transform_detail::StepDrawer(transform(view))
-      .draw(key, source_width(i), source_height(i), steps, {.drawn = &draw(i).iou_crop});
-  return steps;
+  const Region& iou_crop =
+      owned_ ? owned_->rows[i].iou_crop : session_->ring().row(slot_, static_cast<std::uint32_t>(i)).iou_crop;
+  return transform_detail::draw_again(transform(view), key, source_width(i), source_height(i), iou_crop);
 }
 std::uint32_t Batch::source_width(std::size_t i) const {
   return owned_ ? owned_->rows[i].source_width

@@ -169,7 +169,7 @@ void Session::start_read_ahead() {
       ReadAheadOptions{.window_bytes = options_.read_ahead_bytes,
                        .large_transfers = options_.large_transfers,
                        .clock = has_clock_ ? std::optional(UseClock(stream_.order(), fingerprint_)) : std::nullopt,
-                       .wants_seek_points = options_.transform.kind != Transform::Kind::raw,
+                       .wants_seek_points = options_.transform.shape != Transform::Shape::raw,
                        .readers = local_ranks(share_of(options_)).count,
                        .in_flight = std::uint64_t{k_rows_per_worker} * std::max(options_.workers, 1u),
                        .is_needed = needed_on_node(),

@@ -5,7 +5,7 @@
 #include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/session/session.hpp"
-#include "bale/loader/transform/step_drawer.hpp"
+#include "bale/loader/transform/draw/list_drawer.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -144,8 +144,7 @@ void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBa
                       .sample = row.sample,
                       .copy = row.copy,
                       .view = view};
-    steps = transform_detail::image_steps(options_.view(view), key, row.source_width, row.source_height,
-                                          {.drawn = &row.draw.iou_crop});
+    steps = transform_detail::draw_again(options_.view(view), key, row.source_width, row.source_height, row.iou_crop);
     return {.size = {row.source_width, row.source_height}, .steps = steps};
   };
   for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {

@@ -14,11 +14,6 @@
 namespace bale {
 namespace {
 
-bool is_made_of_steps(const Transform& transform) {
-  using Kind = Transform::Kind;
-  return transform.kind == Kind::train || transform.kind == Kind::val || transform.kind == Kind::list;
-}
-
 /// The smallest region that contains both.
 Region union_of(const Region& a, const Region& b) {
   Region both{.x = std::min(a.x, b.x), .y = std::min(a.y, b.y)};
@@ -40,21 +35,19 @@ PixelView part_of(const PixelView& pixels, const Region& whole, const Region& pa
 
 struct SamplePipeline::State {
   State(const Transform& options, std::uint64_t pixel_limit, std::span<const Transform> further)
-      : transform(options), max_pixels(pixel_limit), converter(options) {
-    if (is_made_of_steps(options)) views.emplace_back(options);
+      : transform(options), max_pixels(pixel_limit) {
+    if (options.shape != Transform::Shape::raw) views.emplace_back(options);
     for (const Transform& view : further) views.emplace_back(view);
   }
 
   void draw(const DrawKey& key, std::span<const Box> boxes);
   void copy_raw(MutableBytes out);
   void make_views(MutableBytes out, std::span<const MutableBytes> further);
-  void place(MutableBytes out);
-  void require_room(MutableBytes out, std::uint64_t bytes) const;
+  void require_room(MutableBytes out) const;
 
   Transform transform;
   std::uint64_t max_pixels;
-  transform_detail::PixelConverter converter;   // for padded and ragged
-  std::vector<transform_detail::View> views{};  // none for padded, ragged and raw
+  std::vector<transform_detail::View> views{};  // none for raw
   ImageDecoder decoder{};
   transform_detail::ViewScratch scratch{};
 
@@ -62,20 +55,23 @@ struct SamplePipeline::State {
   Bytes image{};
   AppliedTransform applied{};
   Region needed{};  // pixels to decode
-  Steps padding{};  // of padded
 };
 
 /// For a fixed shape, too little room is the caller's error. A ragged or raw image that is too large is a bad sample.
-void SamplePipeline::State::require_room(MutableBytes out, std::uint64_t bytes) const {
-  if (bytes <= out.size()) return;
+void SamplePipeline::State::require_room(MutableBytes out) const {
+  if (applied.bytes <= out.size()) return;
+  if (transform.shape == Transform::Shape::ragged && out.empty()) {
+    throw Error(ErrorCode::unsupported, fmt::format("image of {}x{} pixels whose size the index does not state",
+                                                    applied.source_width, applied.source_height));
+  }
   throw Error(transform.has_fixed_shape() ? ErrorCode::invalid_argument : ErrorCode::unsupported,
-              fmt::format("image needs {} bytes of its batch, which has {} for it", bytes, out.size()));
+              fmt::format("image needs {} bytes of its batch, which has {} for it", applied.bytes, out.size()));
 }
 
 void SamplePipeline::State::copy_raw(MutableBytes out) {
-  require_room(out, image.size());
-  if (!image.empty()) std::memcpy(out.data(), image.data(), image.size());
   applied.bytes = image.size();
+  require_room(out);
+  if (!image.empty()) std::memcpy(out.data(), image.data(), image.size());
 }
 
 void SamplePipeline::State::draw(const DrawKey& key, std::span<const Box> boxes) {
@@ -85,7 +81,7 @@ void SamplePipeline::State::draw(const DrawKey& key, std::span<const Box> boxes)
     views[i].draw(view_key, applied.source_width, applied.source_height, boxes);
     needed = i == 0 ? views[i].needed() : union_of(needed, views[i].needed());
   }
-  if (!views.empty()) applied.draw.iou_crop = transform_detail::iou_crop_of(views.front().steps());
+  applied.iou_crop = transform_detail::iou_crop_of(views.front().steps());
 }
 
 void SamplePipeline::State::make_views(MutableBytes out, std::span<const MutableBytes> further) {
@@ -93,28 +89,13 @@ void SamplePipeline::State::make_views(MutableBytes out, std::span<const Mutable
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} places for {} further views", further.size(), views.size() - 1));
   }
+  applied.bytes = views.front().bytes();
+  require_room(out);
   const PixelView decoded = decoder.read(needed);
   for (std::size_t i = 0; i < views.size(); ++i) {
     const Region& part = views[i].needed();
     views[i].make(part_of(decoded, needed, part), scratch, i == 0 ? out : further[i - 1]);
   }
-  applied.bytes = transform.image_bytes();
-}
-
-/// Padded and ragged: the image, unscaled.
-void SamplePipeline::State::place(MutableBytes out) {
-  const bool padded = transform.kind == Transform::Kind::padded;
-  const std::uint32_t width = padded ? transform.width : needed.width;
-  const std::uint32_t height = padded ? transform.height : needed.height;
-  applied.bytes = std::uint64_t{width} * height * transform.channels() * dtype_bytes(transform.dtype);
-  if (out.empty()) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("image of {}x{} pixels whose size the index does not state", width, height));
-  }
-  require_room(out, applied.bytes);
-  const PixelView pixels = decoder.read(needed);
-  if (width != needed.width || height != needed.height) std::memset(out.data(), 0, applied.bytes);
-  converter.run(pixels, width, height, out.data());
 }
 
 SamplePipeline::SamplePipeline(const Transform& transform, std::uint64_t max_pixels,
@@ -122,9 +103,8 @@ SamplePipeline::SamplePipeline(const Transform& transform, std::uint64_t max_pix
   check_transform(transform);
   for (const Transform& view : further_views) {
     check_transform(view);
-    if (is_made_of_steps(transform) && is_made_of_steps(view) && transform.mode == view.mode) continue;
-    throw Error(ErrorCode::invalid_argument,
-                "views: each must be one of train, val and a list of transforms, all of the same mode");
+    if (transform.has_fixed_shape() && view.has_fixed_shape() && transform.mode == view.mode) continue;
+    throw Error(ErrorCode::invalid_argument, "views: each must have a fixed shape, all of the same mode");
   }
   state_ = std::make_unique<State>(transform, max_pixels, further_views);
 }
@@ -145,37 +125,25 @@ void SamplePipeline::begin(Bytes image, const DrawKey& key, const KeptSeekPoints
   state.image = image;
   state.applied = {};
   state.needed = {};
-  state.padding.clear();
-  if (transform.kind == Transform::Kind::raw) return;
+  if (state.views.empty()) return;
   const ImageHeader header = state.decoder.open(image, state.max_pixels, check, transform.mode);
   state.decoder.use_seek_points(kept);
   state.applied.source_width = header.width;
   state.applied.source_height = header.height;
-  state.applied.draw = draw_augment(transform, key, header.width, header.height);
-  state.needed = state.applied.draw.crop;
   state.draw(key, boxes);
-  const bool is_too_large = header.width > transform.width || header.height > transform.height;
-  if (transform.kind == Transform::Kind::padded && is_too_large) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("image of {}x{} pixels is larger than the {}x{} that it is padded to", header.width,
-                            header.height, transform.width, transform.height));
-  }
-  if (transform.kind == Transform::Kind::padded) {
-    state.padding = transform_detail::image_steps(transform, key, header.width, header.height);
-  }
 }
 
 AppliedTransform SamplePipeline::begun() const { return state_->applied; }
 
 std::span<const Step> SamplePipeline::steps(std::size_t view) const {
-  return state_->views.empty() ? state_->padding : state_->views[view].steps();
+  return state_->views.empty() ? std::span<const Step>() : state_->views[view].steps();
 }
 
 std::optional<EncodedImage> SamplePipeline::left_to_device() const {
   const State& state = *state_;
   const Transform& transform = state.transform;
   const bool is_8_bit_rgb = transform.dtype == DType::uint8 && transform.layout == PixelLayout::nhwc &&
-                            transform.mode == PixelMode::rgb && !transform.one_channel;
+                            transform.mode == PixelMode::rgb && transform.channels() == 3;
   if (state.views.size() != 1 || !is_8_bit_rgb || !state.decoder.is_plain_jpeg()) return std::nullopt;
   const ResizeSpec* const resize = state.views.front().only_resize();
   if (resize == nullptr) return std::nullopt;
@@ -195,15 +163,7 @@ AppliedTransform SamplePipeline::finish(MutableBytes out, std::span<const Mutabl
     ImageDecoder& decoder;
     ~FreeLarge() { decoder.free_large(); }
   } after{state.decoder};
-  const Transform& transform = state.transform;
-  if (transform.has_fixed_shape()) state.require_room(out, transform.image_bytes());
-  if (transform.kind == Transform::Kind::raw) {
-    state.copy_raw(out);
-  } else if (!state.views.empty()) {
-    state.make_views(out, further);
-  } else {
-    state.place(out);
-  }
+  state.views.empty() ? state.copy_raw(out) : state.make_views(out, further);
   return state.applied;
 }
 

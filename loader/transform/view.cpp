@@ -72,9 +72,19 @@ PixelView View::start_alone(const PixelView& decoded, ViewScratch& scratch) cons
           .pixel_bytes = 1};
 }
 
-/// Converts, and does the steps `after` that.
+std::uint64_t View::bytes() const {
+  if (transform_.has_fixed_shape()) return transform_.image_bytes();
+  const Region& all = start_.needed;
+  return std::uint64_t{all.width} * all.height * transform_.channels() * dtype_bytes(transform_.dtype);
+}
+
+/// Converts, and does the steps `after` that. What is outside the pixels becomes zero.
 void View::finish(const PixelView& pixels, std::span<const Step> after, MutableBytes out) const {
-  converter_.run(pixels, transform_.width, transform_.height, out.data());
+  const bool is_ragged = !transform_.has_fixed_shape();
+  const std::uint32_t width = is_ragged ? pixels.width : transform_.width;
+  const std::uint32_t height = is_ragged ? pixels.height : transform_.height;
+  if (pixels.width != width || pixels.height != height) std::memset(out.data(), 0, bytes());
+  converter_.run(pixels, width, height, out.data());
   for (const Step& step : after) erase_converted(std::get<step::Erase>(step), transform_, out);
 }
 
@@ -105,12 +115,13 @@ void View::make_gray_16(const PixelView& decoded, ViewScratch& scratch, MutableB
 }
 
 void View::make(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const {
+  if (!start_.resize && rest().empty()) return finish(decoded, {}, out);
   if (transform_.mode == PixelMode::rgba) return make_rgba(decoded, scratch, out);
   if (transform_.mode == PixelMode::gray_16) return make_gray_16(decoded, scratch, out);
   const bool is_rgb = transform_.mode == PixelMode::rgb;
   const std::size_t num_before = num_before_conversion(rest());
-  const bool are_bytes_kept = is_rgb && transform_.channels() == 3 && transform_.dtype == DType::uint8 &&
-                              transform_.layout == PixelLayout::nhwc;
+  const bool are_bytes_kept = is_rgb && transform_.channels() == 3 && !transform_.pads &&
+                              transform_.dtype == DType::uint8 && transform_.layout == PixelLayout::nhwc;
   if (are_bytes_kept && StepRunner::takes_in_place(rest())) {
     auto* const rgb = reinterpret_cast<std::uint8_t*>(out.data());
     make_start(decoded, scratch.resizer, rgb);

@@ -8,10 +8,10 @@
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/image/region.hpp"
 #include "bale/formats/image/resample/resizer.hpp"
+#include "bale/loader/transform/draw/list_drawer.hpp"
 #include "bale/loader/transform/fused_start.hpp"
 #include "bale/loader/transform/pixels/convert.hpp"
 #include "bale/loader/transform/pixels/picture.hpp"
-#include "bale/loader/transform/step_drawer.hpp"
 #include "bale/loader/transform/steps/alpha_runner.hpp"
 #include "bale/loader/transform/steps/gray_16_runner.hpp"
 #include "bale/loader/transform/steps/step_runner.hpp"
@@ -37,18 +37,23 @@ struct ViewScratch {
 
 class View {
  public:
-  /// Precondition: transform is one of train, val and list.
-  explicit View(const Transform& transform) : transform_(transform), converter_(transform), drawer_(transform) {}
+  /// Precondition: check_transform(transform) passes, and its shape is not raw.
+  explicit View(const Transform& transform)
+      : transform_(transform), converter_(transform), drawer_(transform.list, transform.pass_order) {}
 
   /// Draws for an image of width x height pixels with these boxes.
   void draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, std::span<const Box> boxes = {});
   /// The pixels of the image that make() uses.
   const Region& needed() const { return start_.needed; }
-  /// Writes the view to `out`, which has at least image_bytes() bytes. `decoded` has the pixels of needed() only.
+  /// Bytes of the view of the image that was drawn for.
+  std::uint64_t bytes() const;
+  /// Writes the view to `out`, which has at least bytes() bytes. `decoded` has the pixels of needed() only.
   void make(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const;
 
   /// The resize that makes the view of the pixels of needed(), if nothing else does.
-  const ResizeSpec* only_resize() const { return rest().empty() && start_.resize ? &*start_.resize : nullptr; }
+  const ResizeSpec* only_resize() const {
+    return rest().empty() && start_.resize && !transform_.pads ? &*start_.resize : nullptr;
+  }
 
   const Transform& transform() const { return transform_; }
   const Steps& steps() const { return steps_; }
@@ -59,13 +64,16 @@ class View {
   void make_rgba(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const;
   void make_gray_16(const PixelView& decoded, ViewScratch& scratch, MutableBytes out) const;
   void finish(const PixelView& pixels, std::span<const Step> after, MutableBytes out) const;
-  /// The steps without those of boxes.
-  std::span<const Step> pixel_steps() const { return has_box_steps_ ? pixel_steps_ : steps_; }
+  /// The steps without those of boxes and without the one of PadTo, which finish() does.
+  std::span<const Step> pixel_steps() const {
+    const std::span<const Step> steps = has_box_steps_ ? pixel_steps_ : steps_;
+    return transform_.pads ? steps.first(steps.size() - 1) : steps;
+  }
   std::span<const Step> rest() const { return pixel_steps().subspan(start_.num_steps); }
 
   Transform transform_;
   PixelConverter converter_;
-  StepDrawer drawer_;
+  ListDrawer drawer_;
   Steps steps_{};
   Steps pixel_steps_{};  // if there are others
   bool has_box_steps_ = false;

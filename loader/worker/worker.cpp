@@ -61,7 +61,7 @@ Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, Sha
       view_places_(config.transform.image_bytes() * ring.shape().batch_size, config.further_views,
                    ring.shape().batch_size),
       field_filler_(config.fields, FieldPlaces(config.field_rooms, ring.shape().batch_size), config.max_pixels),
-      draws_by_boxes_(config.transform.list && transform_detail::crops_by_boxes(*config.transform.list)) {}
+      draws_by_boxes_(transform_detail::crops_by_boxes(config.transform.list->nodes)) {}
 
 void Worker::begin(Lane& lane) {
   const Row& row = row_of(lane);
@@ -111,7 +111,7 @@ void Worker::leave_to_device(const Lane& lane) {
   row.source_height = begun.source_height;
   row.bytes = lane.image.size();
   row.encoded = *lane.encoded;
-  row.draw = begun.draw;
+  row.iou_crop = begun.iou_crop;
 }
 
 /// The boxes of the sample, if its transform depends on them.
@@ -144,7 +144,7 @@ void Worker::finish(Lane& lane) {
   row.source_width = applied.source_width;
   row.source_height = applied.source_height;
   row.bytes = applied.bytes;
-  row.draw = applied.draw;
+  row.iou_crop = applied.iou_crop;
   if (!lane.has_seek_points) learn(row, lane.image);
 }
 
@@ -233,7 +233,7 @@ KeptSeekPoints Worker::kept_seek_points(Lane& lane) const {
 
 /// Keeps seek points of the image for later epochs.
 void Worker::learn(const Row& row, Bytes image) {
-  if (config_.transform.kind == Transform::Kind::raw || !seek_point_cache_.wants(row.sample)) return;
+  if (config_.transform.shape == Transform::Shape::raw || !seek_point_cache_.wants(row.sample)) return;
   try {
     seek_point_cache_.keep(row.sample, make_seek_points(image));
   } catch (const std::bad_alloc&) {  // the row is done in any case
@@ -247,7 +247,7 @@ Worker::Took Worker::take_row(Lane& lane, Lane& other) {
   lane.claim = *claim;
   lane.is_held = true;
   lane.num_partners = 0;
-  const bool is_alone = config_.transform.kind == Transform::Kind::raw || is_suspect(row_of(lane));
+  const bool is_alone = config_.transform.shape == Transform::Shape::raw || is_suspect(row_of(lane));
   if (is_alone && other.is_held) attempt_finish(other);
   attempt_begin(lane);
   if (!is_alone && !lane.has_failed() && !lane.encoded) return Took::begun;

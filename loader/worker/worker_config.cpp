@@ -1,12 +1,11 @@
 #include "bale/loader/worker/worker_config.hpp"
 
 #include <cstring>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/json/json.hpp"
+#include "bale/loader/transform/transform.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -26,32 +25,22 @@ void put_text(std::vector<std::byte>& out, const std::string& text) {
   put(out, text.data(), text.size());
 }
 
-/// Calls visit(member) for every member of a Transform except its list.
+/// What a Transform has in addition to what follows from its list.
 template <typename Transform, typename Visit>
 void for_members(Transform& transform, const Visit& visit) {
-  visit(transform.kind);
-  visit(transform.width);
-  visit(transform.height);
-  visit(transform.filter);
-  visit(transform.pass_order);
-  visit(transform.resize_short);
-  visit(transform.scale);
-  visit(transform.ratio);
-  visit(transform.flip_probability);
-  visit(transform.jitter);
-  visit(transform.gray_probability);
   visit(transform.dtype);
   visit(transform.layout);
   visit(transform.normalize);
   visit(transform.mean);
   visit(transform.stddev);
-  visit(transform.mode);
-  visit(transform.one_channel);
 }
 
 void put_transform(std::vector<std::byte>& out, const Transform& transform) {
+  put_text(out, transform.list->json);
+  put_value(out, transform.pass_order);
+  put_value(out, transform.mode);
+  put_value(out, transform.shape);
   for_members(transform, [&out](const auto& member) { put_value(out, member); });
-  put_text(out, transform.list ? transforms_json(*transform.list) : std::string());
 }
 
 void put_field(std::vector<std::byte>& out, const Field& field, const FieldRoom& room) {
@@ -94,11 +83,13 @@ class Reader {
 };
 
 Transform take_transform(Reader& reader) {
-  Transform transform;
+  const std::string list = reader.text();
+  const auto pass_order = reader.value<PassOrder>();
+  const auto mode = reader.value<PixelMode>();
+  const auto shape = reader.value<Transform::Shape>();
+  Transform transform = json_transform(list, PixelLayout::nhwc, pass_order, mode, shape);
   for_members(transform,
               [&reader](auto& member) { member = reader.value<std::remove_reference_t<decltype(member)>>(); });
-  const std::string list = reader.text();
-  if (!list.empty()) transform.list = std::make_shared<const TransformList>(parse_transforms(list));
   return transform;
 }
 

@@ -26,7 +26,7 @@ nb::bytes to_bytes(Bytes bytes);
 using Notices = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::int_, nb::str>>;
 Notices list_of(const NoticeLog& log);
 
-/// Converts a bale.transforms.Transform and checks it.
+/// Converts a bale.transforms.Compose and checks it.
 Transform transform_of(nb::handle transform);
 
 void bind_errors(nb::module_& module);

@@ -14,7 +14,7 @@ void for_each_type(const Check& check) {
     for (const PixelLayout layout : {PixelLayout::nchw, PixelLayout::nhwc}) {
       for (const std::uint32_t size : {20U, 13U}) {
         LoaderOptions options = float_batches(dtype, layout, size);
-        options.transform.flip_probability = 0;
+        options.transform = without_flips(options.transform);
         options.on_bad_sample = OnBadSample::skip;
         check(options);
       }

@@ -4,6 +4,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/batch.hpp"
+#include "bale/tests/support/drawn.hpp"
 
 namespace bale::test {
 
@@ -16,9 +17,9 @@ inline std::uint64_t digest(const Batch& batch) {
   add(std::as_bytes(batch.mask()));
   for (std::size_t i = 0; i < batch.size(); ++i) {
     add(batch.image(i));
-    const Region& crop = batch.draw(i).crop;
-    sum =
-        mix64(sum + crop.x + crop.y * 7919ULL + crop.width * 104729ULL + crop.height * 1299709ULL + batch.draw(i).flip);
+    const Drawn draw = drawn(batch.steps(i));
+    const Region& crop = draw.crop;
+    sum = mix64(sum + crop.x + crop.y * 7919ULL + crop.width * 104729ULL + crop.height * 1299709ULL + draw.flip);
   }
   return sum;
 }

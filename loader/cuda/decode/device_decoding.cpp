@@ -40,19 +40,13 @@ std::string obstacle_in(const TransformList& list) {
 }  // namespace
 
 std::string decoding_obstacle(const Transform& delivered) {
-  using Kind = Transform::Kind;
   if (delivered.mode != PixelMode::rgb || delivered.channels() != 3) return "a mode other than RGB";
   if (delivered.dtype == DType::uint8 && delivered.layout == PixelLayout::nchw) {
     return "uint8 in the layout nchw";
   }
   if (delivered.dtype != DType::uint8 && !kernels_can_make(delivered))
     return "a conversion that the device does not do";
-  if (delivered.kind == Kind::list) return obstacle_in(*delivered.list);
-  if (delivered.kind != Kind::train && delivered.kind != Kind::val) return "a transform that does not resize";
-  if (!is_fast(delivered.filter)) return "a filter other than bilinear and bicubic";
-  if (delivered.kind != Kind::train) return "";
-  if (delivered.jitter.active()) return "color jitter";
-  return delivered.gray_probability > 0 ? "gray_probability" : "";
+  return obstacle_in(delivered.list->nodes);
 }
 
 }  // namespace bale::cuda_detail

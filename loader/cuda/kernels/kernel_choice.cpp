@@ -29,7 +29,7 @@ std::vector<std::byte> table_of(Transform delivered, bool mixes) {
 
 bool kernels_can_make(const Transform& transform) {
   // A list that erases converted pixels is converted by the workers, and so are images that are not RGB.
-  const bool erases = transform.list && transform_detail::erases_converted(*transform.list);
+  const bool erases = transform_detail::erases_converted(transform.list->nodes);
   return transform.has_fixed_shape() && transform.dtype != DType::uint8 && transform.channels() == 3 && !erases &&
          std::uint64_t{transform.width} * transform.height < k_max_pixels;
 }

@@ -8,7 +8,7 @@ namespace {
 bool happens(double probability, const NodeRandom& random) { return random.part(0).uniform() < probability; }
 
 double draw_factor(const Range& range, Stream stream, const NodeRandom& random) {
-  KeyedRandom sequence = random.train(stream);
+  KeyedRandom sequence = random.stream(stream);
   return draw_between(range, sequence);
 }
 
@@ -23,21 +23,21 @@ void draw_adjustment(double factor, Drawing& drawing) {
 void draw_node(const transforms::ColorJitter& node, const NodeRandom& random, Drawing& drawing) {
   enum class Change : std::uint8_t { brightness, contrast, saturation, hue };
   std::array order{Change::brightness, Change::contrast, Change::saturation, Change::hue};
-  random.train(Stream::order).shuffle(order);
+  random.stream(Stream::order).shuffle(order);
   for (const Change change : order) {
     switch (change) {
       case Change::brightness:
-        draw_adjustment<step::Brightness>(draw_factor(node.ranges.brightness, Stream::brightness, random), drawing);
+        draw_adjustment<step::Brightness>(draw_factor(node.brightness, Stream::brightness, random), drawing);
         break;
       case Change::contrast:
-        draw_adjustment<step::Contrast>(draw_factor(node.ranges.contrast, Stream::contrast, random), drawing);
+        draw_adjustment<step::Contrast>(draw_factor(node.contrast, Stream::contrast, random), drawing);
         break;
       case Change::saturation:
-        draw_adjustment<step::Saturation>(draw_factor(node.ranges.saturation, Stream::saturation, random), drawing);
+        draw_adjustment<step::Saturation>(draw_factor(node.saturation, Stream::saturation, random), drawing);
         break;
       case Change::hue:  // changes pixels even by a turn of 0: it converts them to 8-bit HSV and back
-        if (node.ranges.hue != Range{0, 0}) {
-          drawing.add(step::Hue{.turn = draw_factor(node.ranges.hue, Stream::hue, random)});
+        if (node.hue != Range{0, 0}) {
+          drawing.add(step::Hue{.turn = draw_factor(node.hue, Stream::hue, random)});
         }
         break;
     }
@@ -47,7 +47,7 @@ void draw_node(const transforms::ColorJitter& node, const NodeRandom& random, Dr
 void draw_node(const transforms::Grayscale&, const NodeRandom&, Drawing& drawing) { drawing.add(step::Grayscale{}); }
 
 void draw_node(const transforms::RandomGrayscale& node, const NodeRandom& random, Drawing& drawing) {
-  if (random.train(Stream::gray).uniform() < node.p) drawing.add(step::Grayscale{});
+  if (random.stream(Stream::gray).uniform() < node.p) drawing.add(step::Grayscale{});
 }
 
 void draw_node(const transforms::RandomPhotometricDistort& node, const NodeRandom& random, Drawing& drawing) {

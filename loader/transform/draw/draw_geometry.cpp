@@ -95,7 +95,7 @@ void draw_node(const transforms::RandomCrop& node, const NodeRandom& random, Dra
 }
 
 void draw_node(const transforms::RandomResizedCrop& node, const NodeRandom& random, Drawing& drawing) {
-  KeyedRandom place = random.train(Stream::crop);
+  KeyedRandom place = random.stream(Stream::crop);
   const Region crop = draw_resized_crop(node.scale, node.ratio, place, drawing.width(), drawing.height());
   drawing.add(step::Crop{.left = static_cast<std::int32_t>(crop.x),
                          .top = static_cast<std::int32_t>(crop.y),
@@ -129,8 +129,17 @@ void draw_node(const transforms::FixedSizeCrop& node, const NodeRandom& random, 
   pad_up_to(node.size, node.fill, drawing);
 }
 
+/// The step is always the last one, also if it adds nothing: View relies on it.
+void draw_node(const transforms::PadTo& node, const NodeRandom&, Drawing& drawing) {
+  const auto [height, width] = node.size;
+  if (drawing.width() > width || drawing.height() > height) {
+    throw Error(ErrorCode::unsupported, fmt::format("larger than the {}x{} that it is padded to", width, height));
+  }
+  drawing.add(step::Pad{.right = width - drawing.width(), .bottom = height - drawing.height()});
+}
+
 void draw_node(const transforms::RandomHorizontalFlip& node, const NodeRandom& random, Drawing& drawing) {
-  if (random.train(Stream::flip).uniform() < node.p) drawing.add(step::HorizontalFlip{});
+  if (random.stream(Stream::flip).uniform() < node.p) drawing.add(step::HorizontalFlip{});
 }
 
 void draw_node(const transforms::RandomVerticalFlip& node, const NodeRandom& random, Drawing& drawing) {

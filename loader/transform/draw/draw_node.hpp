@@ -9,7 +9,7 @@
 
 namespace bale::transform_detail {
 
-// draw_geometry.cpp. RandomCrop throws `unsupported` if the image is smaller than the crop.
+// draw_geometry.cpp. RandomCrop throws `unsupported` if the image is smaller than the crop, PadTo if it is larger.
 void draw_node(const transforms::Resize& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::CenterCrop& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::RandomCrop& node, const NodeRandom& random, Drawing& drawing);
@@ -17,6 +17,7 @@ void draw_node(const transforms::RandomResizedCrop& node, const NodeRandom& rand
 void draw_node(const transforms::Pad& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::PadIfSmaller& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::FixedSizeCrop& node, const NodeRandom& random, Drawing& drawing);
+void draw_node(const transforms::PadTo& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::RandomHorizontalFlip& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::RandomVerticalFlip& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::ScaleJitter& node, const NodeRandom& random, Drawing& drawing);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/transform/augment_draw.hpp"
 #include "bale/loader/transform/geometry/iou_crop.hpp"
 #include "bale/loader/transform/geometry/size_after.hpp"
 #include "bale/loader/transform/step.hpp"

@@ -81,7 +81,8 @@ class ListDrawer::Run {
   Drawing& drawing_;
 };
 
-ListDrawer::ListDrawer(TransformList list, PassOrder pass_order) : list_(std::move(list)), pass_order_(pass_order) {
+ListDrawer::ListDrawer(std::shared_ptr<const CheckedList> list, PassOrder pass_order)
+    : list_(std::move(list)), pass_order_(pass_order) {
   std::map<std::uint64_t, std::uint64_t> counts;
   bool converted = false;
   const auto number_all = [&](const auto& self, const TransformList& transforms) -> std::vector<Numbered> {
@@ -98,17 +99,24 @@ ListDrawer::ListDrawer(TransformList list, PassOrder pass_order) : list_(std::mo
     }
     return all;
   };
-  numbered_ = number_all(number_all, list_);
+  numbered_ = number_all(number_all, list_->nodes);
 }
 
 void ListDrawer::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps,
                       const BoxesOfImage& boxes) const {
   Drawing drawing(width, height, pass_order_, steps, boxes);
   try {
-    Run(key, drawing).list(list_, numbered_);
+    Run(key, drawing).list(list_->nodes, numbered_);
   } catch (const Error& error) {  // the list was checked: it is this image that cannot be changed so
     throw Error(ErrorCode::unsupported, fmt::format("image of {}x{} pixels: {}", width, height, error.message()));
   }
+}
+
+Steps draw_again(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height,
+                 const Region& iou_crop) {
+  Steps steps;
+  ListDrawer(transform.list, transform.pass_order).draw(key, width, height, steps, {.drawn = &iou_crop});
+  return steps;
 }
 
 }  // namespace bale::transform_detail

@@ -2,18 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "bale/loader/transform/augment_draw.hpp"
 #include "bale/loader/transform/draw/drawing.hpp"
+#include "bale/loader/transform/draw_key.hpp"
 #include "bale/loader/transform/transforms.hpp"
 
 namespace bale::transform_detail {
 
 class ListDrawer {
  public:
-  /// Precondition: check_list(list) passes. `list` is copied.
-  ListDrawer(TransformList list, PassOrder pass_order);
+  /// Precondition: check_list(list->nodes) passes.
+  ListDrawer(std::shared_ptr<const CheckedList> list, PassOrder pass_order);
 
   /// Appends the steps for an image of width x height pixels to `steps`. Throws `unsupported` for an image that a
   /// transform cannot take.
@@ -30,9 +31,13 @@ class ListDrawer {
   };
   class Run;
 
-  TransformList list_;
+  std::shared_ptr<const CheckedList> list_;
   PassOrder pass_order_;
   std::vector<Numbered> numbered_;
 };
+
+/// The steps that were drawn for an image before. `iou_crop` is that of its AppliedTransform.
+Steps draw_again(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height,
+                 const Region& iou_crop);
 
 }  // namespace bale::transform_detail

@@ -17,14 +17,14 @@ namespace bale::transform_detail {
 /// What a list draws by in addition to an image's size. Lifetime: borrows from the caller.
 struct BoxesOfImage {
   std::span<const Box> boxes{};   // of the stored image
-  const Region* drawn = nullptr;  // AugmentDraw::iou_crop of an earlier draw; the boxes are not used then
+  const Region* drawn = nullptr;  // AppliedTransform::iou_crop of an earlier draw; the boxes are not used then
 };
 
 /// For an image of width x height pixels with these boxes; nullopt: leave it as it is.
 std::optional<Region> draw_iou_crop(const transforms::RandomIoUCrop& node, std::uint32_t width, std::uint32_t height,
                                     std::span<const Box> boxes, KeyedRandom& random);
 
-/// AugmentDraw::iou_crop of these steps.
+/// AppliedTransform::iou_crop of these steps.
 Region iou_crop_of(std::span<const Step> steps);
 
 }  // namespace bale::transform_detail

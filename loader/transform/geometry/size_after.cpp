@@ -12,7 +12,8 @@ struct SizeAfter {
   std::uint32_t height;
 
   Size operator()(const step::Crop& crop) const {
-    check_size("Crop", crop.width, crop.height);
+    const bool is_smaller = 0 < crop.width && crop.width <= width && 0 < crop.height && crop.height <= height;
+    if (!is_smaller) check_size("Crop", crop.width, crop.height);
     return {crop.width, crop.height};
   }
   Size operator()(const step::Pad& pad) const {

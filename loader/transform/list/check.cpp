@@ -85,6 +85,7 @@ void check_parameters(const transforms::RandomResizedCrop& node) {
 void check_parameters(const transforms::Pad& node) { check_padding(node.padding); }
 void check_parameters(const transforms::PadIfSmaller& node) { check_size("size", node.size); }
 void check_parameters(const transforms::FixedSizeCrop& node) { check_size("size", node.size); }
+void check_parameters(const transforms::PadTo& node) { check_size("size", node.size); }
 void check_parameters(const transforms::RandomAffine& node) {
   if (node.translate) {
     for (const double share : *node.translate) {
@@ -131,10 +132,10 @@ void check_parameters(const transforms::SanitizeBoundingBoxes& node) {
   check("min_area", node.min_area);
 }
 void check_parameters(const transforms::ColorJitter& node) {
-  check_factor("brightness", node.ranges.brightness);
-  check_factor("contrast", node.ranges.contrast);
-  check_factor("saturation", node.ranges.saturation);
-  check_hue(node.ranges.hue);
+  check_factor("brightness", node.brightness);
+  check_factor("contrast", node.contrast);
+  check_factor("saturation", node.saturation);
+  check_hue(node.hue);
 }
 void check_parameters(const transforms::Grayscale& node) {
   if (node.num_output_channels != 1 && node.num_output_channels != 3) {
@@ -213,10 +214,14 @@ class Order {
         refuse("value", "of random numbers needs float pixels: put ToDtype before RandomErasing");
       }
       if (converted_ && nested) refuse("this", "must not be inside another transform after ToDtype");
+      if (padded_) refuse("this", "comes after PadTo, whose zeros are those of the batch");
       erased_ = converted_;
     } else if constexpr (is_same_v<Node, transforms::ClampBoundingBoxes> ||
                          is_same_v<Node, transforms::SanitizeBoundingBoxes>) {  // of no pixels: anywhere
     } else {
+      if constexpr (is_same_v<Node, transforms::PadTo>) {
+        if (nested) refuse("this", "must not be inside another transform");
+      }
       if constexpr (is_same_v<Node, transforms::RandomIoUCrop>) {
         if (crops_by_boxes_) refuse("this", "may appear only once: the crop of one is recorded");
         crops_by_boxes_ = true;
@@ -229,6 +234,8 @@ class Order {
       }
       if (is_float_) refuse("this", "changes 8-bit pixels: put it before ToDtype and Normalize");
       if (erased_) refuse("this", "comes after RandomErasing of converted pixels");
+      if (padded_) refuse("this", "comes after PadTo, whose zeros are those of the batch");
+      padded_ = is_same_v<Node, transforms::PadTo>;
     }
   }
 
@@ -237,6 +244,7 @@ class Order {
   bool is_float_ = false;
   bool normalized_ = false;
   bool erased_ = false;
+  bool padded_ = false;
   bool crops_by_boxes_ = false;
 };
 
@@ -260,13 +268,18 @@ void check_nodes(const TransformList& list, Order& order, const std::string& pla
   }
 }
 
-/// Whether a list has a transform of this type, also inside others.
+/// Whether `wanted` is true of a transform of a list, also inside others.
+template <typename Wanted>
+bool any_node(const TransformList& list, const Wanted& wanted) {
+  return std::ranges::any_of(list, [&](const TransformNode& node) {
+    const TransformList* const children = children_of(node);
+    return wanted(node) || (children != nullptr && any_node(*children, wanted));
+  });
+}
+
 template <typename Wanted>
 bool has_any(const TransformList& list) {
-  return std::ranges::any_of(list, [](const TransformNode& node) {
-    const TransformList* const children = children_of(node);
-    return std::holds_alternative<Wanted>(node) || (children != nullptr && has_any<Wanted>(*children));
-  });
+  return any_node(list, [](const TransformNode& node) { return std::holds_alternative<Wanted>(node); });
 }
 
 }  // namespace
@@ -292,11 +305,18 @@ bool needs_boxes(const TransformList& list) {
 }
 
 bool mixes_geometries(const TransformList& list) {
-  return std::ranges::any_of(list, [](const TransformNode& node) {
+  return any_node(list, [](const TransformNode& node) {
     const auto* const timm = std::get_if<transforms::TimmAutoAugment>(&node);
-    if (timm != nullptr) return timm->config.starts_with("augmix");
-    const TransformList* const children = children_of(node);
-    return std::holds_alternative<transforms::AugMix>(node) || (children != nullptr && mixes_geometries(*children));
+    return std::holds_alternative<transforms::AugMix>(node) || (timm != nullptr && timm->config.starts_with("augmix"));
+  });
+}
+
+bool pads(const TransformList& list) { return has_any<transforms::PadTo>(list); }
+
+bool mirrors(const TransformList& list) {
+  return any_node(list, [](const TransformNode& node) {
+    const auto* const flip = std::get_if<transforms::RandomHorizontalFlip>(&node);
+    return flip != nullptr && flip->p > 0;
   });
 }
 

@@ -21,6 +21,10 @@ void check_mode(const TransformList& list, PixelMode mode, std::uint32_t channel
 /// Whether the last Grayscale that every image takes leaves one channel.
 bool ends_in_one_channel(const TransformList& list);
 
+/// Whether a list has PadTo, and whether it mirrors some images.
+bool pads(const TransformList& list);
+bool mirrors(const TransformList& list);
+
 /// Whether a list overwrites pixels after they were converted to the batch's type.
 bool erases_converted(const TransformList& list);
 

@@ -28,9 +28,9 @@ constexpr bool is_control = is_one_of<Node, transforms::Compose, transforms::Ran
 template <typename Node>
 constexpr bool is_crop_flip_or_resize =
     is_one_of<Node, transforms::Resize, transforms::CenterCrop, transforms::RandomCrop, transforms::RandomResizedCrop,
-              transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip, transforms::ScaleJitter,
-              transforms::RandomResize, transforms::RandomShortestSize, transforms::RandomIoUCrop,
-              transforms::ClampBoundingBoxes, transforms::SanitizeBoundingBoxes>;
+              transforms::PadTo, transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip,
+              transforms::ScaleJitter, transforms::RandomResize, transforms::RandomShortestSize,
+              transforms::RandomIoUCrop, transforms::ClampBoundingBoxes, transforms::SanitizeBoundingBoxes>;
 
 /// Pillow's ImageOps and torchvision refuse RGBA there, or change the mode.
 template <typename Node>

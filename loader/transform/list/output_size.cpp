@@ -22,6 +22,7 @@ Known after(const transforms::Resize& node, const Known&) {
 Known after(const transforms::CenterCrop& node, const Known&) { return node.size; }
 Known after(const transforms::RandomCrop& node, const Known&) { return node.size; }
 Known after(const transforms::FixedSizeCrop& node, const Known&) { return node.size; }
+Known after(const transforms::PadTo& node, const Known&) { return node.size; }
 Known after(const transforms::RandomResizedCrop& node, const Known&) { return node.size; }
 Known after(const transforms::Pad& node, const Known& size) {
   if (!size) return std::nullopt;

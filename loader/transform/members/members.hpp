@@ -24,6 +24,7 @@ BALE_TRANSFORM(RandomResizedCrop, BALE_MEMBER(size), BALE_MEMBER(scale), BALE_ME
 BALE_TRANSFORM(Pad, BALE_MEMBER(padding), BALE_MEMBER(fill), BALE_MEMBER(padding_mode))
 BALE_TRANSFORM(PadIfSmaller, BALE_MEMBER(size), BALE_MEMBER(fill))
 BALE_TRANSFORM(FixedSizeCrop, BALE_MEMBER(size), BALE_MEMBER(fill))
+BALE_TRANSFORM(PadTo, BALE_MEMBER(size))
 BALE_TRANSFORM(RandomHorizontalFlip, BALE_MEMBER(p))
 BALE_TRANSFORM(RandomVerticalFlip, BALE_MEMBER(p))
 BALE_TRANSFORM(RandomRotation, BALE_MEMBER(degrees), BALE_MEMBER(interpolation), BALE_MEMBER(expand),
@@ -40,8 +41,7 @@ BALE_TRANSFORM(RandomIoUCrop, BALE_MEMBER(min_scale), BALE_MEMBER(max_scale), BA
                BALE_MEMBER(max_aspect_ratio), BALE_MEMBER(sampler_options), BALE_MEMBER(trials))
 BALE_TRANSFORM(ClampBoundingBoxes)
 BALE_TRANSFORM(SanitizeBoundingBoxes, BALE_MEMBER(min_size), BALE_MEMBER(min_area))
-BALE_TRANSFORM(ColorJitter, visit("brightness", node.ranges.brightness), visit("contrast", node.ranges.contrast),
-               visit("saturation", node.ranges.saturation), visit("hue", node.ranges.hue))
+BALE_TRANSFORM(ColorJitter, BALE_MEMBER(brightness), BALE_MEMBER(contrast), BALE_MEMBER(saturation), BALE_MEMBER(hue))
 BALE_TRANSFORM(Grayscale, BALE_MEMBER(num_output_channels))
 BALE_TRANSFORM(RandomGrayscale, BALE_MEMBER(p))
 BALE_TRANSFORM(RandomPhotometricDistort, BALE_MEMBER(brightness), BALE_MEMBER(contrast), BALE_MEMBER(saturation),

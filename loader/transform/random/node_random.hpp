@@ -6,7 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "bale/loader/transform/random/streams.hpp"
+#include "bale/formats/base/random.hpp"
+#include "bale/loader/transform/draw_key.hpp"
 
 namespace bale::transform_detail {
 
@@ -16,6 +17,10 @@ constexpr std::uint64_t name_number(std::string_view name) {
   for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3ULL;
   return hash;
 }
+
+/// Parameters with a random sequence each, so that turning one on or off does not change the others. The values must
+/// not change: they are part of what a seed means.
+enum class Stream : std::uint64_t { crop = 1, flip, order, brightness, contrast, saturation, hue, gray };
 
 class NodeRandom {
  public:
@@ -27,9 +32,12 @@ class NodeRandom {
   KeyedRandom part(std::uint64_t part) const {
     return {key_.seed, key_.epoch, key_.sample, key_.copy, name_, occurrence_, part, key_.view};
   }
-  /// The same sequence as train_transform() has for this parameter, for the first transform of its name.
-  KeyedRandom train(Stream stream) const {
-    return occurrence_ == 0 ? stream_of(key_, stream) : part(static_cast<std::uint64_t>(stream));
+  /// The sequence of a parameter. That of the first transform of its name is numbered without the name.
+  KeyedRandom stream(Stream stream) const {
+    const auto number = static_cast<std::uint64_t>(stream);
+    if (occurrence_ > 0) return part(number);
+    if (key_.view == 0) return {key_.seed, key_.epoch, key_.sample, key_.copy, number};
+    return {key_.seed, key_.epoch, key_.sample, key_.copy, number, key_.view};
   }
 
  private:

@@ -94,9 +94,9 @@ class Loader(LoaderBase):
         As given.
     rank, world_size : int
         As given.
-    transform : Transform or Compose
+    transform : Compose
         The transform of the first view.
-    views : list of Transform or Compose
+    views : list of Compose
         The transforms of all views.
 
     Raises

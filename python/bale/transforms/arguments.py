@@ -9,7 +9,9 @@ from bale._dtypes import dtype_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, NoReturn
+    from typing import Any, Literal, NoReturn
+
+    Mode = Literal["RGB", "L", "RGBA", "I;16"]
 
 # Pillow's constants: https://pillow.readthedocs.io/en/stable/reference/Image.html#resampling-filters
 _PILLOW_FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
@@ -19,6 +21,7 @@ _DTYPES = ("uint8", "float16", "bfloat16", "float32")
 _PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
 _POLICIES = ("imagenet", "cifar10", "svhn")
 MAX_SIDE = 65535
+MODES = ("RGB", "L", "RGBA", "I;16")  # of images, by Pillow's names
 
 
 def refuse(name: str, given: Any, wanted: str) -> NoReturn:

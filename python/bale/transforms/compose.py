@@ -8,7 +8,6 @@ from bale.transforms.control import operations
 from bale.transforms.ending import Normalize, ToDtype
 from bale.transforms.operation import Operation
 from bale.transforms.order import in_native_order
-from bale.transforms.recipes import MODES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ class Compose(Operation):
     """Runs its transforms in order. The Loader's workers run it natively: Loader(transform=Compose([...])).
 
     Flips and crops after ToTensor or ToDtype, as in some lists, run before it, which gives the same pixels; other
-    transforms there raise ValueError. In a nested Compose, layout, pillow and mode are ignored.
+    transforms there raise ValueError. In a nested Compose, layout, pillow, mode and shape are ignored.
 
     Parameters
     ----------
@@ -33,6 +32,9 @@ class Compose(Operation):
         "13" or "12": the version of Pillow whose rounding is used.
     mode : str, default 'RGB'
         What images are decoded to, by Pillow's names: "RGB", "L", "RGBA" or "I;16"; Loader(mode=...) replaces it.
+    shape : str, default 'fixed'
+        "fixed": after the list, all images have one size. "ragged": they are unscaled, each of its own size; the list has
+        only ToDtype and Normalize. "raw": the stored bytes, not decoded; the list is empty.
 
     Examples
     --------
@@ -44,14 +46,17 @@ class Compose(Operation):
     layout: str = "nhwc"
     pillow: str | int = "13"
     mode: str = "RGB"
+    shape: str = "fixed"
 
     def __post_init__(self) -> None:
         if self.layout not in ("nhwc", "nchw"):
             arguments.refuse("layout", self.layout, "'nhwc' or 'nchw'")
         if str(self.pillow) not in ("12", "13"):
             arguments.refuse("pillow", self.pillow, "'12' or '13'")
-        if self.mode not in MODES:
-            arguments.refuse("mode", self.mode, " or ".join(map(repr, MODES)))
+        if self.mode not in arguments.MODES:
+            arguments.refuse("mode", self.mode, " or ".join(map(repr, arguments.MODES)))
+        if self.shape not in ("fixed", "ragged", "raw"):
+            arguments.refuse("shape", self.shape, "'fixed', 'ragged' or 'raw'")
         self._normalized(transforms=operations("transforms", self.transforms), pillow=str(self.pillow))
         in_native_order(self.transforms)
 
@@ -77,11 +82,6 @@ class Compose(Operation):
         return json.dumps(self.to_dict()["transforms"])
 
     @property
-    def kind(self) -> str:
-        """"list"; recipes have other kinds."""
-        return "list"
-
-    @property
     def dtype(self) -> str:
         """Dtype of the batch, a str."""
         plain = "uint16" if self.mode == "I;16" else "uint8"
@@ -92,3 +92,6 @@ class Compose(Operation):
         """(mean, std) of the batch, or None."""
         return next(((tuple(one.mean), tuple(one.std)) for one in in_native_order(self.transforms)
                      if isinstance(one, Normalize)), None)
+
+
+Transform = Compose  # its name where it is not written as a list

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 
 from bale.transforms import arguments
 from bale.transforms.operation import Operation
-from bale.transforms.recipes import IMAGENET_MEAN, IMAGENET_STD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+
+    MeanAndStd = bool | Sequence[Sequence[float]] | None
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 @dataclass(frozen=True, repr=False)
@@ -166,6 +170,35 @@ class RandomErasing(Operation):
         if isinstance(value, str):
             return {**members, "with": _NOISE[value]}
         return {**members, "with": "value", "value": value if isinstance(value, tuple) else (value,) * 3}
+
+
+def mean_and_std(normalize: MeanAndStd) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """Returns what an option `normalize` stands for.
+
+    Parameters
+    ----------
+    normalize : bool, (mean, std) or None
+        True (ImageNet's mean and standard deviation), or (mean, std) of one, three or four numbers each; False or None:
+        none.
+
+    Returns
+    -------
+    (mean, std) or None
+        Tuples of float.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many numbers as images have channels.
+    """
+    if normalize is None or normalize is False:
+        return None
+    if normalize is True:
+        return IMAGENET_MEAN, IMAGENET_STD
+    mean, std = normalize
+    if len(mean) not in (1, 3, 4) or len(std) != len(mean):
+        raise ValueError("normalize: mean and std are three numbers each, or one for mode L, or four for RGBA")
+    return tuple(map(float, mean)), tuple(map(float, std))
 
 
 _NOISE = {"random": "pixel_noise", "channel_random": "channel_noise"}

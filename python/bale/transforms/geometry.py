@@ -212,6 +212,31 @@ class FixedSizeCrop(Operation):
 
 
 @dataclass(frozen=True, repr=False)
+class PadTo(Operation):
+    """The image at the top left of `size`, with zeros of the batch elsewhere, which are not normalized.
+
+    torchvision does not have it. It is the last transform that changes pixels. A larger image is a bad sample.
+
+    Parameters
+    ----------
+    size : int or (int, int)
+        Side in pixels, or (height, width).
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+    TypeError
+        If an argument has a type that it cannot have.
+    """
+
+    size: Size
+
+    def __post_init__(self) -> None:
+        self._normalized(size=arguments.sides("size", self.size))
+
+
+@dataclass(frozen=True, repr=False)
 class RandomHorizontalFlip(Operation):
     """Mirrors left to right with probability p.
 

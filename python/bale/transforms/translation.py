@@ -9,7 +9,7 @@ from bale.transforms.ending import ToDtype
 from bale.transforms.markers import Identity
 from bale.transforms.modes import with_mode
 from bale.transforms.operation import Operation
-from bale.transforms.recipes import Transform, train
+from bale.transforms.recipes import train
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,15 +57,15 @@ def translate(transform: Any, *, layout: str = "nhwc", pillow: str | int = "13")
     return Compose(found, layout=layout, pillow=pillow)
 
 
-def of_loader(transform: Any) -> Transform | Compose:
-    """A Loader's `transform`: a recipe, a list, or something to translate. Raises TypeError and ValueError that say
+def of_loader(transform: Any) -> Compose:
+    """A Loader's `transform`: a list, or something to translate. Raises TypeError and ValueError that say
     what to do."""
     if transform is None:
         return train()
-    if isinstance(transform, (Transform, Compose)):
+    if isinstance(transform, Compose):
         return transform
     if isinstance(transform, (list, tuple)) and len(transform) > 1 and all(
-            isinstance(view, (Transform, Compose)) for view in transform):
+            isinstance(view, Compose) for view in transform):
         raise ValueError(f"transform: {len(transform)} lists, one per view, as presets with several views return them: give "
                          "them as views=; Compose([...]) makes one list of them")
     try:
@@ -76,12 +76,12 @@ def of_loader(transform: Any) -> Transform | Compose:
                           f"The Loader's workers decode and augment natively. {error}") from None
 
 
-def views_of_loader(transform: Any, views: Sequence[Any] | None, mode: str | None = None) -> list[Transform | Compose]:
+def views_of_loader(transform: Any, views: Sequence[Any] | None, mode: str | None = None) -> list[Compose]:
     """The views of a Loader, at least one, for images of a mode. Raises TypeError and ValueError as of_loader() does."""
     return [with_mode(view, mode) for view in _views_of_loader(transform, views)]
 
 
-def _views_of_loader(transform: Any, views: Sequence[Any] | None) -> list[Transform | Compose]:
+def _views_of_loader(transform: Any, views: Sequence[Any] | None) -> list[Compose]:
     if views is None:
         return [of_loader(transform)]
     if transform is not None:

@@ -13,6 +13,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/json/step_json.hpp"
+#include "bale/loader/transform/transforms.hpp"
 #include "bale/python/bindings/batch/batch_fields.hpp"
 #include "bale/python/bindings/batch/dlpack.hpp"
 #include "bale/python/bindings/batch/process_batch.hpp"
@@ -48,7 +49,7 @@ nb::ndarray<nb::numpy> image(nb::handle self, std::size_t i) {
   const Transform& transform = transform_of_batch(self);
   const Bytes bytes = batch.image(i);
   std::vector<std::size_t> shape;
-  if (transform.kind == Transform::Kind::raw) {
+  if (transform.shape == Transform::Shape::raw) {
     return view_of<nb::ndarray<nb::numpy>>(bytes, {bytes.size()}, nb::dtype<std::uint8_t>(), self);
   }
   if (transform.has_fixed_shape()) {
@@ -129,24 +130,39 @@ nb::object dlpack(nb::handle self, const nb::kwargs& kwargs) {
   return array.attr("__dlpack__")(**kwargs);
 }
 
-/// The enabled steps of the color jitter, in their order.
-nb::list jitter_of(const AugmentDraw& draw, const ColorJitter& jitter) {
-  struct Named {
-    const char* name;
-    double factor;
-    bool applied;
-  };
-  const Range none{1, 1};
-  const std::array<Named, 4> steps{{{"brightness", draw.brightness, jitter.brightness != none},
-                                    {"contrast", draw.contrast, jitter.contrast != none},
-                                    {"saturation", draw.saturation, jitter.saturation != none},
-                                    {"hue", draw.hue, jitter.hue != Range{0, 0}}}};
-  nb::list list;
-  for (const AugmentDraw::Step step : draw.order) {
-    const Named& named = steps.at(static_cast<std::size_t>(step));
-    if (draw.jitter && named.applied) list.append(nb::make_tuple(named.name, named.factor));
+/// Whether a list consists of transforms that transforms.train() makes lists of.
+bool is_of_train(const TransformList& list) {
+  return !list.empty() && std::holds_alternative<transforms::RandomResizedCrop>(list.front()) &&
+         std::all_of(list.begin() + 1, list.end(), [](const TransformNode& node) {
+           return std::holds_alternative<transforms::RandomHorizontalFlip>(node) ||
+                  std::holds_alternative<transforms::ColorJitter>(node) ||
+                  std::holds_alternative<transforms::RandomGrayscale>(node) ||
+                  std::holds_alternative<transforms::ToDtype>(node) ||
+                  std::holds_alternative<transforms::Normalize>(node);
+         });
+}
+
+/// What transforms.train() drew, by the names of its parameters.
+void add_parameters(const Steps& steps, nb::dict& dict) {
+  nb::list jitter;
+  bool flip = false;
+  bool gray = false;
+  for (const Step& step : steps) {
+    if (const auto* crop = std::get_if<step::Crop>(&step)) {
+      dict["crop"] = nb::make_tuple(crop->left, crop->top, crop->width, crop->height);
+    }
+    if (const auto* one = std::get_if<step::Brightness>(&step))
+      jitter.append(nb::make_tuple("brightness", one->factor));
+    if (const auto* one = std::get_if<step::Contrast>(&step)) jitter.append(nb::make_tuple("contrast", one->factor));
+    if (const auto* one = std::get_if<step::Saturation>(&step))
+      jitter.append(nb::make_tuple("saturation", one->factor));
+    if (const auto* one = std::get_if<step::Hue>(&step)) jitter.append(nb::make_tuple("hue", one->turn));
+    flip |= std::holds_alternative<step::HorizontalFlip>(step);
+    gray |= std::holds_alternative<step::Grayscale>(step);
   }
-  return list;
+  dict["flip"] = flip;
+  dict["jitter"] = jitter;
+  dict["gray"] = gray;
 }
 
 nb::object draw_of_row(nb::handle self, std::size_t i, std::size_t view) {
@@ -156,13 +172,9 @@ nb::object draw_of_row(nb::handle self, std::size_t i, std::size_t view) {
   if (batch.image(i).empty()) return nb::none();
   nb::dict dict;
   dict["source"] = nb::make_tuple(batch.source_width(i), batch.source_height(i));
-  dict["steps"] = nb::module_::import_("json").attr("loads")(transform_detail::steps_json(batch.steps(i, view)));
-  if (transform.kind != Transform::Kind::train || view > 0) return dict;
-  const AugmentDraw& draw = batch.draw(i);
-  dict["crop"] = nb::make_tuple(draw.crop.x, draw.crop.y, draw.crop.width, draw.crop.height);
-  dict["flip"] = draw.flip;
-  dict["jitter"] = jitter_of(draw, transform.jitter);
-  dict["gray"] = draw.gray;
+  const Steps steps = batch.steps(i, view);
+  dict["steps"] = nb::module_::import_("json").attr("loads")(transform_detail::steps_json(steps));
+  if (is_of_train(transform.list->nodes)) add_parameters(steps, dict);
   return dict;
 }
 

@@ -1,5 +1,4 @@
 #include "bale/loader/loader.hpp"
-#include "bale/loader/transform/transforms.hpp"
 
 #include <memory>
 #include <optional>
@@ -17,12 +16,6 @@
 
 namespace bale::python {
 namespace {
-
-/// A (low, high) pair. The Python side has made it a tuple.
-Range range_of(nb::handle transform, const char* keyword) {
-  const nb::object pair = transform.attr(keyword);
-  return {value_of<double>(pair[0], keyword), value_of<double>(pair[1], keyword)};
-}
 
 nb::str text_of(const nb::dict& given, const char* keyword) {
   const nb::object text = given[keyword];
@@ -144,61 +137,17 @@ nb::list list_of(const std::vector<BadSample>& bad_samples) {
 }
 
 Transform transform_of(nb::handle given) {
-  using Kind = Transform::Kind;
-  const auto layout =
-      choice<PixelLayout>(given.attr("layout"), "layout", {{"nhwc", PixelLayout::nhwc}, {"nchw", PixelLayout::nchw}});
-  const auto pass_order =
-      choice<PassOrder>(given.attr("pillow"), "pillow", {{"13", PassOrder::pillow_13}, {"12", PassOrder::pillow_12}});
-  const auto mode = choice<PixelMode>(
-      given.attr("mode"), "mode",
-      {{"RGB", PixelMode::rgb}, {"L", PixelMode::gray}, {"RGBA", PixelMode::rgba}, {"I;16", PixelMode::gray_16}});
-  if (nb::hasattr(given, "to_json")) {
-    const std::string json = nb::cast<std::string>(given.attr("to_json")());
-    return list_transform(parse_transforms(json), layout, pass_order, mode);
-  }
-  Transform transform;
-  transform.mode = mode;
-  transform.layout = layout;
-  transform.pass_order = pass_order;
-  transform.kind = choice<Kind>(given.attr("kind"), "transform",
-                                {{"train", Kind::train},
-                                 {"val", Kind::val},
-                                 {"padded", Kind::padded},
-                                 {"ragged", Kind::ragged},
-                                 {"raw", Kind::raw}});
-  transform.height = value_of<std::uint32_t>(given.attr("height"), "height");
-  transform.width = value_of<std::uint32_t>(given.attr("width"), "width");
-  transform.filter = choice<Filter>(given.attr("interpolation"), "interpolation",
-                                    {{"bilinear", Filter::bilinear}, {"bicubic", Filter::bicubic}});
-  transform.resize_short = value_of<std::uint32_t>(given.attr("resize"), "resize");
-  transform.scale = range_of(given, "scale");
-  transform.ratio = range_of(given, "ratio");
-  transform.flip_probability = value_of<double>(given.attr("hflip"), "hflip");
-  transform.jitter = {.brightness = range_of(given, "brightness"),
-                      .contrast = range_of(given, "contrast"),
-                      .saturation = range_of(given, "saturation"),
-                      .hue = range_of(given, "hue")};
-  transform.gray_probability = value_of<double>(given.attr("gray"), "gray");
-  transform.dtype = choice<DType>(given.attr("dtype"), "dtype",
-                                  {{"uint8", DType::uint8},
-                                   {"float16", DType::float16},
-                                   {"bfloat16", DType::bfloat16},
-                                   {"float32", DType::float32},
-                                   {"uint16", DType::uint16}});
-  const nb::object normalize = given.attr("normalize");
-  transform.normalize = !normalize.is_none();
-  const std::size_t num_means = transform.normalize ? nb::len(nb::object(normalize[0])) : transform.channels();
-  if (num_means != transform.channels()) {
-    throw Error(ErrorCode::invalid_argument, "transform: normalize has " + std::to_string(num_means) +
-                                                 " means, and the images have " + std::to_string(transform.channels()) +
-                                                 " channels");
-  }
-  for (std::size_t channel = 0; channel < transform.channels() && transform.normalize; ++channel) {
-    transform.mean[channel] = value_of<float>(normalize[0][channel], "normalize");
-    transform.stddev[channel] = value_of<float>(normalize[1][channel], "normalize");
-  }
-  check_transform(transform);
-  return transform;
+  using Shape = Transform::Shape;
+  const std::string json = nb::cast<std::string>(given.attr("to_json")());
+  return json_transform(
+      json,
+      choice<PixelLayout>(given.attr("layout"), "layout", {{"nhwc", PixelLayout::nhwc}, {"nchw", PixelLayout::nchw}}),
+      choice<PassOrder>(given.attr("pillow"), "pillow", {{"13", PassOrder::pillow_13}, {"12", PassOrder::pillow_12}}),
+      choice<PixelMode>(
+          given.attr("mode"), "mode",
+          {{"RGB", PixelMode::rgb}, {"L", PixelMode::gray}, {"RGBA", PixelMode::rgba}, {"I;16", PixelMode::gray_16}}),
+      choice<Shape>(given.attr("shape"), "shape",
+                    {{"fixed", Shape::fixed}, {"ragged", Shape::ragged}, {"raw", Shape::raw}}));
 }
 
 void bind_loader(nb::module_& module) {

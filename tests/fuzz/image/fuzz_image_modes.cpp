@@ -19,7 +19,7 @@ bale::TransformList list_of(PixelMode mode) {
   if (mode == PixelMode::gray_16)
     return {crop, T::RandomHorizontalFlip{}, T::CenterCrop{.size = {.height = 22, .width = 18}}};
   return {T::RandomRotation{.degrees = {-30, 30}, .interpolation = bale::Sampling::bilinear}, crop,
-          T::RandomHorizontalFlip{}, T::ColorJitter{bale::ColorJitter::symmetric(0.4, 0.4, 0.4, 0.1)},
+          T::RandomHorizontalFlip{}, T::ColorJitter::symmetric(0.4, 0.4, 0.4, 0.1),
           T::RandomAdjustSharpness{.sharpness_factor = 2}};
 }
 

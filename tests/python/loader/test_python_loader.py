@@ -339,7 +339,8 @@ def test_options_that_make_no_sense(pack, options, word):
     lambda: transforms.train(0), lambda: transforms.train(scale=(2, 1)), lambda: transforms.train(jitter=(1, 1, 1, 2)),
     lambda: transforms.train(jitter=(-1, 0, 0, 0)), lambda: transforms.val(224, resize=100),
     lambda: transforms.train(dtype="int4"), lambda: transforms.train(normalize=True), lambda: transforms.train(layout="chw"),
-    lambda: transforms.train(interpolation="nearest"), lambda: transforms.train(hflip=1.5)])
+    lambda: transforms.train(interpolation="cubic"), lambda: transforms.train(hflip=1.5),
+    lambda: transforms.Compose([], shape="round")])
 def test_transforms_that_make_no_sense(make):
     with pytest.raises(ValueError):
         make()
@@ -348,8 +349,9 @@ def test_transforms_that_make_no_sense(make):
 def test_transforms_are_values():
     transform = transforms.train((24, 32), jitter=(0.4, (0.5, 2), 0, 0.1), dtype="float32", normalize=True)
     assert pickle.loads(pickle.dumps(transform)) == transform != transforms.train()
-    assert transform.brightness == (0.6, 1.4) and transform.contrast == (0.5, 2) and transform.hue == (-0.1, 0.1)
-    assert repr(transforms.val(64)) == "bale.transforms.val(height=64, width=64, resize=73)"
+    jitter = transform.transforms[2]
+    assert jitter.brightness == (0.6, 1.4) and jitter.contrast == (0.5, 2) and jitter.hue == (-0.1, 0.1)
+    assert repr(transforms.val(64)) == "Compose((Resize(73), CenterCrop((64, 64))))"
 
 
 def test_bad_samples(bale, photos, tmp_path):

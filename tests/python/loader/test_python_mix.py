@@ -96,7 +96,7 @@ for dtype in ("float32", "float16", "bfloat16"):
                         images = theirs.images.__dlpack__(stream=2)
                         managed = tensor(images)
                         bits = read_memory(managed.data, ours.images.shape, ours.images.strides, ours.images.dtype, stream=2)
-                        assert bits.tobytes() == ours.images.tobytes(), (dtype, layout, made.kind)
+                        assert bits.tobytes() == ours.images.tobytes(), (dtype, layout, made)
 check()
 """
 

@@ -10,7 +10,7 @@ from bale import transforms as T
 EXAMPLES = [
     T.Resize(32), T.Resize((32, 48), "bicubic"), T.Resize([32], max_size=64), T.Resize(32, 1), T.CenterCrop(24), T.RandomCrop((24, 32)),
     T.RandomCrop(24, 4, True, 7, "reflect"), T.RandomResizedCrop(24), T.RandomResizedCrop(24, (0.2, 1), interpolation="random"),
-    T.Pad(3), T.Pad((1, 2), (3, 4, 5), "edge"), T.Pad([1, 2, 3, 4]), T.PadIfSmaller(40, 9), T.FixedSizeCrop((40, 30), (1, 2, 3)), T.RandomHorizontalFlip(),
+    T.Pad(3), T.Pad((1, 2), (3, 4, 5), "edge"), T.Pad([1, 2, 3, 4]), T.PadIfSmaller(40, 9), T.FixedSizeCrop((40, 30), (1, 2, 3)), T.PadTo((40, 30)), T.RandomHorizontalFlip(),
     T.RandomVerticalFlip(1), T.RandomRotation(30), T.RandomRotation((-5, 10), 2, True, (3, 4), None), T.RandomAffine(10),
     T.RandomAffine((0, 5), (0.1, 0.2), (0.5, 1), (1, 2, 3, 4), "bicubic", 5, [1, 2]), T.RandomPerspective(0.3, 1),
     T.ScaleJitter((64, 48)), T.RandomResize(20, 40), T.RandomShortestSize((20, 30), 50), T.RandomZoomOut([1, 2, 3], (1, 2)),
@@ -36,7 +36,8 @@ def test_transforms_are_values(one):
 
 
 def test_every_class_has_an_example():
-    kinds = {name for name in T.__all__ if isinstance(getattr(T, name), type) and issubclass(getattr(T, name), T.Operation)}
+    kinds = {kind.__name__ for kind in (getattr(T, name) for name in T.__all__)
+             if isinstance(kind, type) and issubclass(kind, T.Operation)}
     assert kinds - {type(one).__name__ for one in EXAMPLES} == {"Compose", "Operation"}
 
 
@@ -131,9 +132,27 @@ def test_order_of_a_list():
         assert str(error.value).startswith(words)
 
 
+def test_ready_made_lists():
+    flip = [T.RandomResizedCrop(64), T.RandomHorizontalFlip()]
+    floats = [T.ToDtype("float32"), T.Normalize()]
+    for made, same in [
+            (T.train(64), T.Compose(flip)), (T.train(64, hflip=0), T.Compose(flip[:1])),
+            (T.train((9, 8), scale=(0.5, 1), ratio=(1, 2), hflip=0.1, jitter=(0.4, (0.5, 2), 0, 0.1), gray=0.2, interpolation="bicubic",
+                     dtype="float32", layout="nchw", normalize=True, pillow=12),
+             T.Compose([T.RandomResizedCrop((9, 8), (0.5, 1), (1, 2), "bicubic"), T.RandomHorizontalFlip(0.1),
+                        T.ColorJitter(0.4, (0.5, 2), 0, 0.1), T.RandomGrayscale(0.2), *floats], "nchw", "12")),
+            (T.val((48, 64), resize=80, dtype="float16"), T.Compose([T.Resize(80), T.CenterCrop((48, 64)), T.ToDtype("float16")])),
+            (T.val(224), T.Compose([T.Resize(256), T.CenterCrop(224)])), (T.val((64, 48)), T.Compose([T.Resize(73), T.CenterCrop((64, 48))])),
+            (T.padded((30, 40), dtype="float32", normalize=True), T.Compose([T.PadTo((30, 40)), *floats])),
+            (T.ragged(dtype="float32", normalize=True), T.Compose(floats, shape="ragged")), (T.raw(), T.Compose([], shape="raw"))]:
+        assert made == same and hash(made) == hash(same) and eval(repr(made), vars(T)) == made  # noqa: S307
+        assert pickle.loads(pickle.dumps(made)) == made and isinstance(made, T.Transform)
+    assert len({T.train(64), T.train(32), T.val(64), T.padded(64), T.ragged(), T.raw()}) == 6
+
+
 def test_what_a_list_says_of_its_batch():
     plain = T.Compose([T.Grayscale()])
-    assert (plain.kind, plain.dtype, plain.normalize, plain.layout, plain.pillow) == ("list", "uint8", None, "nhwc", "13")
+    assert (plain.shape, plain.dtype, plain.normalize, plain.layout, plain.pillow) == ("fixed", "uint8", None, "nhwc", "13")
     made = T.Compose([T.ToTensor(), T.Normalize(), T.ToDtype("float16")], "nchw", 12)
     assert (made.dtype, made.layout, made.pillow) == ("float16", "nchw", "12")
     assert made.normalize == (T.IMAGENET_MEAN, T.IMAGENET_STD)

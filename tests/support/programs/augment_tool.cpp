@@ -25,13 +25,21 @@
 #include "bale/formats/image/image.hpp"
 #include "bale/loader/transform/pixels/half.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
+#include "bale/tests/support/drawn.hpp"
 
 namespace {
 
 using bale::Transform;
+namespace T = bale::transforms;
 
 struct Options {
-  Transform transform{};
+  std::string kind = "train";
+  bale::test::Training training{.size = {224, 224}};
+  std::uint32_t resize_short = 256;
+  bale::PassOrder pass_order = bale::PassOrder::pillow_13;
+  bale::DType dtype = bale::DType::uint8;
+  bale::PixelLayout layout = bale::PixelLayout::nhwc;
+  bool normalize = false;
   bale::DrawKey key{};
   std::uint64_t max_pixels = bale::k_default_max_pixels;
 };
@@ -46,6 +54,25 @@ std::vector<double> numbers(const std::string& text, char separator = ',') {
   return found;
 }
 
+bale::TransformList list_of(const Options& options) {
+  const bale::Size size = options.training.size;
+  if (options.kind == "train") return bale::test::training_list(options.training);
+  if (options.kind == "padded") return {T::PadTo{.size = size}};
+  if (options.kind != "val") return {};
+  return {T::Resize{.height = options.resize_short, .interpolation = options.training.filter},
+          T::CenterCrop{.size = size}};
+}
+
+Transform transform_of(const Options& options) {
+  using Shape = Transform::Shape;
+  const Shape shape = options.kind == "ragged" ? Shape::ragged : options.kind == "raw" ? Shape::raw : Shape::fixed;
+  Transform transform =
+      bale::list_transform(list_of(options), options.layout, options.pass_order, bale::PixelMode::rgb, shape);
+  transform.dtype = options.dtype;
+  transform.normalize = options.normalize;
+  return transform;
+}
+
 bale::Range range(const std::string& text) { return {numbers(text).at(0), numbers(text).at(1)}; }
 
 template <typename Value>
@@ -57,46 +84,41 @@ Value choice(const std::string& text, std::initializer_list<std::pair<const char
 }
 
 void set_option(Options& options, const std::string& name, const std::string& value) {
-  Transform& transform = options.transform;
-  using Kind = Transform::Kind;
+  bale::test::Training& training = options.training;
   if (name == "kind") {
-    transform.kind = choice<Kind>(value, {{"train", Kind::train},
-                                          {"val", Kind::val},
-                                          {"padded", Kind::padded},
-                                          {"ragged", Kind::ragged},
-                                          {"raw", Kind::raw}});
+    options.kind = value;
   } else if (name == "size") {
-    transform.width = static_cast<std::uint32_t>(numbers(value, 'x').at(0));
-    transform.height = static_cast<std::uint32_t>(numbers(value, 'x').at(1));
+    training.size = {.height = static_cast<std::uint32_t>(numbers(value, 'x').at(1)),
+                     .width = static_cast<std::uint32_t>(numbers(value, 'x').at(0))};
   } else if (name == "filter") {
-    transform.filter =
+    training.filter =
         choice<bale::Filter>(value, {{"bilinear", bale::Filter::bilinear}, {"bicubic", bale::Filter::bicubic}});
   } else if (name == "order") {
-    transform.pass_order = choice<bale::PassOrder>(
+    options.pass_order = choice<bale::PassOrder>(
         value, {{"pillow_12", bale::PassOrder::pillow_12}, {"pillow_13", bale::PassOrder::pillow_13}});
   } else if (name == "short") {
-    transform.resize_short = static_cast<std::uint32_t>(std::stoul(value));
+    options.resize_short = static_cast<std::uint32_t>(std::stoul(value));
   } else if (name == "scale") {
-    transform.scale = range(value);
+    training.scale = range(value);
   } else if (name == "ratio") {
-    transform.ratio = range(value);
+    training.ratio = range(value);
   } else if (name == "flip") {
-    transform.flip_probability = std::stod(value);
+    training.flip = std::stod(value);
   } else if (name == "jitter") {
     const std::vector<double> part = numbers(value);
-    transform.jitter = bale::ColorJitter::symmetric(part.at(0), part.at(1), part.at(2), part.at(3));
+    training.jitter = T::ColorJitter::symmetric(part.at(0), part.at(1), part.at(2), part.at(3));
   } else if (name == "gray") {
-    transform.gray_probability = std::stod(value);
+    training.gray = std::stod(value);
   } else if (name == "dtype") {
-    transform.dtype = choice<bale::DType>(value, {{"uint8", bale::DType::uint8},
-                                                  {"float16", bale::DType::float16},
-                                                  {"bfloat16", bale::DType::bfloat16},
-                                                  {"float32", bale::DType::float32}});
+    options.dtype = choice<bale::DType>(value, {{"uint8", bale::DType::uint8},
+                                                {"float16", bale::DType::float16},
+                                                {"bfloat16", bale::DType::bfloat16},
+                                                {"float32", bale::DType::float32}});
   } else if (name == "layout") {
-    transform.layout =
+    options.layout =
         choice<bale::PixelLayout>(value, {{"nhwc", bale::PixelLayout::nhwc}, {"nchw", bale::PixelLayout::nchw}});
   } else if (name == "normalize") {
-    transform.normalize = value == "1";
+    options.normalize = value == "1";
   } else if (name == "seed") {
     options.key.seed = std::stoull(value);
   } else if (name == "epoch") {
@@ -125,13 +147,11 @@ Options parse_options(const std::vector<std::string>& args, std::size_t from) {
   return options;
 }
 
-std::string draw_json(const bale::AugmentDraw& draw) {
-  std::string order;
-  for (const auto step : draw.order) order += fmt::format("{}{}", order.empty() ? "" : ", ", static_cast<int>(step));
+std::string draw_json(const bale::test::Drawn& draw) {
   return fmt::format(
-      R"("crop": [{}, {}, {}, {}], "flip": {}, "gray": {}, "jitter": {}, "order": [{}], "factors": [{}, {}, {}, {}])",
-      draw.crop.x, draw.crop.y, draw.crop.width, draw.crop.height, draw.flip, draw.gray, draw.jitter, order,
-      draw.brightness, draw.contrast, draw.saturation, draw.hue);
+      R"("crop": [{}, {}, {}, {}], "flip": {}, "gray": {}, "jitter": {}, "order": [{}], "factors": [{}])", draw.crop.x,
+      draw.crop.y, draw.crop.width, draw.crop.height, draw.flip, draw.gray, !draw.order.empty(),
+      fmt::join(draw.order, ", "), fmt::join(draw.factors, ", "));
 }
 
 std::vector<char> read_stdin() {
@@ -144,9 +164,9 @@ void write_out(const void* data, std::size_t size) {
 }
 
 void run_images(const Options& options) {
-  bale::SamplePipeline pipeline(options.transform, options.max_pixels);
-  const bool fixed = options.transform.has_fixed_shape();
-  std::vector<std::byte> out(fixed ? options.transform.image_bytes() : std::size_t{1} << 24);
+  const Transform transform = transform_of(options);
+  bale::SamplePipeline pipeline(transform, options.max_pixels);
+  std::vector<std::byte> out(transform.has_fixed_shape() ? transform.image_bytes() : std::size_t{1} << 24);
   bale::DrawKey key = options.key;
   for (std::string file; std::getline(std::cin, file); ++key.sample) {
     try {
@@ -154,7 +174,7 @@ void run_images(const Options& options) {
       std::fill(out.begin(), out.end(), std::byte{0xA5});  // makes bytes visible that are not written
       const bale::AppliedTransform applied = pipeline.run(bytes, key, out);
       fmt::print("{{\"source\": [{}, {}], \"bytes\": {}, {}}}\n", applied.source_width, applied.source_height,
-                 applied.bytes, draw_json(applied.draw));
+                 applied.bytes, draw_json(bale::test::drawn(pipeline.steps())));
       write_out(out.data(), applied.bytes);
     } catch (const bale::Error& error) {
       std::string text;
@@ -165,10 +185,10 @@ void run_images(const Options& options) {
 }
 
 void run_draws(const Options& options, std::uint32_t width, std::uint32_t height, std::uint64_t count) {
-  bale::check_transform(options.transform);
+  const Transform transform = transform_of(options);
   bale::DrawKey key = options.key;
   for (key.sample = 0; key.sample < count; ++key.sample) {
-    fmt::print("{{{}}}\n", draw_json(bale::draw_augment(options.transform, key, width, height)));
+    fmt::print("{{{}}}\n", draw_json(bale::test::drawn(bale::draw_steps(transform, key, width, height))));
   }
 }
 

@@ -24,7 +24,7 @@
 #include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
-#include "bale/loader/transform/augment_draw.hpp"
+#include "bale/tests/support/drawn.hpp"
 #include "bale/tests/support/programs/decode_measuring.hpp"
 
 namespace {
@@ -96,8 +96,8 @@ void draw_crops(std::vector<Sample>& samples, std::uint64_t epoch) {
   const bale::Transform transform = bale::train_transform();
   for (std::uint64_t i = 0; i < samples.size(); ++i) {
     Sample& sample = samples[i];
-    sample.crop =
-        bale::draw_augment(transform, {.seed = 1, .epoch = epoch, .sample = i}, sample.width, sample.height).crop;
+    const bale::DrawKey key{.seed = 1, .epoch = epoch, .sample = i};
+    sample.crop = bale::test::drawn(bale::draw_steps(transform, key, sample.width, sample.height)).crop;
   }
 }
 

@@ -49,7 +49,7 @@ Delivered two_epochs(const std::string& pack, const LoaderOptions& options, cons
 LoaderOptions float_batches(DType dtype, PixelLayout layout, std::uint32_t size) {
   LoaderOptions options = small_batches(2, WorkerMode::threads);
   options.transform = float_transform(dtype, layout, size);
-  options.transform.flip_probability = 0;
+  options.transform = without_flips(options.transform);
   options.on_bad_sample = OnBadSample::skip;
   return options;
 }

@@ -112,7 +112,7 @@ TEST_CASE("Targets cannot follow images that a device changes") {
   const Pack pack(8);
   const FakeDevice device;
   LoaderOptions options = with_fields(0);
-  options.transform.flip_probability = 0;
+  options.transform = without_flips(options.transform);
   options.fields.push_back({.name = "target", .source = "jpg", .kind = FieldKind::boxes});
   CudaOptions mixing;
   mixing.mix.mixup_alpha = 0.5;

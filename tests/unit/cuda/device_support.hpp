@@ -10,6 +10,7 @@
 
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/loader/cuda/driver/context.hpp"
+#include "bale/loader/transform/transforms.hpp"
 #include "bale/tests/unit/loader/loader_support.hpp"
 
 namespace bale::test {
@@ -161,6 +162,15 @@ inline std::vector<Snapshot> on_device(CudaLoader& loader, int num_epochs = 1) {
   Trainer trainer(cuda_detail::Context::open(0));
   for (int epoch = 0; epoch < num_epochs; ++epoch) train_epoch(loader, trainer);
   return trainer.finish();
+}
+
+/// The same without RandomHorizontalFlip, for devices that mirror.
+inline Transform without_flips(Transform transform) {
+  TransformList nodes = transform.list->nodes;
+  std::erase_if(
+      nodes, [](const TransformNode& node) { return std::holds_alternative<transforms::RandomHorizontalFlip>(node); });
+  transform.list = list_transform(std::move(nodes)).list;
+  return transform;
 }
 
 inline Transform float_transform(DType dtype, PixelLayout layout, std::uint32_t size = 32) {

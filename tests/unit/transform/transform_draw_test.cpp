@@ -4,22 +4,19 @@
 #include <vector>
 
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/transform/augment_draw.hpp"
 #include "bale/loader/transform/random/portable_math.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/drawn.hpp"
 
 namespace {
 
-using bale::AugmentDraw;
 using bale::DrawKey;
-using bale::Transform;
+using bale::test::Drawn;
+using bale::test::drawn;
+using bale::test::Training;
+using bale::transforms::ColorJitter;
 
-Transform jittered() {
-  Transform transform = bale::train_transform();
-  transform.jitter = bale::ColorJitter::symmetric(0.4, 0.4, 0.4, 0.1);
-  transform.gray_probability = 0.2;
-  return transform;
-}
+Training jittered() { return {.jitter = ColorJitter::symmetric(0.4, 0.4, 0.4, 0.1), .gray = 0.2}; }
 
 std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 
@@ -46,26 +43,24 @@ TEST_CASE("The uniform draw has golden values") {
 }
 
 TEST_CASE("Draws have golden values") {
-  const Transform transform = jittered();
-  const AugmentDraw first = bale::draw_augment(transform, {.seed = 1, .epoch = 2, .sample = 3, .copy = 0}, 500, 375);
+  const Drawn first = drawn(jittered(), {.seed = 1, .epoch = 2, .sample = 3, .copy = 0}, 500, 375);
   CHECK(first.crop == bale::Region{1, 0, 448, 361});
   CHECK(first.flip == false);
   CHECK(first.gray == false);
-  using Step = AugmentDraw::Step;
-  CHECK(first.order == std::array{Step::brightness, Step::saturation, Step::contrast, Step::hue});
-  CHECK(bits(first.brightness) == 0x3FF48D2EF2660C8B);
-  CHECK(bits(first.contrast) == 0x3FF134371F9CFDF1);
-  CHECK(bits(first.saturation) == 0x3FF1D6AB33A59BFE);
-  CHECK(bits(first.hue) == 0x3FAA0AD5328545EC);
+  CHECK(first.order == std::vector{0, 2, 1, 3});
+  CHECK(bits(first.factors[0]) == 0x3FF48D2EF2660C8B);
+  CHECK(bits(first.factors[1]) == 0x3FF134371F9CFDF1);
+  CHECK(bits(first.factors[2]) == 0x3FF1D6AB33A59BFE);
+  CHECK(bits(first.factors[3]) == 0x3FAA0AD5328545EC);
   // Crops of many sizes and keys, in one number.
   std::uint64_t digest = 0;
   for (std::uint64_t sample = 0; sample < 2000; ++sample) {
     const auto width = static_cast<std::uint32_t>(1 + sample * 37 % 900);
     const auto height = static_cast<std::uint32_t>(1 + sample * 53 % 700);
-    const AugmentDraw draw = bale::draw_augment(transform, {.seed = 5, .epoch = 6, .sample = sample}, width, height);
+    const Drawn draw = drawn(jittered(), {.seed = 5, .epoch = 6, .sample = sample}, width, height);
     for (const std::uint64_t part :
          {std::uint64_t{draw.crop.x}, std::uint64_t{draw.crop.y}, std::uint64_t{draw.crop.width},
-          std::uint64_t{draw.crop.height}, std::uint64_t{draw.flip}, std::uint64_t{draw.gray}, bits(draw.hue)}) {
+          std::uint64_t{draw.crop.height}, std::uint64_t{draw.flip}, std::uint64_t{draw.gray}, bits(draw.factors[3])}) {
       digest = bale::mix64(digest + part + 1);
     }
   }
@@ -73,45 +68,45 @@ TEST_CASE("Draws have golden values") {
 }
 
 TEST_CASE("Every part of the key matters and nothing else does") {
-  const Transform transform = jittered();
+  const auto hue_of = [](const DrawKey& key, std::uint32_t width, std::uint32_t height) {
+    return bits(drawn(jittered(), key, width, height).factors[3]);
+  };
   const DrawKey key{.seed = 1, .epoch = 2, .sample = 3, .copy = 4};
   std::set<std::uint64_t> seen;
   for (const DrawKey& other :
        {key, DrawKey{2, 2, 3, 4}, DrawKey{1, 3, 3, 4}, DrawKey{1, 2, 4, 4}, DrawKey{1, 2, 3, 5}}) {
-    seen.insert(bits(bale::draw_augment(transform, other, 500, 375).hue));
+    seen.insert(hue_of(other, 500, 375));
   }
   CHECK(seen.size() == 5);
-  CHECK(bale::draw_augment(transform, key, 500, 375).hue == bale::draw_augment(transform, key, 10, 900).hue);
+  CHECK(hue_of(key, 500, 375) == hue_of(key, 10, 900));
 }
 
 TEST_CASE("Switching an option on or off leaves the other draws as they are") {
   for (std::uint64_t sample = 0; sample < 200; ++sample) {
     const DrawKey key{.seed = 9, .sample = sample};
-    const AugmentDraw all = bale::draw_augment(jittered(), key, 333, 500);
-    const AugmentDraw plain = bale::draw_augment(bale::train_transform(), key, 333, 500);
+    const Drawn all = drawn(jittered(), key, 333, 500);
+    const Drawn plain = drawn(Training{}, key, 333, 500);
     CHECK(plain.crop == all.crop);
     CHECK(plain.flip == all.flip);
-    CHECK_FALSE(plain.jitter);
+    CHECK(plain.order.empty());
     CHECK_FALSE(plain.gray);
-    Transform hue_only = jittered();
-    hue_only.jitter = bale::ColorJitter::symmetric(0, 0, 0, 0.1);
-    const AugmentDraw hue = bale::draw_augment(hue_only, key, 333, 500);
-    CHECK(hue.order == all.order);
-    CHECK(hue.hue == all.hue);
-    CHECK(hue.gray == all.gray);
-    CHECK(hue.brightness == 1);
+    Training partial = jittered();
+    partial.jitter = ColorJitter::symmetric(0, 0.4, 0, 0.1);
+    const Drawn some = drawn(partial, key, 333, 500);
+    std::vector<int> order = all.order;
+    std::erase_if(order, [](int number) { return number == 0 || number == 2; });
+    CHECK(some.order == order);
+    CHECK(some.factors == std::array{1.0, all.factors[1], 1.0, all.factors[3]});
+    CHECK(some.gray == all.gray);
   }
 }
 
 TEST_CASE("Crops lie inside images of every size") {
-  Transform odd = bale::train_transform();
-  odd.scale = {0.5, 4.0};
-  odd.ratio = {0.1, 0.3};
-  for (const Transform& transform : {bale::train_transform(), odd}) {
+  for (const Training& training : {Training{}, Training{.scale = {0.5, 4.0}, .ratio = {0.1, 0.3}}}) {
     for (const std::uint32_t width : {1U, 2U, 3U, 10U, 100U, 1000U, 65535U}) {
       for (const std::uint32_t height : {1U, 2U, 3U, 10U, 100U, 1000U, 65535U}) {
         for (std::uint64_t sample = 0; sample < 20; ++sample) {
-          const bale::Region crop = bale::draw_augment(transform, {.sample = sample}, width, height).crop;
+          const bale::Region crop = drawn(training, {.sample = sample}, width, height).crop;
           REQUIRE((crop.width >= 1 && crop.height >= 1));
           REQUIRE((crop.width <= width && crop.x <= width - crop.width));
           REQUIRE((crop.height <= height && crop.y <= height - crop.height));
@@ -122,19 +117,17 @@ TEST_CASE("Crops lie inside images of every size") {
 }
 
 TEST_CASE("Images too long for any ratio get the central crop") {
-  const auto crop = [](std::uint32_t width, std::uint32_t height) {
-    return bale::draw_augment(bale::train_transform(), {}, width, height).crop;
-  };
+  const auto crop = [](std::uint32_t width, std::uint32_t height) { return drawn(Training{}, {}, width, height).crop; };
   CHECK(crop(1000, 10) == bale::Region{493, 0, 13, 10});
   CHECK(crop(10, 1000) == bale::Region{0, 493, 10, 13});
 }
 
-TEST_CASE("Transforms without chance take the whole image") {
-  for (const Transform& transform : {bale::val_transform(), bale::padded_transform(9, 9), bale::ragged_transform()}) {
-    const AugmentDraw draw = bale::draw_augment(transform, {.seed = 3}, 40, 30);
-    CHECK(draw.crop == bale::Region{0, 0, 40, 30});
-    CHECK_FALSE((draw.flip || draw.gray || draw.jitter));
-  }
+TEST_CASE("Transforms without crops take the whole image") {
+  const bale::Step pad = bale::step::Pad{.right = 10, .bottom = 30};
+  CHECK(bale::draw_steps(bale::padded_transform(60, 50), {.seed = 3}, 40, 30) == bale::Steps{pad});
+  CHECK(bale::draw_steps(bale::padded_transform(30, 40), {}, 40, 30) == bale::Steps{bale::step::Pad{}});
+  CHECK(bale::draw_steps(bale::ragged_transform(), {.seed = 3}, 40, 30).empty());
+  CHECK(bale::draw_steps(bale::raw_transform(), {.seed = 3}, 40, 30).empty());
 }
 
 TEST_CASE("Own exp and log are within a few units of the last place") {

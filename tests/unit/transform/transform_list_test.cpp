@@ -4,11 +4,11 @@
 #include <string>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/loader/transform/draw/list_drawer.hpp"
 #include "bale/loader/transform/geometry/iou_crop.hpp"
 #include "bale/loader/transform/json/json.hpp"
 #include "bale/loader/transform/list/check.hpp"
 #include "bale/loader/transform/presets.hpp"
-#include "bale/loader/transform/step_drawer.hpp"
 #include "bale/loader/transform/transforms.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
@@ -85,7 +85,7 @@ TEST_CASE("A list is the same after writing and reading it") {
   CHECK(text.find("\"bits\":3") != std::string::npos);
   CHECK(text.find("\"max_size\":null") == std::string::npos);
   const Transform transform = bale::list_transform(list);
-  CHECK(transform.kind == Transform::Kind::list);
+  CHECK(transform.list->json == text);
   CHECK(transform.width == 40);
   CHECK(transform.height == 32);
   CHECK(transform.dtype == bale::DType::float16);
@@ -144,16 +144,12 @@ TEST_CASE("What cannot be run is refused with its place in the list") {
   CHECK_THAT(refusal("[" + deep + end), ContainsSubstring("nested more than"));
 }
 
-TEST_CASE("A list draws what train_transform() draws") {
-  Transform train = bale::train_transform(32);
-  train.jitter = bale::ColorJitter::symmetric(0.4, 0.4, 0.4, 0.1);
-  train.gray_probability = 0.2;
-  const Transform list = bale::list_transform({T::RandomResizedCrop{.size = {32, 32}}, T::RandomHorizontalFlip{},
-                                               T::ColorJitter{train.jitter}, T::RandomGrayscale{.p = 0.2}});
-  for (std::uint64_t sample = 0; sample < 300; ++sample) {
-    const DrawKey key{.seed = 9, .epoch = 1, .sample = sample};
-    CHECK(bale::draw_steps(list, key, 333, 250) == bale::draw_steps(train, key, 333, 250));
-  }
+TEST_CASE("A transform keeps the text that its list was read from") {
+  const std::string text = R"([ {"size": [8, 9], "name": "CenterCrop"} ])";
+  const Transform transform = bale::json_transform(text, bale::PixelLayout::nchw);
+  CHECK(transform.list->json == text);
+  CHECK(transform.width == 9);
+  CHECK(transform.layout == bale::PixelLayout::nchw);
 }
 
 TEST_CASE("A transform draws the same whatever stands before it, unless it is of the same name") {
@@ -227,16 +223,14 @@ TEST_CASE("Sizes after a list are known if all images have the same") {
 TEST_CASE("RandomIoUCrop is drawn by the boxes, and drawn again without them") {
   const bale::TransformList list{T::RandomZoomOut{}, T::RandomIoUCrop{}, T::RandomHorizontalFlip{},
                                  T::Resize{.height = 32, .width = 32}};
-  const bale::transform_detail::StepDrawer drawer(bale::list_transform(list));
+  const Transform transform = bale::list_transform(list);
   const std::vector<bale::Box> boxes{{10, 12, 40, 50}, {60, 20, 90, 70}};
   std::size_t num_crops = 0;
   for (std::uint64_t sample = 0; sample < 200; ++sample) {
     const DrawKey key{.seed = 3, .sample = sample};
     const Steps steps = bale::draw_steps(list, key, 100, 80, boxes);
     const bale::Region drawn = bale::transform_detail::iou_crop_of(steps);
-    Steps again;
-    drawer.draw(key, 100, 80, again, {.drawn = &drawn});
-    CHECK(again == steps);
+    CHECK(bale::transform_detail::draw_again(transform, key, 100, 80, drawn) == steps);
     num_crops += drawn.width > 0 ? 1 : 0;
   }
   CHECK(num_crops > 100);

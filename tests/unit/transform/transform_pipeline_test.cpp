@@ -6,6 +6,7 @@
 #include "bale/formats/image/image.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/drawn.hpp"
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/random_bytes.hpp"
 
@@ -67,11 +68,35 @@ TEST_CASE("Padded images lie in the top left among zeros") {
   CHECK(code_of([&] { run(bale::padded_transform(9, 2), bale::encode_png(image)); }) == bale::ErrorCode::unsupported);
 }
 
+TEST_CASE("What is padded is zero in the batch, also if it is normalized, and the image is as without padding") {
+  const auto png = bale::encode_png(random_image(3, 2));
+  namespace T = bale::transforms;
+  const T::ToDtype floats{};
+  const T::Normalize normalize{};
+  for (const bale::PixelLayout layout : {bale::PixelLayout::nhwc, bale::PixelLayout::nchw}) {
+    const T::RandomHorizontalFlip flip{.p = 1};
+    const Output whole =
+        run(bale::list_transform({T::CenterCrop{.size = {2, 3}}, flip, floats, normalize}, layout), png);
+    const Output padded = run(bale::list_transform({flip, T::PadTo{.size = {4, 5}}, floats, normalize}, layout), png);
+    const bool planar = layout == bale::PixelLayout::nchw;
+    for (std::size_t y = 0; y < 4; ++y) {
+      for (std::size_t x = 0; x < 5; ++x) {
+        for (std::size_t channel = 0; channel < 3; ++channel) {
+          const std::size_t at = planar ? (channel * 4 + y) * 5 + x : (y * 5 + x) * 3 + channel;
+          const std::size_t from = planar ? (channel * 2 + y) * 3 + x : (y * 3 + x) * 3 + channel;
+          const float value = bale::load_at<float>(padded.data() + at * sizeof(float));
+          CHECK(value == (y < 2 && x < 3 ? bale::load_at<float>(whole.data() + from * sizeof(float)) : 0));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("A training image is its crop resized and mirrored") {
   const bale::Image image = random_image(90, 60);
-  Transform transform = bale::train_transform(16);
+  const Transform transform = bale::train_transform(16);
   for (std::uint64_t sample = 0; sample < 30; ++sample) {
-    const bale::AugmentDraw draw = bale::draw_augment(transform, {.sample = sample}, 90, 60);
+    const bale::test::Drawn draw = bale::test::drawn(bale::draw_steps(transform, {.sample = sample}, 90, 60));
     bale::Image crop{.width = draw.crop.width, .height = draw.crop.height};
     for (std::uint32_t y = 0; y < crop.height; ++y) {
       const auto row = image.rgb.begin() + static_cast<std::ptrdiff_t>(((draw.crop.y + y) * 90 + draw.crop.x) * 3);
@@ -93,22 +118,20 @@ TEST_CASE("A training image is its crop resized and mirrored") {
 TEST_CASE("Colors are changed in the drawn order and gray comes last") {
   const auto png = bale::encode_png(random_image(50, 40));
   const Transform plain = bale::train_transform(16);
-  Transform colorful = plain;
-  colorful.jitter = bale::ColorJitter::symmetric(0.4, 0.4, 0.4, 0.1);
-  colorful.gray_probability = 0.3;
+  const Transform colorful = bale::list_transform(
+      bale::test::training_list({.jitter = bale::transforms::ColorJitter::symmetric(0.4, 0.4, 0.4, 0.1), .gray = 0.3}));
   int grays = 0;
   for (std::uint64_t sample = 0; sample < 40; ++sample) {
-    const bale::AugmentDraw draw = bale::draw_augment(colorful, {.sample = sample}, 50, 40);
+    const bale::test::Drawn draw = bale::test::drawn(bale::draw_steps(colorful, {.sample = sample}, 50, 40));
     const Output before = run(plain, png, {.sample = sample});
     std::vector<std::uint8_t> expected(before.size());
     std::transform(before.begin(), before.end(), expected.begin(),
                    [](std::byte b) { return std::to_integer<std::uint8_t>(b); });
-    for (const auto step : draw.order) {
-      using Step = bale::AugmentDraw::Step;
-      if (step == Step::brightness) bale::adjust_brightness(expected.data(), 256, draw.brightness);
-      if (step == Step::contrast) bale::adjust_contrast(expected.data(), 256, draw.contrast);
-      if (step == Step::saturation) bale::adjust_saturation(expected.data(), 256, draw.saturation);
-      if (step == Step::hue) bale::adjust_hue(expected.data(), 256, draw.hue);
+    for (const int change : draw.order) {
+      if (change == 0) bale::adjust_brightness(expected.data(), 256, draw.factors[0]);
+      if (change == 1) bale::adjust_contrast(expected.data(), 256, draw.factors[1]);
+      if (change == 2) bale::adjust_saturation(expected.data(), 256, draw.factors[2]);
+      if (change == 3) bale::adjust_hue(expected.data(), 256, draw.factors[3]);
     }
     if (draw.gray) bale::make_gray(expected.data(), 256);
     grays += draw.gray;

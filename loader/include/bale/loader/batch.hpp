@@ -16,7 +16,6 @@
 #include <string_view>
 
 #include "bale/formats/base/bytes.hpp"
-#include "bale/loader/transform/augment_draw.hpp"
 #include "bale/loader/transform/field.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/transform.hpp"
@@ -82,10 +81,8 @@ class Batch {
   /// One per row. 1: the delivery counts in this epoch. 0: padding, which has pixels; or a row without a sample or with
   /// a skipped one, which is zero.
   std::span<const std::uint8_t> mask() const;
-  /// The random parameters of row `i`, if the transform is train_transform().
-  const AugmentDraw& draw(std::size_t i) const;
   /// The steps that made row `i` of a view of its stored image, before it was mixed: drawn again, which gives the same.
-  /// Empty if the row has no image, and for padded, ragged and raw transforms.
+  /// Empty if the row has no image, and for ragged and raw transforms.
   Steps steps(std::size_t i, std::size_t view = 0) const;
   /// Size in pixels of the stored image of row `i`.
   std::uint32_t source_width(std::size_t i) const;

@@ -67,7 +67,7 @@ class Conversion:
         return (images, target, *more, *self._samples_of(batch, keys, rows), *self._fields_of(batch, rows))
 
     def _images_and_labels(self, batch: Batch, rows: int) -> tuple[Any, torch.Tensor]:
-        if self._transform.kind in ("ragged", "raw"):
+        if self._transform.shape != "fixed":
             images = [self._chw(tensor_of_array(batch.image(i), self._transform)) for i in range(rows)]
             return [image.pin_memory() for image in images] if self.pin else images, torch.from_numpy(batch.labels)
         first, labels = map(torch.utils.dlpack.from_dlpack, batch.capsules())

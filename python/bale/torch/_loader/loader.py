@@ -137,7 +137,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
 
     Attributes
     ----------
-    transform : Transform or Compose
+    transform : Compose
         The transform of the first view.
 
     Raises

@@ -3,11 +3,10 @@ from __future__ import annotations
 
 from bale.transforms._docs import described
 from bale.transforms.compose import Compose
-from bale.transforms.ending import RandomErasing
+from bale.transforms.ending import IMAGENET_MEAN, IMAGENET_STD, RandomErasing
 from bale.transforms.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
 from bale.transforms.policies import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
 from bale.transforms.presets.ending import ending
-from bale.transforms.recipes import IMAGENET_MEAN, IMAGENET_STD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 from bale.transforms._docs import described
 from bale.transforms.color import ColorJitter
 from bale.transforms.compose import Compose
+from bale.transforms.ending import IMAGENET_MEAN, IMAGENET_STD
 from bale.transforms.geometry import RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
 from bale.transforms.presets.ending import ending
-from bale.transforms.recipes import IMAGENET_MEAN, IMAGENET_STD
 from bale.transforms.three_augment import ThreeAugment
 
 TYPE_CHECKING = False

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from bale.transforms._docs import described
 from bale.transforms.compose import Compose
+from bale.transforms.ending import IMAGENET_MEAN, IMAGENET_STD
 from bale.transforms.geometry import PadIfSmaller, RandomCrop, RandomHorizontalFlip, RandomResize, Resize
 from bale.transforms.presets.ending import ending
-from bale.transforms.recipes import IMAGENET_MEAN, IMAGENET_STD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ from bale.transforms._docs import described
 from bale.transforms.color import ColorJitter, GaussianBlur, PillowGaussianBlur, RandomGrayscale, RandomSolarize
 from bale.transforms.compose import Compose
 from bale.transforms.control import RandomApply
-from bale.transforms.ending import ToDtype
+from bale.transforms.ending import IMAGENET_MEAN, IMAGENET_STD, ToDtype
 from bale.transforms.geometry import RandomHorizontalFlip, RandomResizedCrop
 from bale.transforms.presets.ending import ending
-from bale.transforms.recipes import IMAGENET_MEAN, IMAGENET_STD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from bale.transforms._docs import described
 from bale.transforms.color import ColorJitter, GaussianBlur, RandomGrayscale
 from bale.transforms.compose import Compose
 from bale.transforms.control import RandomApply
-from bale.transforms.ending import RandomErasing
+from bale.transforms.ending import IMAGENET_MEAN, IMAGENET_STD, RandomErasing
 from bale.transforms.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Resize
 from bale.transforms.policies import TimmAutoAugment
 from bale.transforms.presets.ending import ending
-from bale.transforms.recipes import IMAGENET_MEAN, IMAGENET_STD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

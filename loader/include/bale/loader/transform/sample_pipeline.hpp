@@ -12,10 +12,11 @@
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/image/image_decoder.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
-#include "bale/loader/transform/augment_draw.hpp"
 #include "bale/loader/transform/box.hpp"
+#include "bale/loader/transform/draw_key.hpp"
 #include "bale/loader/transform/encoded_image.hpp"
 #include "bale/loader/transform/step.hpp"
+#include "bale/loader/transform/transform.hpp"
 
 namespace bale {
 
@@ -23,7 +24,9 @@ namespace bale {
 struct AppliedTransform {
   std::uint32_t source_width = 0;  // of the stored image in pixels; 0 for raw
   std::uint32_t source_height = 0;
-  AugmentDraw draw{};
+  /// What RandomIoUCrop of the first view takes, in pixels of the image before it; width 0: it takes all. It depends on
+  /// boxes, so that it must be known to draw the steps again.
+  Region iou_crop{};
   std::uint64_t bytes = 0;  // of the first view, written to `out`
 };
 
@@ -47,8 +50,8 @@ class SamplePipeline {
   /// pixels. `image` and `kept` must stay valid until finish() returns. Both throw as run() does.
   void begin(Bytes image, const DrawKey& key, const KeptSeekPoints& kept = {}, WholeCheck check = WholeCheck::end,
              std::span<const Box> boxes = {});
-  /// After begin(): the size of the stored image in pixels (0 for raw), and the steps that make a view of it. Padding
-  /// is a step, too. Lifetime: until the next begin(). Precondition: there is such a view.
+  /// After begin(): the size of the stored image in pixels (0 for raw), and the steps that make a view of it; none for
+  /// raw. Lifetime: until the next begin(). Precondition: there is such a view.
   AppliedTransform begun() const;
   std::span<const Step> steps(std::size_t view = 0) const;
   /// After begin(): what a device has to do instead of finish(), if the image is a plain JPEG (ImageDecoder), and the

@@ -1,13 +1,14 @@
-// Transform: how a stored image becomes a row of a batch. Names and defaults are torchvision's if it has any.
+// Transform: how a stored image becomes a row of a batch: a list of transforms, and the form of the result.
 //
-// A Transform is either one of five recipes, whose parameters are its members, or a list of transforms
-// (transforms.hpp).
+// Names and defaults are torchvision's if it has any. The functions below make Transforms. Form, type and
+// normalization may then be changed; what follows from the list may not.
 // Threads: plain values and pure functions; may be called from any thread.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "bale/formats/image/pixel_mode.hpp"
@@ -16,6 +17,7 @@
 namespace bale {
 
 struct TransformNode;  // transforms.hpp
+struct CheckedList;    // transforms.hpp
 
 /// uint16 is for images of 16-bit gray (PixelMode::gray_16), and they have no other.
 enum class DType : std::uint8_t { uint8, float16, bfloat16, float32, uint16 };
@@ -31,46 +33,23 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// Color jitter. Factors and the order of the four steps are drawn uniformly. {1, 1}, or {0, 0} for the hue, turns a
-/// step off.
-struct ColorJitter {
-  Range brightness{1, 1};
-  Range contrast{1, 1};
-  Range saturation{1, 1};
-  Range hue{0, 0};  // turns of the color circle, within [-0.5, 0.5]
-
-  /// torchvision.transforms.ColorJitter(b, c, s, h): factors from [max(0, 1 - b), 1 + b], hue from [-h, h].
-  static ColorJitter symmetric(double brightness, double contrast, double saturation, double hue);
-  /// Whether any step is on.
-  bool active() const;
-
-  friend bool operator==(const ColorJitter&, const ColorJitter&) = default;
-};
-
 struct Transform {
-  enum class Kind : std::uint8_t {
-    train,   // RandomResizedCrop, RandomHorizontalFlip, ColorJitter, RandomGrayscale
-    val,     // Resize(resize_short), CenterCrop((height, width))
-    padded,  // the image, unscaled, at the top left of height x width, zeros elsewhere; larger ones are bad samples
+  enum class Shape : std::uint8_t {
+    fixed,   // all images of a batch have one size
     ragged,  // the image, unscaled; each row has its own size
     raw,     // the stored bytes, not decoded
-    list,    // `list`
   };
 
-  Kind kind = Kind::train;
-  std::uint32_t width = 224;  // of the output in pixels, 1..65535; ignored by raw and ragged
-  std::uint32_t height = 224;
+  std::shared_ptr<const CheckedList> list{};  // never null in a Transform that was made below; never changed
 
-  Filter filter = Filter::bilinear;
+  // Follows from the list.
+  Shape shape = Shape::fixed;
+  std::uint32_t width = 0;  // of the output in pixels, 1..65535; 0 for ragged and raw
+  std::uint32_t height = 0;
+  bool pads = false;          // the list has PadTo: pixels outside the image are zeros of the batch
+  bool ends_in_gray = false;  // RGB becomes gray before the end of the list, and the batch has one channel
+
   PassOrder pass_order = PassOrder::pillow_13;
-  std::uint32_t resize_short = 256;  // val: shorter side after resizing; at least as long as the crop's sides
-
-  Range scale{0.08, 1.0};         // train: area of the crop, as a share of the image's
-  Range ratio{3.0 / 4, 4.0 / 3};  // train: width / height
-  double flip_probability = 0.5;  // train
-  ColorJitter jitter{};           // train
-  double gray_probability = 0;    // train
-
   DType dtype = DType::uint8;
   PixelLayout layout = PixelLayout::nhwc;
   bool normalize = false;  // float types: (value / 255 - mean) / stddev; false: value / 255
@@ -78,32 +57,38 @@ struct Transform {
   std::array<float, 4> stddev{0.229F, 0.224F, 0.225F, 0};
 
   PixelMode mode = PixelMode::rgb;  // of the image when the transform begins; not of raw
-  bool one_channel = false;         // list: rgb becomes gray before its end, and the batch has one channel
-
-  /// For list, see list_transform(); never changed. Null for other kinds.
-  std::shared_ptr<const std::vector<TransformNode>> list{};
 
   /// Whether all images of a batch have the same size.
-  bool has_fixed_shape() const { return kind != Kind::ragged && kind != Kind::raw; }
+  bool has_fixed_shape() const { return shape == Shape::fixed; }
   /// Channels of an image in a batch.
-  std::uint32_t channels() const { return one_channel ? 1 : mode_channels(mode); }
+  std::uint32_t channels() const { return ends_in_gray && mode == PixelMode::rgb ? 1 : mode_channels(mode); }
   /// Bytes of one image in a batch; 0 for ragged and raw.
   std::size_t image_bytes() const;
 };
 
+/// A list of transforms. Size, type and normalization of the batch are those at the end of the list. Throws
+/// `invalid_argument`, naming the place in the list, if a value is out of range, if the order cannot be run, if the
+/// images after the list have no fixed size, or if images of that mode cannot take one of the transforms. A list for
+/// another shape than fixed has no transforms but, for ragged, ToDtype and Normalize.
+Transform list_transform(std::vector<TransformNode> list, PixelLayout layout = PixelLayout::nhwc,
+                         PassOrder pass_order = PassOrder::pillow_13, PixelMode mode = PixelMode::rgb,
+                         Transform::Shape shape = Transform::Shape::fixed);
+/// The same of the JSON that parse_transforms() reads. Throws also what that throws.
+Transform json_transform(std::string_view list, PixelLayout layout = PixelLayout::nhwc,
+                         PassOrder pass_order = PassOrder::pillow_13, PixelMode mode = PixelMode::rgb,
+                         Transform::Shape shape = Transform::Shape::fixed);
+
+// Lists that many use. All throw as list_transform() does.
+
 /// RandomResizedCrop(size) and RandomHorizontalFlip().
 Transform train_transform(std::uint32_t size = 224);
-/// Resize(resize_short) and CenterCrop(size). A resize_short of 0 means size * 256 / 224, rounded.
+/// Resize(resize_short) and CenterCrop(size). A resize_short of 0 means size * 256 / 224, rounded; it is at least
+/// `size`.
 Transform val_transform(std::uint32_t size = 224, std::uint32_t resize_short = 0);
+/// PadTo((height, width)): the image, unscaled, at the top left, zeros elsewhere; larger ones are bad samples.
 Transform padded_transform(std::uint32_t height, std::uint32_t width);
 Transform ragged_transform();
 Transform raw_transform();
-
-/// A list of transforms. Size, type and normalization of the batch are those at the end of the list. Throws
-/// `invalid_argument`, naming the place in the list, if a value is out of range, if the order cannot be run, or if the
-/// images after the list have no fixed size, or if images of that mode cannot take one of the transforms.
-Transform list_transform(std::vector<TransformNode> list, PixelLayout layout = PixelLayout::nhwc,
-                         PassOrder pass_order = PassOrder::pillow_13, PixelMode mode = PixelMode::rgb);
 
 /// Throws `invalid_argument`, naming the option, if a value is out of range or contradicts another.
 void check_transform(const Transform& transform);

@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "bale/loader/transform/augment_draw.hpp"
 #include "bale/loader/transform/box.hpp"
+#include "bale/loader/transform/draw_key.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/transform.hpp"
 
@@ -74,6 +74,11 @@ struct PadIfSmaller {
 struct FixedSizeCrop {
   Size size{};
   Color fill{};
+};
+/// Not torchvision's: the image at the top left of `size`, with zeros of the batch elsewhere: they are not normalized.
+/// The last transform that changes pixels. A larger image is a bad sample.
+struct PadTo {
+  Size size{};
 };
 struct RandomHorizontalFlip {
   double p = 0.5;
@@ -150,8 +155,15 @@ struct SanitizeBoundingBoxes {
 
 // --- color
 
+/// Factors and the order of the four steps are drawn uniformly. {1, 1}, or {0, 0} for the hue, turns a step off.
 struct ColorJitter {
-  bale::ColorJitter ranges{};
+  Range brightness{1, 1};
+  Range contrast{1, 1};
+  Range saturation{1, 1};
+  Range hue{0, 0};  // turns of the color circle, within [-0.5, 0.5]
+
+  /// torchvision's ColorJitter(b, c, s, h): factors from [max(0, 1 - b), 1 + b], hue from [-h, h].
+  static ColorJitter symmetric(double brightness, double contrast, double saturation, double hue);
 };
 /// With one output channel, all further images of the list are gray, and so is the batch.
 struct Grayscale {
@@ -257,7 +269,7 @@ struct Compose {
 // --- the end of a list
 
 /// The batch's element type. With `scale`, floats are value / 255; without it a float type is refused by
-/// check_transforms(), because Normalize's usual numbers are for scaled values.
+/// list_transform(), because Normalize's usual numbers are for scaled values.
 struct ToDtype {
   DType dtype = DType::float32;
   bool scale = true;  // torchvision: False
@@ -283,7 +295,7 @@ struct RandomErasing {
 
 struct TransformNode
     : std::variant<transforms::Resize, transforms::CenterCrop, transforms::RandomCrop, transforms::RandomResizedCrop,
-                   transforms::Pad, transforms::PadIfSmaller, transforms::FixedSizeCrop,
+                   transforms::Pad, transforms::PadIfSmaller, transforms::FixedSizeCrop, transforms::PadTo,
                    transforms::RandomHorizontalFlip, transforms::RandomVerticalFlip, transforms::RandomRotation,
                    transforms::RandomAffine, transforms::RandomPerspective, transforms::ScaleJitter,
                    transforms::RandomResize, transforms::RandomShortestSize, transforms::RandomZoomOut,
@@ -299,9 +311,14 @@ struct TransformNode
   using variant::variant;
 };
 
-/// The steps of an image of width x height pixels, for train, val and list transforms; none for others. The same as the
-/// workers run. `boxes` are those of the image, which RandomIoUCrop draws by. Throws `unsupported` if the list cannot
-/// take an image of this size.
+/// A list that list_transform() has checked, and its JSON, which workers read.
+struct CheckedList {
+  TransformList nodes;
+  std::string json;
+};
+
+/// The steps of an image of width x height pixels, the same as the workers run. `boxes` are those of the image, which
+/// RandomIoUCrop draws by. Throws `unsupported` if the list cannot take an image of this size.
 Steps draw_steps(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height,
                  std::span<const Box> boxes = {});
 
