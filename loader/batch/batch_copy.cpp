@@ -11,38 +11,52 @@ std::vector<Value> values_of(std::span<const Value> values) {
   return {values.begin(), values.end()};
 }
 
+/// Of the pixels that a batch uses.
+std::size_t used_bytes(const BatchView& batch) {
+  if (batch.places->num_further() > 0) return batch.places->total_bytes();
+  if (batch.transform->has_fixed_shape()) return batch.size * batch.transform->image_bytes();  // with empty rows
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < batch.size; ++i) {
+    used = std::max<std::size_t>(used, batch.row(i).offset + batch.row(i).bytes);
+  }
+  return used;
+}
+
 }  // namespace
 
-BatchCopy::BatchCopy(const Batch& leased, const Ring& ring, std::uint32_t slot, const LoaderOptions& options,
-                     const ViewPlaces& view_places)
-    : transform(options.transform),
-      further_views(options.further_views),
-      places(view_places),
-      augment_seed(*options.augment_seed),
-      index(ring.slot(slot).index),
-      epoch(ring.slot(slot).epoch),
-      rows(ring.slot(slot).num_rows),
-      labels(values_of(leased.labels())),
-      partner_labels(values_of(leased.partner_labels())),
-      shares(values_of(leased.shares())),
-      partners(values_of(leased.partners())),
-      samples(values_of(leased.samples())),
-      mask(values_of(leased.mask())),
-      fields(leased) {
-  for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    const Row& row = ring.row(slot, i);
-    rows[i] = {.offset = row.offset,
-               .bytes = row.bytes,
-               .copy = row.copy,
-               .source_width = row.source_width,
-               .source_height = row.source_height,
-               .iou_crop = row.iou_crop};
-    pixel_bytes = std::max<std::size_t>(pixel_bytes, row.offset + row.bytes);
-  }
-  if (transform.has_fixed_shape()) pixel_bytes = rows.size() * transform.image_bytes();  // with zeros of empty rows
-  if (places.num_further() > 0) pixel_bytes = places.total_bytes();
-  pixel_memory = std::make_unique_for_overwrite<std::byte[]>(pixel_bytes);
-  std::memcpy(pixel_memory.get(), ring.pixels(slot).data(), pixel_bytes);
+BatchCopy::BatchCopy(const BatchView& from)
+    : transform_(*from.transform),
+      further_views_(values_of(from.further_views)),
+      places_(*from.places),
+      labels_(values_of(from.labels)),
+      partner_labels_(values_of(from.partner_labels)),
+      shares_(values_of(from.shares)),
+      partners_(values_of(from.partners)),
+      samples_(values_of(from.samples)),
+      mask_(values_of(from.mask)),
+      fields_(from.fields) {
+  for (std::size_t i = 0; i < from.size; ++i) rows_.push_back(from.row(i));
+  const std::size_t num_bytes = used_bytes(from);
+  pixels_ = std::make_unique_for_overwrite<std::byte[]>(num_bytes);
+  std::memcpy(pixels_.get(), from.pixels.data(), num_bytes);
+
+  is_copy = true;
+  index = from.index;
+  epoch = from.epoch;
+  augment_seed = from.augment_seed;
+  size = from.size;
+  transform = &transform_;
+  further_views = further_views_;
+  places = &places_;
+  pixels = {pixels_.get(), num_bytes};
+  rows = rows_.data();
+  labels = labels_;
+  partner_labels = partner_labels_;
+  shares = shares_;
+  partners = partners_;
+  samples = samples_;
+  mask = mask_;
+  for (std::size_t field = 0; field < fields_.size(); ++field) fields.push_back(fields_.column(field));
 }
 
 }  // namespace bale::loader_detail

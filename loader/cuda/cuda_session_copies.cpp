@@ -41,7 +41,10 @@ std::pair<std::uint32_t, std::uint32_t> size_in_place(const Batch& batch, const 
 
 std::shared_ptr<const loader_detail::FieldCopies> fields_of(const Batch& batch) {
   static const auto none = std::make_shared<const loader_detail::FieldCopies>();
-  return batch.num_fields() == 0 ? none : std::make_shared<const loader_detail::FieldCopies>(batch);
+  if (batch.num_fields() == 0) return none;
+  std::vector<BatchField> fields;
+  for (std::size_t field = 0; field < batch.num_fields(); ++field) fields.push_back(batch.field(field));
+  return std::make_shared<const loader_detail::FieldCopies>(fields);
 }
 
 }  // namespace

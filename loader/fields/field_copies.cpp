@@ -13,9 +13,9 @@ FieldCopies::Copy::Copy(const BatchField& from)
   if (num_bytes > 0) std::memcpy(data.get(), from.data.data(), num_bytes);
 }
 
-FieldCopies::FieldCopies(const Batch& batch) {
-  copies_.reserve(batch.num_fields());
-  for (std::size_t field = 0; field < batch.num_fields(); ++field) copies_.emplace_back(batch.field(field));
+FieldCopies::FieldCopies(std::span<const BatchField> fields) {
+  copies_.reserve(fields.size());
+  for (const BatchField& field : fields) copies_.emplace_back(field);
 }
 
 BatchField FieldCopies::column(std::size_t field) const {

@@ -6,16 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "bale/loader/batch.hpp"
+#include "bale/loader/transform/field.hpp"
 
 namespace bale::loader_detail {
 
 class FieldCopies {
  public:
   FieldCopies() = default;
-  explicit FieldCopies(const Batch& batch);
+  explicit FieldCopies(std::span<const BatchField> fields);
 
   std::size_t size() const { return copies_.size(); }
   /// Lifetime: borrows from this. Precondition: field < size().

@@ -31,26 +31,30 @@ inline constexpr std::uint32_t k_max_rows = 1U << 19;  // per batch
 inline constexpr std::size_t k_error_bytes = 640;
 inline constexpr std::size_t k_line_bytes = 64;  // of a cache line
 
+/// What a batch shows of a row.
+struct RowResult {
+  std::uint64_t offset = 0;  // of the row's image in the slot's pixels
+  std::uint64_t bytes = 0;   // 0: the row is empty
+  std::uint64_t copy = 0;    // Pick::copy
+  std::uint32_t source_width = 0;
+  std::uint32_t source_height = 0;
+  Region iou_crop{};  // of the first view: AppliedTransform::iou_crop
+};
+
 /// One row: the owner's request and the worker's result.
-struct Row {
+struct Row : RowResult {
   // A batch number and a RowPhase in one word; see row_state().
   std::atomic<std::uint64_t> state;
   // The request.
   std::uint64_t sample_in_shard;
-  std::uint64_t sample;  // in the dataset; part of the DrawKey
-  std::uint64_t copy;
-  std::uint64_t offset;    // of the row in the slot's pixels
+  std::uint64_t sample;    // in the dataset; part of the DrawKey
   std::uint64_t capacity;  // of the row, in bytes
   ShardIdentity identity;  // of the shard, as the owner holds it
   std::uint32_t shard;
   std::uint32_t kills;          // workers that crashed, failed or stalled at this row
   std::uint32_t interruptions;  // workers that were killed from outside at this row
   // The result.
-  std::uint32_t source_width;
-  std::uint32_t source_height;
-  std::uint64_t bytes;
   EncodedImage encoded;       // bytes 0 unless a device decodes it
-  Region iou_crop;            // of the first view: AppliedTransform::iou_crop
   ErrorCode code;             // of a failed row
   bool is_failure;            // of the run; else the sample is bad
   std::int32_t system_error;  // of a failure of the run

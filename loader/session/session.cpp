@@ -204,22 +204,24 @@ void Session::tell_read_ahead() {
   if (read_ahead_) read_ahead_->consumed(rows_consumed());
 }
 
+std::unique_ptr<Workers> Session::make_workers() {
+  if (options_.workers == 0) return std::make_unique<OwnWorker>(ring_, config_, shard_of_);
+  if (options_.worker_mode == WorkerMode::threads) {
+    return std::make_unique<ThreadPool>(ring_, config_, options_.workers, shard_of_);
+  }
+  if (!program_) program_ = std::make_unique<WorkerProgram>(options_.worker_program);
+  return std::make_unique<ProcessPool>(ring_, *program_,
+                                       ProcessPoolOptions{.num_workers = options_.workers,
+                                                          .stall_timeout_s = options_.stall_timeout_s,
+                                                          .index_fd = index_memory_ ? index_memory_->fd() : -1},
+                                       [this](const WorkerEnd& end) { on_worker_end(end); });
+}
+
 void Session::start() {
-  if (has_workers()) return;
+  if (workers_) return;
   const UnboundThread unbound;  // inherited by workers and by the threads that are started here
   ring_.resume();
-  if (options_.workers == 0) {
-    own_worker_ = std::make_unique<Worker>(ring_, config_, 0, shard_of_);
-  } else if (options_.worker_mode == WorkerMode::threads) {
-    threads_ = std::make_unique<ThreadPool>(ring_, config_, options_.workers, shard_of_);
-  } else {
-    if (!program_) program_ = std::make_unique<WorkerProgram>(options_.worker_program);
-    processes_ = std::make_unique<ProcessPool>(ring_, *program_,
-                                               ProcessPoolOptions{.num_workers = options_.workers,
-                                                                  .stall_timeout_s = options_.stall_timeout_s,
-                                                                  .index_fd = index_memory_ ? index_memory_->fd() : -1},
-                                               [this](const WorkerEnd& end) { on_worker_end(end); });
-  }
+  workers_ = make_workers();
   const std::lock_guard lock(mutex_);
   start_read_ahead();
   open_batches();
@@ -230,10 +232,8 @@ void Session::stop_workers() {
     const std::lock_guard lock(mutex_);  // release() uses it in the thread that destroys a batch
     read_ahead_.reset();
   }
-  own_worker_.reset();
-  threads_.reset();
-  if (processes_) replaced_by_earlier_pools_ += processes_->num_replaced();
-  processes_.reset();
+  if (workers_) replaced_by_earlier_pools_ += workers_->num_replaced();
+  workers_.reset();
 }
 
 void Session::end() {
@@ -379,6 +379,8 @@ std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
     read_large_fields(lock, batch);
   } while (!settle_failed_rows(batch));
   fields_.gather(ring_, batch.slot, ring_.slot(batch.slot).num_rows);
+  Batch leased(std::make_unique<const Lease>(shared_from_this(), batch.slot));
+  // The batch leaves open_ and nothing below fails, so it is mixed once.
   open_.pop_front();
   rows_passed_ += ring_.slot(batch.slot).num_rows;
   ring_.set_oldest(open_.empty() ? batches_opened_ : open_.front().number);
@@ -388,10 +390,8 @@ std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
   counters_.samples += static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1}));
   const bool copies = copies_next();
   lock.unlock();
-  // The batch has left open_ and nothing below fails, so it is mixed once.
-  Batch leased(shared_from_this(), batch.slot);
   mixer_.mix(leased, batch.slot, ring_.pixels(batch.slot));
-  return copies ? copy_of(std::move(leased), batch.slot) : std::move(leased);
+  return copies ? copy_of(std::move(leased)) : std::move(leased);
 }
 
 /// Whether the batch that was just removed from open_ must be copied: the caller holds so many that the workers would
@@ -404,9 +404,9 @@ bool Session::copies_next() const {
 }
 
 /// Returns a copy and gives the slot back to the workers. If there is no memory for a copy, returns the slot itself.
-Batch Session::copy_of(Batch leased, std::uint32_t slot) {
+Batch Session::copy_of(Batch leased) {
   try {
-    Batch copied(std::make_unique<const BatchCopy>(leased, ring_, slot, options_, layout_.views()));
+    Batch copied(std::make_unique<const BatchCopy>(*leased.view_));
     const std::lock_guard lock(mutex_);
     ++counters_.batches_copied;
     return copied;
@@ -417,7 +417,7 @@ Batch Session::copy_of(Batch leased, std::uint32_t slot) {
 
 bool Session::ready() const {
   const std::lock_guard lock(mutex_);
-  if (!has_workers()) return false;
+  if (!workers_) return false;
   if (failure_ || delivered_ == stream_.num_batches(epoch_)) return true;
   if (open_.empty() || !ring_.complete(open_.front().slot, open_.front().number)) return false;
   return options_.on_bad_sample == OnBadSample::skip || !has_failed_rows(open_.front());
@@ -437,11 +437,7 @@ void Session::wait_until_complete(std::unique_lock<std::mutex>& lock, const Open
     } else {
       poll_remote_wait();
     }
-    if (own_worker_) {
-      own_worker_->step();
-      continue;
-    }
-    if (processes_) processes_->check();
+    if (workers_ && workers_->attend()) continue;
     const auto asked = std::chrono::steady_clock::now();
     ring_.wait_for_completion(seen, k_wait_ms);
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - asked;
@@ -490,7 +486,7 @@ void Session::go_to(std::uint64_t epoch, std::uint64_t position) {
   next_to_open_ = 0;
   closing_ = false;
   unfinished_move_.reset();
-  if (!has_workers()) return;
+  if (!workers_) return;
   rows_passed_ = 0;
   start_read_ahead();
   open_batches();
@@ -519,11 +515,11 @@ LoaderCounters Session::counters() const {
   const std::lock_guard lock(mutex_);
   LoaderCounters counters = counters_;
   counters.bad_samples = faults_.bad_samples().size();
-  counters.workers_replaced = replaced_by_earlier_pools_ + (processes_ ? processes_->num_replaced() : 0);
+  counters.workers_replaced = replaced_by_earlier_pools_ + (workers_ ? workers_->num_replaced() : 0);
   return counters;
 }
 
-std::vector<int> Session::worker_pids() const { return processes_ ? processes_->pids() : std::vector<int>(); }
+std::vector<int> Session::worker_pids() const { return workers_ ? workers_->pids() : std::vector<int>(); }
 
 std::vector<BadSample> Session::bad_samples() const {
   const std::lock_guard lock(mutex_);

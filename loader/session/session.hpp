@@ -21,6 +21,7 @@
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/session/batch_stream.hpp"
 #include "bale/loader/session/fault_record.hpp"
+#include "bale/loader/session/lease.hpp"
 #include "bale/loader/worker/process/process_pool.hpp"
 #include "bale/loader/worker/thread_pool.hpp"
 #include "bale/reader/read_ahead.hpp"
@@ -68,7 +69,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void release(std::uint32_t slot) noexcept;
 
   // For a loader that makes images itself of what the workers left in the rows of a batch.
-  static std::uint32_t slot_of(const Batch& batch) { return batch.slot_; }
+  static std::uint32_t slot_of(const Batch& batch) { return static_cast<const Lease&>(*batch.view_).slot(); }
   /// Applies on_bad_sample to a row of a delivered batch, whose image cannot be decoded. Throws under `fail`, and under
   /// `substitute`, as the batch has left the workers.
   void settle_undecodable(const Batch& batch, std::uint32_t row, const Error& why);
@@ -82,7 +83,7 @@ class Session : public std::enable_shared_from_this<Session> {
   };
   Ring make_ring();
   bool is_other_fingerprint(std::uint64_t fingerprint) const;
-  bool has_workers() const { return own_worker_ || threads_ || processes_; }
+  std::unique_ptr<Workers> make_workers();
   void start_read_ahead();
   std::function<bool(std::uint64_t, std::uint64_t)> needed_on_node() const;
   std::uint64_t rows_consumed() const;
@@ -102,7 +103,7 @@ class Session : public std::enable_shared_from_this<Session> {
                            const std::function<void()>& on_wait);
   void tell_standstill(const OpenBatch& batch) const;
   bool copies_next() const;
-  Batch copy_of(Batch leased, std::uint32_t slot);
+  Batch copy_of(Batch leased);
   bool has_failed_rows(const OpenBatch& batch) const;
   void throw_failure(const OpenBatch& batch);
   bool settle_failed_rows(const OpenBatch& batch);
@@ -150,9 +151,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t rows_passed_ = 0;  // rows of the stream whose batches left open_
   std::unique_ptr<ReadAhead> read_ahead_;
   std::unique_ptr<WorkerProgram> program_;  // set by the first start()
-  std::unique_ptr<Worker> own_worker_;
-  std::unique_ptr<ThreadPool> threads_;
-  std::unique_ptr<ProcessPool> processes_;
+  std::unique_ptr<Workers> workers_;        // null if none are started
 };
 
 }  // namespace bale::loader_detail

@@ -116,11 +116,12 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
 
 void Session::settle_undecodable(const Batch& batch, std::uint32_t number, const Error& why) {
   const std::lock_guard lock(mutex_);
-  Row& row = ring_.row(batch.slot_, number);
+  const std::uint32_t slot = slot_of(batch);
+  Row& row = ring_.row(slot, number);
   set_error(row, Error(why.code(), why.message(), {.path = dataset_.shard_path(row.shard), .key = key_of(row)}).what(),
             why.code());
   const OpenBatch delivered{.number = Ring::batch_of(row.state.load()),
-                            .slot = batch.slot_,
+                            .slot = slot,
                             .place = {.epoch = batch.epoch(), .index = batch.index()}};
   if (options_.on_bad_sample != OnBadSample::skip) {
     const BadSample bad = describe(delivered, number, BadSample::Action::failed);
@@ -129,7 +130,7 @@ void Session::settle_undecodable(const Batch& batch, std::uint32_t number, const
                 {.hint = fmt::format("to continue without sample {}, set on_bad_sample to skip", bad.sample)});
   }
   faults_.report(describe(delivered, number, BadSample::Action::skipped));
-  empty_row(batch.slot_, number);
+  empty_row(slot, number);
 }
 
 /// Reads the fields that do not fit in the slot, without the lock: reading may wait for the storage. A row whose field
@@ -175,7 +176,7 @@ void Session::tell_standstill(const OpenBatch& batch) const {
     throw Error(ErrorCode::retryable, fmt::format("no data for this sample after {}", wait),
                 {.path = dataset_.shard_path(row.shard), .key = key_of(row), .hint = k_hint});
   }
-  if (!processes_) return;
+  if (!program_) return;
   for (std::uint32_t number = 0; number < options_.workers; ++number) {
     if (ring_.worker(number).seen_ns.load() != 0) return;
   }

@@ -12,7 +12,7 @@ MUTATIONS = [
     Mutation("16 bits are mixed as they are", "loader/batch/batch_mixer.cpp",
              "values[halves[value]] = floats[value];", "(void)floats;", (*MIX, "-k", "device")),
     Mutation("copies have no shares", "loader/batch/batch_copy.cpp",
-             "shares(values_of(leased.shares())),", "shares(),",
+             "shares_(values_of(from.shares)),", "shares_(),",
              (*MIX, "-k", "every_way")),
     Mutation("a box starts at the left edge", "loader/batch/batch_mixer.cpp",
              "draw.left * bytes_per_column;", "0 * bytes_per_column;", (*MIX, "-k", "device")),

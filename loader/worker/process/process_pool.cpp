@@ -68,13 +68,13 @@ std::vector<int> ProcessPool::pids() const {
   return pids;
 }
 
-void ProcessPool::check() {
+bool ProcessPool::attend() {
   std::string failure;
   {
     const std::lock_guard lock(mutex_);
     failure.swap(failure_);
   }
-  if (failure.empty()) return;
+  if (failure.empty()) return false;
   throw Error(ErrorCode::io, failure,
               {.path = program_.path(),
                .hint = "run the program by hand to see why it fails, or use threads: threads=True in "

@@ -19,6 +19,7 @@
 #include "bale/loader/worker/process/stall.hpp"
 #include "bale/loader/worker/process/startup_messages.hpp"
 #include "bale/loader/worker/process/worker_program.hpp"
+#include "bale/loader/worker/workers.hpp"
 
 namespace bale::loader_detail {
 
@@ -40,21 +41,19 @@ struct ProcessPoolOptions {
   int index_fd = -1;           // of the indexes that the rows' identities refer to
 };
 
-class ProcessPool {
+class ProcessPool final : public Workers {
  public:
   /// Returns after it has tried to start each worker. `ring` and `program` must outlive the pool. The pool's thread
   /// calls `on_end` for each worker that ended without a request, after its process is gone, before it is replaced.
   ProcessPool(Ring& ring, const WorkerProgram& program, const ProcessPoolOptions& options,
               std::function<void(const WorkerEnd&)> on_end);
   /// Stops the ring. Kills workers that do not exit soon after.
-  ~ProcessPool();
-  ProcessPool(const ProcessPool&) = delete;
-  ProcessPool& operator=(const ProcessPool&) = delete;
+  ~ProcessPool() override;
 
-  std::vector<int> pids() const;
-  std::uint64_t num_replaced() const { return num_replaced_; }
+  std::vector<int> pids() const override;
+  std::uint64_t num_replaced() const override { return num_replaced_; }
   /// Throws `io` if no worker keeps running. After that, the pool tries to start them again.
-  void check();
+  bool attend() override;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -24,7 +24,7 @@ namespace bale {
 
 namespace loader_detail {
 class Session;
-struct BatchCopy;
+struct BatchView;
 }  // namespace loader_detail
 
 class Batch {
@@ -89,17 +89,12 @@ class Batch {
   std::uint32_t source_height(std::size_t i) const;
 
   /// Whether this is a copy instead of a slot of the ring.
-  bool is_copy() const { return owned_ != nullptr; }
+  bool is_copy() const;
 
  private:
   friend class loader_detail::Session;
-  Batch(std::shared_ptr<loader_detail::Session> session, std::uint32_t slot);
-  explicit Batch(std::unique_ptr<const loader_detail::BatchCopy> copy);
-  const Transform& transform(std::size_t view = 0) const;
-  void release() noexcept;
-  std::shared_ptr<loader_detail::Session> session_;  // null for a copy
-  std::uint32_t slot_ = 0;
-  std::unique_ptr<const loader_detail::BatchCopy> owned_;
+  explicit Batch(std::unique_ptr<const loader_detail::BatchView> view);
+  std::unique_ptr<const loader_detail::BatchView> view_;
 };
 
 }  // namespace bale
