@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -293,6 +294,18 @@ struct RandomErasing {
 
 }  // namespace transforms
 
+namespace transform_detail {
+
+/// The number of the alternative `Node` of a variant, or how many there are.
+template <typename Node, typename... Nodes>
+constexpr std::size_t alternative_of(const std::variant<Nodes...>*) {
+  std::size_t number = 0;
+  static_cast<void>(((std::is_same_v<Node, Nodes> || (++number, false)) || ...));
+  return number;
+}
+
+}  // namespace transform_detail
+
 struct TransformNode
     : std::variant<transforms::Resize, transforms::CenterCrop, transforms::RandomCrop, transforms::RandomResizedCrop,
                    transforms::Pad, transforms::PadIfSmaller, transforms::FixedSizeCrop, transforms::PadTo,
@@ -308,7 +321,21 @@ struct TransformNode
                    transforms::TrivialAugmentWide, transforms::AugMix, transforms::TimmAutoAugment,
                    transforms::RandomApply, transforms::RandomChoice, transforms::RandomOrder, transforms::Compose,
                    transforms::ToDtype, transforms::Normalize, transforms::RandomErasing> {
-  using variant::variant;
+  TransformNode();
+  template <typename Node>
+  requires(transform_detail::alternative_of<Node>(static_cast<const variant*>(nullptr)) < std::variant_size_v<variant>)
+      TransformNode(Node node)
+      : TransformNode(transform_detail::alternative_of<Node>(static_cast<const variant*>(nullptr)), &node) {}
+
+  // Compiled once: to compile this for all alternatives takes longer than most units.
+  TransformNode(const TransformNode&);
+  TransformNode(TransformNode&&) noexcept;
+  TransformNode& operator=(const TransformNode&);
+  TransformNode& operator=(TransformNode&&) noexcept;
+  ~TransformNode();
+
+ private:
+  TransformNode(std::size_t alternative, void* node);
 };
 
 /// A list that list_transform() has checked, and its JSON, which workers read.
