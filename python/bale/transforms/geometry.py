@@ -221,13 +221,6 @@ class PadTo(Operation):
     ----------
     size : int or (int, int)
         Side in pixels, or (height, width).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     size: Size
