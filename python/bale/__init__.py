@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from bale._loader.loader import Loader
     from bale._loader.options import Cuda, Order, Reading
     from bale._loader.ragged import Ragged
+    from bale._requests import convert, inspect, merge, pack, pack_part, plan, verify
+    from bale._writer.writer import Writer
     from bale.errors import Error
-    from bale.program import convert, inspect, merge, pack, pack_part, plan, verify
-    from bale.writer import Writer
 
 __getattr__, __dir__ = lazy_names(globals(), {
     "_bale": "NO_LABEL Batch DeviceBatch cuda_available",
@@ -40,8 +40,8 @@ __getattr__, __dir__ = lazy_names(globals(), {
     "_loader.options": "Cuda Order Reading",
     "_loader.ragged": "Ragged",
     "errors": "Error",
-    "program": "convert inspect merge pack pack_part plan verify",
-    "writer": "Writer",
+    "_requests": "convert inspect merge pack pack_part plan verify",
+    "_writer.writer": "Writer",
 }, submodules="errors launch options parquet transforms")
 
 __all__ = ["NO_LABEL", "BadSample", "Batch", "Cuda", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Order", "Ragged", "Reading", "Writer",

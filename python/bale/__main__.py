@@ -1,4 +1,4 @@
 """`python -m bale` runs the program, as the console command does."""
-from bale.program import main
+from bale._cli import main
 
 main()

@@ -1,5 +1,5 @@
 // bale.pack(), convert(), plan(), pack_part(), merge(), verify() and inspect(): requests of the libraries, with the GIL
-// released. python/bale/program.py gives values as texts.
+// released. python/bale/_requests.py gives values as texts.
 #include <sys/types.h>
 #include <unistd.h>
 

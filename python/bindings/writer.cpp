@@ -1,4 +1,4 @@
-// bale._bale.Writer: bale::Writer with the GIL released. python/bale/writer.py turns values into bytes.
+// bale._bale.Writer: bale::Writer with the GIL released. python/bale/_writer/writer.py turns values into bytes.
 #include "bale/writer/writer.hpp"
 
 #include <chrono>
@@ -83,7 +83,7 @@ std::vector<std::string> strings(const nb::handle& list) {
   return texts;
 }
 
-/// The options of python/bale/writer.py, which has given each its type.
+/// The options of python/bale/_writer/writer.py, which has given each its type.
 PackOptions pack_options(const nb::dict& given) {
   PackOptions options;
   options.destination = from_str(nb::cast<nb::str>(given["destination"]));

@@ -11,7 +11,7 @@ import numpy as np
 
 import bale
 from bale import transforms as T
-from bale.program import program_path
+from bale._cli import program_path
 
 try:
     import torch

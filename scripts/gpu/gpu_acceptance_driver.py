@@ -4,8 +4,8 @@ import re
 import shutil
 import subprocess
 
+from bale._cli import program_path
 from bale._loader.nvjpeg import library_path
-from bale.program import program_path
 
 RESULT = re.compile(r"^(begins|ok|failed|skipped): (.*)$")
 NO_DEVICE = 3  # exit code of test_gpu

@@ -12,9 +12,9 @@ from bale._dataset.spec import shown
 from bale._export.atomic_dir import staged_directory
 from bale._export.sample_fields import field_sets, fields_to_write, main_image, read_ahead
 from bale._types import Path
+from bale._writer.writer import size_of
 from bale.errors import make_error
 from bale.options import Size
-from bale.writer import size_of
 
 _MAX_SHARD_BYTES = (1 << 32) - 1  # offsets have 32 bits
 

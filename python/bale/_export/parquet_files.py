@@ -13,11 +13,11 @@ from bale._dataset.spec import shown
 from bale._export.atomic_dir import staged_directory
 from bale._export.sample_fields import field_sets, fields_to_write, main_image, read_ahead
 from bale._types import Path
+from bale._writer.writer import size_of
 from bale.errors import make_error
 from bale.options import Size
 from bale.parquet._columns import CLASSES_NOTE, KEYS_NOTE
 from bale.parquet._tables import require_pyarrow
-from bale.writer import size_of
 
 _GROUP_ROWS = 100  # as datasets writes images: a viewer reads one group to show one row
 _GROUP_BYTES = 64 << 20

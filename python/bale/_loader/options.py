@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from bale import _bale, transforms
+from bale._cli import program_path
 from bale._loader import order as orders
 from bale._loader.fields import Field
 from bale._loader.fields import options_of as options_of_fields
 from bale._types import Numbers, Shuffle, Tail
-from bale.program import program_path
 
 OnBadSample = Literal["fail", "skip", "substitute"]
 ImageMode = Literal["RGB", "L", "RGBA", "I;16"]

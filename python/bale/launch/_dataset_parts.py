@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from bale._cli import program_path
 from bale._types import Path, Report
 from bale.errors import Error, make_error
 from bale.launch._part import Parts, failure
-from bale.program import program_path
 
 Attempt = Callable[[Parts, list[int]], "list[Exception]"]
 

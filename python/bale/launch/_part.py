@@ -6,8 +6,8 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
+from bale._cli import program_path
 from bale.errors import code_of_exit, make_error
-from bale.program import program_path
 
 _FINE = (0, 4)  # 4: samples were skipped, as the plan allows; the merge lists them
 

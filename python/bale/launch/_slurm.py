@@ -7,11 +7,11 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bale._cli import program_path
 from bale._types import Path, Report
 from bale.errors import make_error
 from bale.launch._dataset_parts import DatasetParts
 from bale.launch._part import Parts
-from bale.program import program_path
 
 _SCRIPT = """\
 #!/bin/sh

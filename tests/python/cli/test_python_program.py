@@ -240,7 +240,7 @@ def test_parts(photos, tmp_path):
 def test_typed_options_are_those_of_the_program(command, typed):
     """bale.options, which type checkers read, has each flag of the program and no other."""
     import bale.options
-    from bale.program import program_path
+    from bale._cli import program_path
     text = subprocess.run([program_path(), command, "--help"], check=True, capture_output=True, text=True).stdout
     flags = set(re.findall(r"^\s+(?:-\w, )?--([a-z0-9-]+)", text, re.MULTILINE)) - {"help", "json", "json-progress"}
     flags -= {"pack": {"plan", "part", "shards"}, "plan": {"output"}}.get(command, set())  # of pack_part(), an argument

@@ -1,41 +1,26 @@
-"""What the program `bale` does as functions, and the program itself."""
+"""What the program `bale` does, as functions."""
 from __future__ import annotations
 
 import atexit
 import contextlib
 import os
-import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from bale import _bale
 from bale._dataset.cache import use_cache, warn_of_cache
+from bale._keywords import check_keywords
 from bale._progress_bar import RunDisplay, bar_class, is_watched
+from bale._types import Path, Report
 from bale._warnings import report_of, warn_of_left_out
+from bale._writer.pack_samples import pack_samples, pack_splits, tables_of
 from bale.errors import make_error
+from bale.options import ConvertOptions, PackOptions, PlanOptions, VerifyOptions
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any, NoReturn
-
     from typing_extensions import Unpack
 
-    from bale._types import Path, Report
-    from bale.options import ConvertOptions, PackOptions, PlanOptions, VerifyOptions
-
-_BIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin")
-
 atexit.register(_bale.stop_requests)
-
-
-def program_path(name: str = "bale") -> str:
-    """Path of a program of this package."""
-    return os.path.join(_BIN, name)
-
-
-def main() -> NoReturn:
-    """The console command: replaces this process by the program."""
-    program = program_path()
-    os.execv(program, ["bale", *sys.argv[1:]])
 
 
 def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress: bool | None = None,
@@ -92,8 +77,6 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
     >>> report = bale.pack(((image, label) for image, label in source), "packed", classes=["cat", "dog"])
     """
     if source is not None:
-        from bale._writer.pack_samples import pack_samples, pack_splits, tables_of
-
         is_shown = is_watched() if progress is None else progress
         bar = bar_class() if is_shown and not options.get("quiet") else None
         tables = tables_of(source, dict(options))
@@ -101,7 +84,7 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
             return pack_splits(tables, destination, bar, dict(options))
         if not isinstance(source, (str, bytes, os.PathLike)):
             return pack_samples(source, destination, bar, dict(options))
-    _check_options("pack", options)
+    check_keywords("pack", options, PackOptions)
     return _run("pack", [destination] if source is None else [source, destination], dict(options), progress)
 
 
@@ -132,7 +115,7 @@ def convert(source: Path, /, destination: Path, *, progress: bool | None = None,
     ValueError
         If options are wrong or contradict each other (also a bale.Error).
     """
-    _check_options("convert", options)
+    check_keywords("convert", options, ConvertOptions)
     return _run("convert", [source, destination], dict(options), progress)
 
 
@@ -166,7 +149,7 @@ def plan(source: Path, /, destination: Path, output: Path, **options: Unpack[Pla
     -----
     docs/SCALE.md has the whole procedure.
     """
-    _check_options("plan", options)
+    check_keywords("plan", options, PlanOptions)
     return _run("plan", [source, destination, output], dict(options), progress=False)
 
 
@@ -275,7 +258,7 @@ def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[Verify
     bale.Error
         If nothing could be verified.
     """
-    _check_options("verify", options)
+    check_keywords("verify", options, VerifyOptions)
     return _run("verify", [spec], dict(options), progress)
 
 
@@ -298,13 +281,6 @@ def inspect(spec: Path) -> Report:
         If the dataset cannot be opened.
     """
     return _run("inspect", [spec], {}, progress=False)
-
-
-def _check_options(command: str, given: Any) -> None:
-    from bale import options
-    from bale._keywords import check_keywords
-
-    check_keywords(command, given, getattr(options, f"{command.capitalize()}Options"))
 
 
 def _texts(value: Any) -> list[str]:

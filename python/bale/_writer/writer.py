@@ -4,23 +4,20 @@ from __future__ import annotations
 import atexit
 import os
 import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
 
 from bale import _bale
-from bale._warnings import report_of, warn_of_left_out
+from bale._types import Path, Report
+from bale._warnings import report_of, warn, warn_of_left_out
 from bale._writer.field_values import FieldValues, label_of, labels_of
 from bale._writer.labels import class_names
 from bale.errors import DamagedError, make_error
+from bale.options import Size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from types import TracebackType
-    from typing import Any, Literal
-
     from typing_extensions import Self
-
-    from bale._types import Path, Report
-    from bale.options import Size
 
 _DEFAULT_LEVEL = 3
 _MAX_LEVEL = 19
@@ -377,9 +374,7 @@ class Writer:
         if hasattr(error, "add_note"):
             error.add_note(note)
         else:  # Python 3.10
-            import warnings
-
-            warnings.warn(note, stacklevel=4)
+            warn(note)
 
     def _check_state(self, resume: bool | Mapping[str, Any]) -> None:
         if isinstance(resume, bool):
@@ -400,9 +395,7 @@ class Writer:
             try:
                 self.abandon()
             except Exception as failed:
-                import warnings
-
-                warnings.warn(f"{self.destination}: not all samples could be kept: {failed}", stacklevel=1)
+                warn(f"{self.destination}: not all samples could be kept: {failed}")
 
     def __repr__(self) -> str:
         part = "" if self._part is None else f", part={self._part[0]}, parts={self._part[1]}"
