@@ -10,7 +10,7 @@ MUTATIONS = [
     Mutation("a keyword that there is not is a library's text", "python/bale/_keywords.py",
              "        if name not in known:\n", "        if False:\n",
              ("python", "tests/python/stream/test_python_pack_samples.py", "-k", "keywords")),
-    Mutation("views given as a transform are one list", "python/bale/transforms/translation.py",
+    Mutation("views given as a transform are one list", "python/bale/transforms/_translation/translation.py",
              "    if isinstance(transform, (list, tuple)) and len(transform) > 1 and ", "    if False and ",
              ("python", "tests/python/loader/test_loader_views.py", "-k", "refused")),
     Mutation("an epoch without a batch is silent", "python/bale/_loader/base.py",

@@ -15,7 +15,7 @@ from bale._loader.old_keywords import OLD_KEYWORDS, with_old_keywords
 from bale._loader.options import Cuda, OnBadSample, Order, Reading
 from bale._loader.passes import Begun
 from bale._types import Path, Shuffle, Tail
-from bale.transforms.translation import views_of_loader
+from bale.transforms._translation.translation import views_of_loader
 
 
 class Loader(LoaderBase):

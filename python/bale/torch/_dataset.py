@@ -9,7 +9,7 @@ import torch.utils.data
 from bale.torch._samples import Decode, Samples, Spec
 
 if TYPE_CHECKING:
-    from bale.transforms.arguments import Mode
+    from bale.transforms._operations.arguments import Mode
 
 
 class Dataset(Samples, torch.utils.data.Dataset[Any]):

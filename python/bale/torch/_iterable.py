@@ -22,7 +22,7 @@ from bale.torch._samples import Decode, Samples, Spec
 from bale.torch._shared_numbers import SharedNumbers
 
 if TYPE_CHECKING:
-    from bale.transforms.arguments import Mode
+    from bale.transforms._operations.arguments import Mode
 
 _GROUP_SAMPLES = 64  # are asked for at a time, one such group ahead of what is read
 

@@ -9,7 +9,7 @@ from bale._dataset.dataset import Dataset
 from bale._types import Path
 from bale.errors import FieldNotFoundError, make_error
 from bale.torch._decode import DECODES, NotInModeError, decoded, label_of
-from bale.transforms.arguments import MODES
+from bale.transforms._operations.arguments import MODES
 
 Spec = Path | Sequence[Path] | Dataset
 Decode = Literal["pil", "tensor", "bytes"]

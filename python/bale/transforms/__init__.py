@@ -7,15 +7,15 @@ Pillow's.
     T.presets.deit3(224)                                                       # lists that papers and libraries train with
     T.translate(torchvision_or_timm_transform)                                 # the same list, native
 """
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from bale._lazy import lazy_names
+
 if TYPE_CHECKING:
-    from typing import Any
-
     from bale.transforms import presets
-    from bale.transforms.boxes import ClampBoundingBoxes, RandomIoUCrop, SanitizeBoundingBoxes
-    from bale.transforms.color import (
+    from bale.transforms._mix import Mix
+    from bale.transforms._operations.boxes import ClampBoundingBoxes, RandomIoUCrop, SanitizeBoundingBoxes
+    from bale.transforms._operations.color import (
         ColorJitter,
         GaussianBlur,
         Grayscale,
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
         RandomPosterize,
         RandomSolarize,
     )
-    from bale.transforms.compose import Compose, Transform
-    from bale.transforms.control import RandomApply, RandomChoice, RandomOrder
-    from bale.transforms.ending import (
+    from bale.transforms._operations.compose import Compose, Transform
+    from bale.transforms._operations.control import RandomApply, RandomChoice, RandomOrder
+    from bale.transforms._operations.ending import (
         IMAGENET_MEAN,
         IMAGENET_STD,
         ConvertImageDtype,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         ToTensor,
         mean_and_std,
     )
-    from bale.transforms.geometry import (
+    from bale.transforms._operations.geometry import (
         CenterCrop,
         FixedSizeCrop,
         Pad,
@@ -58,62 +58,55 @@ if TYPE_CHECKING:
         Resize,
         ScaleJitter,
     )
-    from bale.transforms.markers import Identity, PILToTensor, ToImage, ToPureTensor
-    from bale.transforms.mix import Mix
-    from bale.transforms.operation import Operation
-    from bale.transforms.policies import AugMix, AutoAugment, RandAugment, TimmAutoAugment, TrivialAugmentWide
-    from bale.transforms.recipes import padded, ragged, raw, train, val
-    from bale.transforms.replaying import replay
-    from bale.transforms.three_augment import ThreeAugment
-    from bale.transforms.translation import translate
-    from bale.transforms.warps import RandomAffine, RandomPerspective, RandomRotation
+    from bale.transforms._operations.markers import Identity, PILToTensor, ToImage, ToPureTensor
+    from bale.transforms._operations.operation import Operation
+    from bale.transforms._operations.policies import (
+        AugMix,
+        AutoAugment,
+        RandAugment,
+        TimmAutoAugment,
+        TrivialAugmentWide,
+    )
+    from bale.transforms._operations.three_augment import ThreeAugment
+    from bale.transforms._operations.warps import RandomAffine, RandomPerspective, RandomRotation
+    from bale.transforms._recipes import padded, ragged, raw, train, val
+    from bale.transforms._replaying import replay
+    from bale.transforms._translation.translation import translate
 
-# Where each name is. They are imported when they are first used: a program that needs none starts sooner.
-_MODULES = {
-    "boxes": "ClampBoundingBoxes RandomIoUCrop SanitizeBoundingBoxes".split(),
-    "color": ("ColorJitter GaussianBlur Grayscale PillowGaussianBlur RandomAdjustSharpness RandomAutocontrast"
-              " RandomChannelPermutation RandomEqualize RandomGrayscale RandomInvert RandomPhotometricDistort"
-              " RandomPosterize RandomSolarize").split(),
-    "compose": "Compose Transform".split(),
-    "control": "RandomApply RandomChoice RandomOrder".split(),
-    "ending": ("ConvertImageDtype IMAGENET_MEAN IMAGENET_STD Normalize RandomErasing ToDtype ToTensor"
-               " mean_and_std").split(),
-    "geometry": ("CenterCrop FixedSizeCrop Pad PadIfSmaller PadTo RandomCrop RandomHorizontalFlip RandomResize"
-                 " RandomResizedCrop RandomShortestSize RandomVerticalFlip RandomZoomOut Resize ScaleJitter").split(),
-    "markers": "Identity PILToTensor ToImage ToPureTensor".split(),
-    "mix": "Mix".split(),
-    "operation": "Operation".split(),
-    "policies": "AugMix AutoAugment RandAugment TimmAutoAugment TrivialAugmentWide".split(),
-    "recipes": "padded ragged raw train val".split(),
-    "replaying": "replay".split(),
-    "three_augment": "ThreeAugment".split(),
-    "translation": "translate".split(),
-    "warps": "RandomAffine RandomPerspective RandomRotation".split(),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+# A program that needs none of the classes of lists starts sooner.
+__getattr__, __dir__ = lazy_names(globals(), {
+    "_mix": "Mix",
+    "_operations.boxes": "ClampBoundingBoxes RandomIoUCrop SanitizeBoundingBoxes",
+    "_operations.color": (
+        "ColorJitter GaussianBlur Grayscale PillowGaussianBlur RandomAdjustSharpness RandomAutocontrast "
+        "RandomChannelPermutation RandomEqualize RandomGrayscale RandomInvert RandomPhotometricDistort "
+        "RandomPosterize RandomSolarize"),
+    "_operations.compose": "Compose Transform",
+    "_operations.control": "RandomApply RandomChoice RandomOrder",
+    "_operations.ending": (
 
+        "ConvertImageDtype IMAGENET_MEAN IMAGENET_STD Normalize RandomErasing ToDtype ToTensor mean_and_std"),
+    "_operations.geometry": (
+        "CenterCrop FixedSizeCrop Pad PadIfSmaller PadTo RandomCrop RandomHorizontalFlip RandomResize "
+        "RandomResizedCrop RandomShortestSize RandomVerticalFlip RandomZoomOut Resize ScaleJitter"),
+    "_operations.markers": "Identity PILToTensor ToImage ToPureTensor",
+    "_operations.operation": "Operation",
+    "_operations.policies": "AugMix AutoAugment RandAugment TimmAutoAugment TrivialAugmentWide",
+    "_operations.three_augment": "ThreeAugment",
+    "_operations.warps": "RandomAffine RandomPerspective RandomRotation",
+    "_recipes": "padded ragged raw train val",
+    "_replaying": "replay",
+    "_translation.translation": "translate",
+}, submodules="presets")
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name == "presets":
-        return import_module("bale.transforms.presets")
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'bale.transforms' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"bale.transforms.{_MODULE_OF[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
-
-__all__ = ["AugMix", "AutoAugment", "CenterCrop", "ClampBoundingBoxes", "ColorJitter", "Compose", "ConvertImageDtype", "FixedSizeCrop", "GaussianBlur", "Grayscale",
-           "IMAGENET_MEAN", "IMAGENET_STD", "Identity", "Mix", "Normalize", "Operation", "PILToTensor", "Pad", "PadIfSmaller", "PadTo",
-           "PillowGaussianBlur", "RandAugment", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
-           "RandomChannelPermutation", "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale",
-           "RandomHorizontalFlip", "RandomInvert", "RandomIoUCrop", "RandomOrder", "RandomPerspective", "RandomPhotometricDistort",
-           "RandomPosterize", "RandomResize", "RandomResizedCrop", "RandomRotation", "RandomShortestSize", "RandomSolarize",
-           "RandomVerticalFlip", "RandomZoomOut", "Resize", "SanitizeBoundingBoxes", "ScaleJitter", "ThreeAugment", "TimmAutoAugment", "ToDtype",
-           "ToImage", "ToPureTensor", "ToTensor", "Transform", "TrivialAugmentWide", "mean_and_std", "padded", "presets",
+__all__ = ["AugMix", "AutoAugment", "CenterCrop", "ClampBoundingBoxes", "ColorJitter", "Compose", "ConvertImageDtype",
+           "FixedSizeCrop", "GaussianBlur", "Grayscale", "IMAGENET_MEAN", "IMAGENET_STD", "Identity", "Mix",
+           "Normalize", "Operation", "PILToTensor", "Pad", "PadIfSmaller", "PadTo", "PillowGaussianBlur",
+           "RandAugment", "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast",
+           "RandomChannelPermutation", "RandomChoice", "RandomCrop", "RandomEqualize", "RandomErasing",
+           "RandomGrayscale", "RandomHorizontalFlip", "RandomInvert", "RandomIoUCrop", "RandomOrder",
+           "RandomPerspective", "RandomPhotometricDistort", "RandomPosterize", "RandomResize", "RandomResizedCrop",
+           "RandomRotation", "RandomShortestSize", "RandomSolarize", "RandomVerticalFlip", "RandomZoomOut", "Resize",
+           "SanitizeBoundingBoxes", "ScaleJitter", "ThreeAugment", "TimmAutoAugment", "ToDtype", "ToImage",
+           "ToPureTensor", "ToTensor", "Transform", "TrivialAugmentWide", "mean_and_std", "padded", "presets",
            "ragged", "raw", "replay", "train", "translate", "val"]

@@ -31,10 +31,17 @@ def test_dir(module):
     assert dir_of(module) == NAMES[module].split()
 
 
+@pytest.mark.parametrize("module", ["bale.transforms", "bale.transforms.presets"])
+def test_dir_of_transforms(module):
+    """More names than one would list here."""
+    assert dir_of(module) == sorted(importlib.import_module(module).__all__) and not any(name.startswith("_") for name in dir_of(module))
+
+
 def test_every_name_is_public_and_known_to_type_checkers():
-    tree = ast.parse((REPO / "python/bale/__init__.py").read_text())
-    block, = (node.body for node in tree.body if isinstance(node, ast.If))
-    assert sorted(alias.name for node in block for alias in node.names) == sorted(bale.__all__)
+    for module in (bale, bale.transforms):
+        tree = ast.parse((REPO / "python" / module.__name__.replace(".", "/") / "__init__.py").read_text())
+        block, = (node.body for node in tree.body if isinstance(node, ast.If))
+        assert sorted(alias.name for node in block for alias in node.names) == sorted(module.__all__)
     assert set(NAMES["bale"].split()) - set(bale.__all__) == {"launch"}  # `from bale import *` does not import it
 
 

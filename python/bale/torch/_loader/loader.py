@@ -28,7 +28,7 @@ from bale.torch._loader.rank_tracking import MAX_SEED, Ranks, Seeds, default_see
 from bale.torch._loader.sampler_tracking import GivenSampler
 from bale.torch._ranks import OrderedSampler, Sampler
 from bale.torch._samples import IGNORE_INDEX, Spec
-from bale.transforms.translation import views_of_loader
+from bale.transforms._translation.translation import views_of_loader
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

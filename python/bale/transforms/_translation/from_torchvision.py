@@ -2,14 +2,11 @@
 names are those of the parameters unless a function here says otherwise."""
 from __future__ import annotations
 
-from bale.transforms import boxes, color, ending, geometry, markers, policies, warps
+from collections.abc import Callable
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bale.transforms.operation import Operation
+from bale.transforms._operations import boxes, color, ending, geometry, markers, policies, warps
+from bale.transforms._operations.operation import Operation
 
 _PLAIN: dict[str, tuple[type[Operation], tuple[str, ...]]] = {
     kind.__name__: (kind, names) for kind, names in (
@@ -131,7 +128,6 @@ def _image_classification(given: Any, _is_float: bool) -> list[Operation]:
     """The preset of a model's weights: torchvision.models.get_weight(...).transforms()."""
     return [geometry.Resize(given.resize_size, given.interpolation), geometry.CenterCrop(given.crop_size), ending.ToTensor(),
             ending.Normalize(given.mean, given.std)]
-
 
 TABLE: dict[str, Callable[[Any, bool], Any]] = {
     **{name: _plain(kind, names) for name, (kind, names) in _PLAIN.items()},

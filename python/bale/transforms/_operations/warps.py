@@ -4,17 +4,13 @@ InterpolationMode or Pillow's constant. `fill` is a number or (red, green, blue)
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from bale.transforms import arguments
-from bale.transforms.operation import Operation
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bale.transforms.geometry import Fill, Range
+from bale.transforms._operations import arguments
+from bale.transforms._operations.geometry import Fill, Range
+from bale.transforms._operations.operation import Operation
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,24 +2,21 @@
 torchvision's, pixels are Pillow's, bit for bit."""
 from __future__ import annotations
 
-from bale.transforms import arguments
-from bale.transforms.color import ColorJitter, RandomGrayscale
-from bale.transforms.compose import Compose
-from bale.transforms.ending import Normalize, ToDtype, mean_and_std
-from bale.transforms.geometry import CenterCrop, PadTo, RandomHorizontalFlip, RandomResizedCrop, Resize
+from collections.abc import Sequence
+from typing import Any, Literal
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Literal
+from bale.transforms._operations import arguments
+from bale.transforms._operations.color import ColorJitter, RandomGrayscale
+from bale.transforms._operations.compose import Compose
+from bale.transforms._operations.ending import Normalize, ToDtype, mean_and_std
+from bale.transforms._operations.geometry import CenterCrop, PadTo, RandomHorizontalFlip, RandomResizedCrop, Resize
+from bale.transforms._operations.operation import Operation
 
-    from bale.transforms.operation import Operation
-
-    Size = int | Sequence[int]
-    Range = tuple[float, float]
-    DType = Literal["uint8", "float16", "bfloat16", "float32"]
-    Layout = Literal["nhwc", "nchw"]
-    MeanAndStd = bool | Sequence[Sequence[float]] | None
+Size = int | Sequence[int]
+Range = tuple[float, float]
+DType = Literal["uint8", "float16", "bfloat16", "float32"]
+Layout = Literal["nhwc", "nchw"]
+MeanAndStd = bool | Sequence[Sequence[float]] | None
 
 
 def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4, 4 / 3), hflip: float = 0.5,

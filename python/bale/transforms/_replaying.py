@@ -1,10 +1,10 @@
 """replay(): recorded steps, applied to a PIL image by Pillow and torchvision."""
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
     from PIL import Image as PilImage
 
 
@@ -31,7 +31,6 @@ def replay(steps: str | list[dict[str, Any]], image: PilImage.Image) -> Any:
     ValueError
         For a step that it does not know.
     """
-    import json  # not above: importing bale need not wait for it
     found = json.loads(steps) if isinstance(steps, str) else steps
     late = [step for step in found if step["name"] == "Erase" and step.get("converted", True)]
     for step in found:
@@ -61,7 +60,6 @@ def _color(image: Any, color: Any) -> Any:
 def _as_it_is(image: Any, **_members: Any) -> Any:
     """Of steps that change boxes only."""
     return image
-
 
 # --- geometry
 
@@ -107,7 +105,6 @@ def _perspective(image: Any, coefficients: Any, sampling: str = "bilinear", fill
     from PIL import Image
     return image.transform(image.size, Image.Transform.PERSPECTIVE, tuple(coefficients), getattr(Image, sampling.upper()),
                            fillcolor=_color(image, fill))
-
 
 # --- colors
 
@@ -167,7 +164,6 @@ def _pillow_blur(image: Any, radius: float) -> Any:
     from PIL import ImageFilter
     return image.filter(ImageFilter.GaussianBlur(radius))
 
-
 # --- mixtures and erasing
 
 
@@ -211,7 +207,6 @@ def _erased(steps: list[dict[str, Any]], tensor: Any) -> Any:
         values = (*values, values[0])[:len(made)]  # of other images than RGB they are one number
         made[:, rows, columns] = torch.tensor(values, dtype=made.dtype)[:, None, None]
     return made
-
 
 _STEPS: dict[str, Any] = {
     "Crop": _crop, "Pad": _pad, "Resize": _resize, "HorizontalFlip": _flip, "VerticalFlip": _flip_vertically, "Rotate": _rotate,

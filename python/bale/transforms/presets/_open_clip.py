@@ -1,16 +1,12 @@
 """open_clip."""
 from __future__ import annotations
 
+from typing import Any
+
 from bale.transforms._docs import described
-from bale.transforms.compose import Compose
-from bale.transforms.geometry import CenterCrop, RandomResizedCrop, Resize
-from bale.transforms.presets.ending import ending
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bale.transforms.presets.ending import Range, Size
+from bale.transforms._operations.compose import Compose
+from bale.transforms._operations.geometry import CenterCrop, RandomResizedCrop, Resize
+from bale.transforms.presets._ending import Range, Size, ending
 
 OPENAI_MEAN = (0.48145466, 0.4578275, 0.40821073)  # open_clip/constants.py
 OPENAI_STD = (0.26862954, 0.26130258, 0.27577711)

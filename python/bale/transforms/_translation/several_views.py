@@ -3,10 +3,7 @@ lightly's MultiViewTransform, solo-learn's FullTransformPipeline. They are not t
 from __future__ import annotations
 
 import dis
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 _BUILD = ("BUILD_LIST", "BUILD_TUPLE", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "LIST_APPEND", "LIST_EXTEND")
 _LIBRARIES = ("torch", "torchvision", "timm")

@@ -1,20 +1,22 @@
 """SimCLR, MoCo v3, BYOL, DINO, DINOv2 and MAE."""
 from __future__ import annotations
 
+from typing import Any
+
 from bale.transforms._docs import described
-from bale.transforms.color import ColorJitter, GaussianBlur, PillowGaussianBlur, RandomGrayscale, RandomSolarize
-from bale.transforms.compose import Compose
-from bale.transforms.control import RandomApply
-from bale.transforms.ending import IMAGENET_MEAN, IMAGENET_STD, ToDtype
-from bale.transforms.geometry import RandomHorizontalFlip, RandomResizedCrop
-from bale.transforms.presets.ending import ending
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bale.transforms.operation import Operation
-    from bale.transforms.presets.ending import Range, Size
+from bale.transforms._operations.color import (
+    ColorJitter,
+    GaussianBlur,
+    PillowGaussianBlur,
+    RandomGrayscale,
+    RandomSolarize,
+)
+from bale.transforms._operations.compose import Compose
+from bale.transforms._operations.control import RandomApply
+from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, ToDtype
+from bale.transforms._operations.geometry import RandomHorizontalFlip, RandomResizedCrop
+from bale.transforms._operations.operation import Operation
+from bale.transforms.presets._ending import Range, Size, ending
 
 
 @described

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable
+from typing import Any
 
-from bale.transforms import ending, geometry, markers
-from bale.transforms.policies import TimmAutoAugment
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from bale.transforms.operation import Operation
+from bale.transforms._operations import ending, geometry, markers
+from bale.transforms._operations.operation import Operation
+from bale.transforms._operations.policies import TimmAutoAugment
 
 # The operations of timm 1.0.15's timm/data/auto_augment.py.
 _RAND = ("AutoContrast", "Equalize", "Invert", "Rotate", "Posterize", "Solarize", "SolarizeAdd", "Color", "Contrast", "Brightness",
@@ -154,7 +150,6 @@ def _unscaled(given: Any, _is_float: bool) -> Operation:
 
 def _as_they_are(_given: Any, _is_float: bool) -> Operation:
     return markers.PILToTensor()
-
 
 TABLE: dict[str, Callable[[Any, bool], Any]] = {
     "RandomResizedCropAndInterpolation": _resized_crop, "RandAugment": _rand_augment, "AutoAugment": _auto_augment,

@@ -3,12 +3,9 @@ made as arrays or tensors at the end of the list."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
-from bale.transforms.operation import Operation
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
+from bale.transforms._operations.operation import Operation
 
 
 @dataclass(frozen=True, repr=False)

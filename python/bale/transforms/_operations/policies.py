@@ -4,15 +4,11 @@ Pillow's constant; `fill` is a number or (red, green, blue), 0 to 255; None is b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from bale.transforms import arguments
-from bale.transforms.operation import Operation
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bale.transforms.geometry import Fill
+from bale.transforms._operations import arguments
+from bale.transforms._operations.geometry import Fill
+from bale.transforms._operations.operation import Operation
 
 
 @dataclass(frozen=True, repr=False)

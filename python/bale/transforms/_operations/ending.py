@@ -3,17 +3,14 @@ torchvision.transforms.v2."""
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from bale.transforms import arguments
-from bale.transforms.operation import Operation
+from bale.transforms._operations import arguments
+from bale.transforms._operations.operation import Operation
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    MeanAndStd = bool | Sequence[Sequence[float]] | None
+MeanAndStd = bool | Sequence[Sequence[float]] | None
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -199,6 +196,5 @@ def mean_and_std(normalize: MeanAndStd) -> tuple[tuple[float, ...], tuple[float,
     if len(mean) not in (1, 3, 4) or len(std) != len(mean):
         raise ValueError("normalize: mean and std are three numbers each, or one for mode L, or four for RGBA")
     return tuple(map(float, mean)), tuple(map(float, std))
-
 
 _NOISE = {"random": "pixel_noise", "channel_random": "channel_noise"}

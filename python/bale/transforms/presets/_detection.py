@@ -5,12 +5,14 @@ ends with that resize.
 """
 from __future__ import annotations
 
+from typing import Any
+
 from bale.transforms._docs import described
-from bale.transforms.boxes import RandomIoUCrop, SanitizeBoundingBoxes
-from bale.transforms.color import RandomPhotometricDistort
-from bale.transforms.compose import Compose
-from bale.transforms.ending import ToDtype
-from bale.transforms.geometry import (
+from bale.transforms._operations.boxes import RandomIoUCrop, SanitizeBoundingBoxes
+from bale.transforms._operations.color import RandomPhotometricDistort
+from bale.transforms._operations.compose import Compose
+from bale.transforms._operations.ending import ToDtype
+from bale.transforms._operations.geometry import (
     CenterCrop,
     FixedSizeCrop,
     PadIfSmaller,
@@ -20,13 +22,8 @@ from bale.transforms.geometry import (
     Resize,
     ScaleJitter,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bale.transforms.operation import Operation
-    from bale.transforms.presets.ending import Range, Size
+from bale.transforms._operations.operation import Operation
+from bale.transforms.presets._ending import Range, Size
 
 
 def _scaled(size: Size) -> tuple[int, int]:

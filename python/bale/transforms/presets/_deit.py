@@ -1,20 +1,16 @@
 """DeiT III."""
 from __future__ import annotations
 
+from typing import Any
+
 from bale.transforms._docs import described
-from bale.transforms.color import ColorJitter
-from bale.transforms.compose import Compose
-from bale.transforms.ending import IMAGENET_MEAN, IMAGENET_STD
-from bale.transforms.geometry import RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
-from bale.transforms.presets.ending import ending
-from bale.transforms.three_augment import ThreeAugment
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bale.transforms.operation import Operation
-    from bale.transforms.presets.ending import Size
+from bale.transforms._operations.color import ColorJitter
+from bale.transforms._operations.compose import Compose
+from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD
+from bale.transforms._operations.geometry import RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
+from bale.transforms._operations.operation import Operation
+from bale.transforms._operations.three_augment import ThreeAugment
+from bale.transforms.presets._ending import Size, ending
 
 
 @described

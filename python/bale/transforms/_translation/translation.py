@@ -2,19 +2,17 @@
 class, so neither library is imported."""
 from __future__ import annotations
 
-from bale.transforms import from_code, from_timm, from_torchvision, several_views
-from bale.transforms.compose import Compose
-from bale.transforms.control import RandomApply, RandomChoice, RandomOrder
-from bale.transforms.ending import ToDtype
-from bale.transforms.markers import Identity
-from bale.transforms.modes import with_mode
-from bale.transforms.operation import Operation
-from bale.transforms.recipes import train
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, NoReturn
+from bale.transforms._operations.compose import Compose
+from bale.transforms._operations.control import RandomApply, RandomChoice, RandomOrder
+from bale.transforms._operations.ending import ToDtype
+from bale.transforms._operations.markers import Identity
+from bale.transforms._operations.modes import with_mode
+from bale.transforms._operations.operation import Operation
+from bale.transforms._recipes import train
+from bale.transforms._translation import from_code, from_timm, from_torchvision, several_views
 
 _LIBRARIES = {"torchvision": from_torchvision.TABLE, "timm": from_timm.TABLE}
 _CONTAINERS = {"Sequential", "ModuleList", "Compose"}
@@ -141,7 +139,6 @@ def _one(given: Any, place: str, state: _Given) -> Any:
         if _BEHAVIOR & vars(kind).keys():
             break  # a subclass that does something else than its base
     _refuse(given, place)
-
 
 _CONTROLS = ("RandomApply", "RandomChoice", "RandomOrder")
 

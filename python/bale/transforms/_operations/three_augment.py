@@ -1,8 +1,8 @@
 """DeiT III's 3-Augment."""
 from __future__ import annotations
 
-from bale.transforms.color import Grayscale, PillowGaussianBlur, RandomSolarize
-from bale.transforms.control import RandomChoice
+from bale.transforms._operations.color import Grayscale, PillowGaussianBlur, RandomSolarize
+from bale.transforms._operations.control import RandomChoice
 
 
 def ThreeAugment() -> RandomChoice:  # noqa: N802 (a transform by its name)

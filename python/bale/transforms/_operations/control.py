@@ -1,16 +1,13 @@
 """Transforms that run others. Names, parameters and defaults are those of torchvision.transforms.v2."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from bale.transforms import arguments
-from bale.transforms.markers import Marker
-from bale.transforms.operation import Operation
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+from bale.transforms._operations import arguments
+from bale.transforms._operations.markers import Marker
+from bale.transforms._operations.operation import Operation
 
 
 def operations(name: str, given: Sequence[Operation]) -> tuple[Operation, ...]:

@@ -1,19 +1,15 @@
 """torchvision's references for classification."""
 from __future__ import annotations
 
+from typing import Any
+
 from bale.transforms._docs import described
-from bale.transforms.compose import Compose
-from bale.transforms.ending import IMAGENET_MEAN, IMAGENET_STD, RandomErasing
-from bale.transforms.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
-from bale.transforms.policies import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
-from bale.transforms.presets.ending import ending
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bale.transforms.operation import Operation
-    from bale.transforms.presets.ending import Range, Size
+from bale.transforms._operations.compose import Compose
+from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, RandomErasing
+from bale.transforms._operations.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
+from bale.transforms._operations.operation import Operation
+from bale.transforms._operations.policies import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
+from bale.transforms.presets._ending import Range, Size, ending
 
 
 @described

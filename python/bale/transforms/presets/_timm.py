@@ -2,23 +2,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from bale.transforms._docs import described
-from bale.transforms.color import ColorJitter, GaussianBlur, RandomGrayscale
-from bale.transforms.compose import Compose
-from bale.transforms.control import RandomApply
-from bale.transforms.ending import IMAGENET_MEAN, IMAGENET_STD, RandomErasing
-from bale.transforms.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Resize
-from bale.transforms.policies import TimmAutoAugment
-from bale.transforms.presets.ending import ending
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from bale.transforms.operation import Operation
-    from bale.transforms.presets.ending import Range, Size
+from bale.transforms._operations.color import ColorJitter, GaussianBlur, RandomGrayscale
+from bale.transforms._operations.compose import Compose
+from bale.transforms._operations.control import RandomApply
+from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, RandomErasing
+from bale.transforms._operations.geometry import (
+    CenterCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomVerticalFlip,
+    Resize,
+)
+from bale.transforms._operations.operation import Operation
+from bale.transforms._operations.policies import TimmAutoAugment
+from bale.transforms.presets._ending import Range, Size, ending
 
 
 @described

@@ -2,22 +2,21 @@
 bytecode of its method."""
 from __future__ import annotations
 
-from bale.transforms import from_torchvision
-from bale.transforms.color import Grayscale, PillowGaussianBlur, RandomSolarize
-from bale.transforms.control import RandomApply
-from bale.transforms.ending import ToTensor
-from bale.transforms.geometry import FixedSizeCrop
-from bale.transforms.markers import Identity
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False
+from bale.transforms._operations.color import Grayscale, PillowGaussianBlur, RandomSolarize
+from bale.transforms._operations.control import RandomApply
+from bale.transforms._operations.ending import ToTensor
+from bale.transforms._operations.geometry import FixedSizeCrop
+from bale.transforms._operations.markers import Identity
+from bale.transforms._operations.operation import Operation
+from bale.transforms._translation import from_torchvision
+
 if TYPE_CHECKING:
     import random
-    from typing import Any
 
     import numpy as np
     from PIL import ImageFilter, ImageOps
-
-    from bale.transforms.operation import Operation
 
 
 def recognized(given: Any) -> Operation | None:
@@ -73,7 +72,6 @@ def _runs(given: Any, attributes: set[str], *methods: Any) -> bool:
     """Whether an object has just these attributes, and its __call__ is one of these."""
     code = getattr(getattr(type(given), "__call__", None), "__code__", None)
     return code is not None and set(vars(given)) == attributes and any(_same_code(code, m.__code__) for m in methods)
-
 
 # The methods below are never called. Statement for statement they are what is recognized, so a class that only looks alike,
 # for instance with a probability of leaving the image as it is, is not.
@@ -188,7 +186,6 @@ def _maybe_to_tensor(given: Any) -> Operation | None:
 def _convert_mode(given: Any) -> Operation | None:
     """open_clip's MaybeConvertMode("RGB")."""
     return Identity() if type(given).__module__.startswith("open_clip.") and given.mode == "RGB" else None
-
 
 _LOCAL = {"GaussianBlur": _blur, "Solarization": _solarize, "Solarize": _solarize, "RandomSolarization": _solarize,
           "gray_scale": _other, "color_jitter": _other, "FixedSizeCrop": _fixed_size_crop, "MaybeToTensor": _maybe_to_tensor, "MaybeConvertMode": _convert_mode}

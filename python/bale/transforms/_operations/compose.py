@@ -1,18 +1,16 @@
 """Compose: a list of transforms, as the Loader takes it."""
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from bale.transforms import arguments
-from bale.transforms.control import operations
-from bale.transforms.ending import Normalize, ToDtype
-from bale.transforms.operation import Operation
-from bale.transforms.order import in_native_order
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+from bale.transforms._operations import arguments
+from bale.transforms._operations.control import operations
+from bale.transforms._operations.ending import Normalize, ToDtype
+from bale.transforms._operations.operation import Operation
+from bale.transforms._operations.order import in_native_order
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,7 +76,6 @@ class Compose(Operation):
         str
             JSON.
         """
-        import json  # not above: importing bale need not wait for it
         return json.dumps(self.to_dict()["transforms"])
 
     @property
@@ -92,6 +89,5 @@ class Compose(Operation):
         """(mean, std) of the batch, or None."""
         return next(((tuple(one.mean), tuple(one.std)) for one in in_native_order(self.transforms)
                      if isinstance(one, Normalize)), None)
-
 
 Transform = Compose  # its name where it is not written as a list

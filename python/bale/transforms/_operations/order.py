@@ -1,16 +1,13 @@
 """The order of a list: 8-bit pixels are changed, then converted, normalized and erased."""
 from __future__ import annotations
 
-from bale.transforms.boxes import ClampBoundingBoxes, RandomIoUCrop, SanitizeBoundingBoxes
-from bale.transforms.control import flattened
-from bale.transforms.ending import Normalize, RandomErasing, ToDtype
-from bale.transforms.geometry import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip
+from collections.abc import Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bale.transforms.operation import Operation
+from bale.transforms._operations.boxes import ClampBoundingBoxes, RandomIoUCrop, SanitizeBoundingBoxes
+from bale.transforms._operations.control import flattened
+from bale.transforms._operations.ending import Normalize, RandomErasing, ToDtype
+from bale.transforms._operations.geometry import CenterCrop, RandomCrop, RandomHorizontalFlip, RandomVerticalFlip
+from bale.transforms._operations.operation import Operation
 
 
 def in_native_order(given: Sequence[Operation]) -> list[Operation]:

@@ -2,15 +2,12 @@
 torchvision.transforms.v2. Masks and keypoints take the crop of RandomIoUCrop, too."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from bale.transforms import arguments
-from bale.transforms.operation import Operation
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+from bale.transforms._operations import arguments
+from bale.transforms._operations.operation import Operation
 
 _MOST_TRIALS = 10_000
 

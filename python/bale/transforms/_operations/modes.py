@@ -4,8 +4,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bale import _bale
-from bale.transforms.arguments import MODES
-from bale.transforms.compose import Compose
+from bale.transforms._operations.arguments import MODES
+from bale.transforms._operations.compose import Compose
 
 
 def with_mode(transform: Compose, mode: str | None) -> Compose:

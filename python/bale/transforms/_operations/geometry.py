@@ -6,19 +6,16 @@ with antialiasing. `fill` is a number or (red, green, blue), 0 to 255; None is b
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from bale.transforms import arguments
-from bale.transforms.operation import Operation
+from bale.transforms._operations import arguments
+from bale.transforms._operations.operation import Operation
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    Size = int | Sequence[int]
-    Range = Sequence[float]
-    Fill = int | float | Sequence[float] | None
+Size = int | Sequence[int]
+Range = Sequence[float]
+Fill = int | float | Sequence[float] | None
 
 
 @dataclass(frozen=True, repr=False)

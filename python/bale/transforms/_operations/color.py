@@ -3,18 +3,15 @@ PillowGaussianBlur. `p` is the probability that an image is changed."""
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from bale.transforms import arguments
-from bale.transforms.operation import Operation
+from bale.transforms._operations import arguments
+from bale.transforms._operations.operation import Operation
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    Range = Sequence[float]
-    Jitter = float | Range | None
+Range = Sequence[float]
+Jitter = float | Range | None
 
 
 @dataclass(frozen=True, repr=False)

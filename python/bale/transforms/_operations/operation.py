@@ -2,13 +2,10 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
+from typing import Any
 
-from bale.transforms import arguments
 from bale.transforms._docs import with_raises
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from bale.transforms._operations import arguments
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +52,6 @@ class Operation:
 
     def _members(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _OF_TORCHVISION_ONLY}
-
 
 # Accepted for torchvision's sake. Images are always resized with antialiasing, as torchvision resizes PIL images, and
 # nothing is ever changed in place.

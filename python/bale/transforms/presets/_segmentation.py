@@ -1,18 +1,14 @@
 """torchvision's references for segmentation."""
 from __future__ import annotations
 
+from typing import Any
+
 from bale.transforms._docs import described
-from bale.transforms.compose import Compose
-from bale.transforms.ending import IMAGENET_MEAN, IMAGENET_STD
-from bale.transforms.geometry import PadIfSmaller, RandomCrop, RandomHorizontalFlip, RandomResize, Resize
-from bale.transforms.presets.ending import ending
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bale.transforms.operation import Operation
-    from bale.transforms.presets.ending import Range, Size
+from bale.transforms._operations.compose import Compose
+from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD
+from bale.transforms._operations.geometry import PadIfSmaller, RandomCrop, RandomHorizontalFlip, RandomResize, Resize
+from bale.transforms._operations.operation import Operation
+from bale.transforms.presets._ending import Range, Size, ending
 
 
 @described

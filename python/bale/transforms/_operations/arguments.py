@@ -3,15 +3,12 @@ ValueError or TypeError that names the parameter."""
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
+from typing import Any, Literal, NoReturn
 
 from bale._dtypes import dtype_name
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Literal, NoReturn
-
-    Mode = Literal["RGB", "L", "RGBA", "I;16"]
+Mode = Literal["RGB", "L", "RGBA", "I;16"]
 
 # Pillow's constants: https://pillow.readthedocs.io/en/stable/reference/Image.html#resampling-filters
 _PILLOW_FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}

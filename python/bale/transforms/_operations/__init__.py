@@ -1,0 +1,1 @@
+"""The transforms of a list, as values, and their order."""

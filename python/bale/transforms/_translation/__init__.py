@@ -1,0 +1,1 @@
+"""Transforms of torchvision and timm, and what becomes of them."""
