@@ -8,10 +8,13 @@
 #include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/shard/scan_cache.hpp"
 #include "bale/formats/shard/stale_index.hpp"
-#include "bale/formats/storage/url_storage.hpp"
+#include "bale/formats/storage/schemes.hpp"
 
 namespace bale {
 namespace {
+
+/// Every program that reads shards links this file, so it knows the schemes before its main() begins.
+[[maybe_unused]] const bool g_has_schemes = (add_schemes(), true);
 
 std::string written_formats() {
   std::string known;
@@ -98,7 +101,6 @@ FormatAndLayout find_decoded_format(std::string_view name, std::string_view layo
 }
 
 const Format& probe_format(const std::string& path) {
-  use_url_storage();
   const File file = File::open_read(path);
   std::vector<std::byte> head(4096);
   head.resize(file.read_some(0, head));
@@ -129,7 +131,6 @@ const Format& format_of_shard(const std::string& path) try { return probe_format
 }  // namespace
 
 Shard open_shard(const std::string& path, const ShardOpenOptions& options) {
-  use_url_storage();
   const FileStamp before = FileStamp::of(path);
   const Format& format = format_of_shard(path);
   const std::string beside = index_path(path);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view k_kind = "scan 2";
 
 std::optional<ShardIndex> remembered(const Storage& storage, const std::string& path) {
-  auto content = storage.kept(path, k_kind);
+  auto content = storage.cache().kept(path, k_kind);
   if (!content) return std::nullopt;
   try {
     return ShardIndex::from_bytes(std::move(*content), path);
@@ -32,7 +32,7 @@ ShardIndex scan_or_remember(const std::string& path, const Format& format) {
   if (storage == nullptr) return scan_shard(path, format);
   if (auto index = remembered(*storage, path)) return *std::move(index);
   ShardIndex index = scan_shard(path, format);
-  if (index.notices().empty()) storage->keep(path, k_kind, index.bytes());
+  if (index.notices().empty()) storage->cache().keep(path, k_kind, index.bytes());
   return index;
 }
 

@@ -64,7 +64,7 @@ SeekPointFile SeekPointFile::load(const std::string& path) {
   SeekPointFile file = read_twice_if_damaged(path, load_once);
   const Storage* const storage = remote_storage_of(path);
   if (storage == nullptr || file.records_are_whole()) return file;
-  storage->forget(path);  // perhaps they were damaged on their way
+  storage->cache().forget(path);  // perhaps they were damaged on their way
   return load_once();
 }
 

@@ -151,7 +151,7 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
     File::open_read(path_).forget(range->offset, range->length);
     return load_field_once(i, field, extent, stored, inflater);
   }
-  storage->forget(path_);
+  storage->cache().forget(path_);
   return open(path_, *format_, index_, options_).load_field_once(i, field, extent, stored, inflater);
 }
 

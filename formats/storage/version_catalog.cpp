@@ -14,11 +14,9 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/base/names/uri_encoding.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/storage/cache/cache_settings.hpp"
-#include "bale/formats/storage/http/file_transport.hpp"
 #include "bale/formats/storage/http/retry.hpp"
 #include "bale/formats/storage/ranges/unsized_body.hpp"
 
@@ -41,12 +39,6 @@ constexpr long k_bad_range = 416;
 /// What If-None-Match takes, which compares weakly (RFC 9110, 13.1.2); empty if there is nothing.
 std::string validator_of(const FileVersion& version) {
   return version.strong_etag().empty() && !version.etag.starts_with("W/") ? std::string() : version.etag;
-}
-
-/// Whom the file is asked of, by host and port; empty for a mounted file system.
-std::string server_of(const RemoteUrl& location) {
-  const std::string url = location.identity();
-  return is_file_url(url) ? std::string() : std::string(split_url(url).authority);
 }
 
 std::string_view path_of(const RemoteUrl& location) {
@@ -186,7 +178,7 @@ bool VersionCatalog::is_whole(const RemoteUrl& location, const FileVersion& vers
   }
 }
 
-void VersionCatalog::ask_again(const RemoteUrl& location) {
+void VersionCatalog::refresh(const RemoteUrl& location) {
   if (location.is_offline()) return;
   if (cache_ && ::unlink(cache_->path_of(location.identity(), ".url").c_str()) == 0) cache_->removed(k_unit_bytes);
   const std::lock_guard lock(mutex_);
@@ -312,7 +304,7 @@ std::uint64_t VersionCatalog::most_unsized_bytes(const RemoteUrl& location) cons
 /// that happened, this server is not asked again for versions that are known: each would be waited for.
 VersionCatalog::Answer VersionCatalog::ask_or_believe(const RemoteUrl& location, const std::optional<Known>& known) {
   const bool may_believe = known && !known->version.etag.empty();
-  const std::string server = server_of(location);
+  const std::string server = location.server();
   {
     const std::lock_guard lock(mutex_);
     if (may_believe && unreachable_.contains(server)) return {.version = known->version};

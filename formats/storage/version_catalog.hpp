@@ -74,7 +74,7 @@ class VersionCatalog {
   std::optional<Answer> find(const RemoteUrl& location);
 
   /// Forgets which version the file has, so that the next look_up() asks the server.
-  void ask_again(const RemoteUrl& location);
+  void refresh(const RemoteUrl& location);
 
   /// The name of a version's content in the cache.
   static std::string content_identity(const RemoteUrl& location, const FileVersion& version);
@@ -104,7 +104,7 @@ class VersionCatalog {
   KnownVersions versions_;        // of this process
   std::set<std::string> asking_;  // identities that have a Turn
   std::condition_variable turn_ended_;
-  std::set<std::string> unreachable_;  // servers, as server_of() names them
+  std::set<std::string> unreachable_;  // servers, as RemoteUrl::server() names them
   std::set<std::string> missing_;      // identities, at most k_max_missing
 };
 

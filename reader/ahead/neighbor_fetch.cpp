@@ -48,7 +48,7 @@ NeighborFetch::Outcome NeighborFetch::add(std::uint64_t sample, std::uint64_t ep
     ended_ = false;
     plans_.clear();
     planned_samples_ = planned_bytes_ = 0;
-    room_ = storage_.free_cache_bytes();
+    room_ = storage_.cache().free_bytes();
   }
   if (ended_) return Outcome::alone;
   const auto [shard, i] = dataset_.position(sample);
@@ -126,8 +126,8 @@ NeighborFetch::Outcome NeighborFetch::request(std::size_t shard, FillRange& rang
 }
 
 bool NeighborFetch::has_room(std::uint64_t bytes) const {
-  const std::uint64_t spare = storage_.cache_bytes() / (fits() ? k_spare_part : k_tight_spare_part);
-  return storage_.free_cache_bytes() >= spare + bytes;
+  const std::uint64_t spare = storage_.cache().bytes() / (fits() ? k_spare_part : k_tight_spare_part);
+  return storage_.cache().free_bytes() >= spare + bytes;
 }
 
 /// Whether the cache had room for all that the epoch needs, which is estimated by the shards that are known.
@@ -135,7 +135,7 @@ bool NeighborFetch::fits() const {
   const double needed = static_cast<double>(planned_bytes_) /
                         static_cast<double>(std::max<std::uint64_t>(planned_samples_, 1)) *
                         static_cast<double>(dataset_.size());
-  return needed <= static_cast<double>(room_ - std::min(room_, storage_.cache_bytes() / k_spare_part));
+  return needed <= static_cast<double>(room_ - std::min(room_, storage_.cache().bytes() / k_spare_part));
 }
 
 std::uint64_t NeighborFetch::bytes_under_way() {

@@ -48,10 +48,10 @@ class ReadAhead::Thread {
         consumed_(options.begin) {
     if (const Storage* const storage = storage_of(dataset)) {
       const std::uint64_t readers = std::max<std::uint64_t>(options.readers, 1);
-      window_bytes_ = std::min(window_bytes_, static_cast<std::int64_t>(storage->max_bytes_ahead() / readers));
+      window_bytes_ = std::min(window_bytes_, static_cast<std::int64_t>(storage->cache().max_bytes_ahead() / readers));
       if (options.clock && options.clock->knows()) clock_ = options.clock;
       if (window_bytes_ > 0) open_ahead_.emplace(dataset, options.wants_seek_points);
-      if (window_bytes_ > 0 && options.is_needed && storage->cache_bytes() > 0) {
+      if (window_bytes_ > 0 && options.is_needed && storage->cache().bytes() > 0) {
         fill_ahead_.emplace(
             dataset, *storage, [this](std::size_t shard) { return remote_file(shard); }, options.is_needed,
             options.window_bytes);

@@ -39,7 +39,7 @@ void ShardOpener::add(std::size_t shard) {
   const Storage* const storage = remote_storage_of(path);
   if (storage == nullptr) return;
   // Without a cache all but the shard itself would be asked for twice.
-  if (storage->cache_bytes() == 0) return submit([this, shard] { dataset_.use_index(shard); });
+  if (storage->cache().bytes() == 0) return submit([this, shard] { dataset_.use_index(shard); });
   submit([this, shard] {
     dataset_.has_index_file(shard);
   });  // the index is requested together with the shard, not after it

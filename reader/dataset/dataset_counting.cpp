@@ -42,7 +42,7 @@ void Dataset::State::count_samples() {
 }
 
 bool Dataset::State::is_fetched_whole(std::uint64_t bytes, const Storage& storage) const {
-  const std::uint64_t room = storage.cache_bytes();
+  const std::uint64_t room = storage.cache().bytes();
   if (options.counting == Counting::while_read && !counts_first) return bytes <= room / k_share_ahead;
   return bytes <= room / std::max<std::size_t>(entries.size(), 1);  // about as many bytes in each of them
 }
@@ -61,7 +61,7 @@ void Dataset::State::open_unlisted_remote() {
   std::atomic<std::uint64_t> bytes{0};
   run_parallel(unlisted.size(), k_opened_together,
                [&](std::size_t i) { bytes += file_size(entries[unlisted[i]].path).value_or(0); });
-  const bool has_room = bytes.load() <= storage->cache_bytes();
+  const bool has_room = bytes.load() <= storage->cache().bytes();
   run_parallel(unlisted.size(), k_opened_together, [&](std::size_t i) {
     const std::string& path = entries[unlisted[i]].path;
     const File file = File::open_read(path);  // while it is open, what is fetched is known
@@ -136,12 +136,12 @@ void Dataset::State::start_scan_ahead() {
   for (auto entry = entries.begin(); entry != entries.end() && storage == nullptr; ++entry) {
     if (is_opened_ahead(*entry)) storage = remote_storage_of(entry->path);
   }
-  const bool is_cached = reads && storage != nullptr && storage->cache_bytes() > 0;
+  const bool is_cached = reads && storage != nullptr && storage->cache().bytes() > 0;
   const std::size_t ahead_of_server = is_cached ? k_scanned_ahead : k_opened_together;
   scan_ahead = std::make_unique<ShardScanner>(ScanAheadOptions{
       .num_shards = entries.size(),
       .shards_ahead = storage == nullptr ? k_local_ahead : ahead_of_server,
-      .bytes_ahead = is_cached ? storage->cache_bytes() / k_share_ahead : std::numeric_limits<std::uint64_t>::max(),
+      .bytes_ahead = is_cached ? storage->cache().bytes() / k_share_ahead : std::numeric_limits<std::uint64_t>::max(),
       .size_of = [this, is_opened_ahead](std::size_t number) -> std::uint64_t {
         return is_opened_ahead(entries[number]) ? file_size(entries[number].path).value_or(0) : 0;
       },

@@ -173,7 +173,7 @@ Shard Dataset::State::open_listed(const Entry& entry, const ShardOpenOptions& op
       return open_now();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::changed && error.code() != ErrorCode::damaged) throw;
-      for (const std::string& path : {entry.path, index_path(entry.path)}) storage->ask_again(path);
+      for (const std::string& path : {entry.path, index_path(entry.path)}) storage->cache().refresh(path);
     }
   }
   return open_now();

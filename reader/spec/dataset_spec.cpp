@@ -10,7 +10,6 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
-#include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/shard_spec.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
 
@@ -106,7 +105,6 @@ DatasetSpec resolve_parts(const std::string& spec) {
 }  // namespace
 
 DatasetSpec resolve_dataset(const std::string& spec) {
-  use_url_storage();
   require_named_apart_from_cache(spec);
   return resolve_parts(spec);
 }

@@ -15,10 +15,9 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
+#include "bale/formats/base/scheme.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/shard/manifest.hpp"
-#include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
 
 // Brace rules are those of the Python package `braceexpand`, which WebDataset uses. Integer ranges keep zero padding.
@@ -265,11 +264,12 @@ bool is_literal(const std::string& name) {
   return storage->exists(name) || storage->exists(storage->join(name, k_manifest_name));
 }
 
-/// Whether wildcards of the shell are in the name. In the names of web servers '?' begins the query. A server's
-/// directory with brackets has them in its name.
+/// Whether wildcards of the shell are in the name. If names have queries, '?' begins one. A server's directory with
+/// brackets has them in its name.
 bool is_pattern(const std::string& name) {
-  if (remote_storage_of(name) == nullptr) return name.find_first_of("*?[") != std::string::npos && !is_literal(name);
-  if (begins_with_ignoring_case(name, "http")) return name.find('*') < begin_of_query(name);
+  const Scheme* const scheme = remote_scheme_of(name);
+  if (scheme == nullptr) return name.find_first_of("*?[") != std::string::npos && !is_literal(name);
+  if (scheme->has_query) return name.find('*') < begin_of_query(name);
   const bool has_wildcards =
       name.find_first_of("*?") != std::string::npos || base_name(name).find('[') != std::string::npos;
   return has_wildcards && !is_literal(name);
@@ -298,7 +298,6 @@ std::vector<std::string> expand_braces(std::string_view text) { return Expander(
 
 std::vector<std::string> expand_shard_spec(std::string_view spec) {
   if (spec.empty()) refuse(spec, "no shards are named");
-  use_url_storage();
   // A file with exactly this name needs no expansion.
   if (name_is_taken(std::string(spec))) return {std::string(spec)};
   std::vector<std::string> paths;

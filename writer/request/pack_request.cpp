@@ -13,7 +13,6 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
-#include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/writer/publish/destination.hpp"
@@ -132,7 +131,6 @@ ListedSource list_source(const PackRequest& asked, const RunNotes& notes) {
   const auto begin = std::chrono::steady_clock::now();
   PackRequest request = with_places_settled(asked);
   const Where where = where_of(request.where);
-  use_url_storage();
   require_local_name(request.options.destination, UrlUse::packing);  // before the source is listed
   if (request.format.empty()) request.format = formats()[0]->name;
   const auto find = request.decode ? find_decoded_format : find_format;

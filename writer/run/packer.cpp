@@ -2,7 +2,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
-#include "bale/formats/storage/url_storage.hpp"
 #include "bale/writer/run/pack_run.hpp"
 #include "bale/writer/shard/shard_job.hpp"
 
@@ -21,7 +20,6 @@ std::string_view on_error_name(OnError policy) {
 }
 
 PackReport pack(const Source& source, const PackOptions& options, Progress& progress) {
-  use_url_storage();
   require_local_name(options.destination, UrlUse::packing);
   Quarantine quarantine;
   const auto write = [&](const Slot& slot, const std::string& staged) {

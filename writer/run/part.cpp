@@ -8,7 +8,6 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
-#include "bale/formats/storage/url_storage.hpp"
 #include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/part_choice.hpp"
@@ -106,7 +105,6 @@ bool pack_slots(const PlanFile& plan, const PackOptions& options, PartStore& sto
 
 PlanFile open_plan(const std::string& path) {
   PlanFile plan = PlanFile::open(path);
-  use_url_storage();
   require_local_name(plan.options().destination, UrlUse::packing);
   return plan;
 }
@@ -148,7 +146,6 @@ PartReport pack_part(const std::string& plan, const PartChoice& choice, unsigned
 
 PackPreview preview_part(const std::string& plan, const PartChoice& choice) {
   const PlanFile opened = PlanFile::open(plan);
-  use_url_storage();
   require_local_name(opened.options().destination, UrlUse::packing);
   opened.require_directory();
   if (is_object_store(opened.options().destination)) {

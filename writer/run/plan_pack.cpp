@@ -5,7 +5,6 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
-#include "bale/formats/storage/url_storage.hpp"
 #include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/plan/plan_file.hpp"
 #include "bale/writer/publish/destination.hpp"
@@ -26,7 +25,6 @@ bool is_same_directory(const std::string& a, const std::string& b) {
 
 /// The plan of pack(), for a destination that may be packed to in parts.
 Plan checked_plan(const Source& source, const PackOptions& options, const std::string& path) {
-  use_url_storage();
   require_local_name(options.destination, UrlUse::packing);
   const bool writes_objects = is_object_store(options.destination);
   if (options.on_error == OnError::quarantine) {

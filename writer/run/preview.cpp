@@ -8,7 +8,6 @@
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
-#include "bale/formats/storage/url_storage.hpp"
 #include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
@@ -107,7 +106,6 @@ PackPreview preview_of(const Source& source, const PackOptions& options, const P
 }
 
 PackPreview preview_pack(const Source& source, const PackOptions& options) {
-  use_url_storage();
   require_local_name(options.destination, UrlUse::packing);
   const bool writes_objects = is_object_store(options.destination);
   writes_objects ? require_object_options(source.places(), options)

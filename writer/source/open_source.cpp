@@ -15,7 +15,6 @@
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"
-#include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/spec/directory_content.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
@@ -170,7 +169,6 @@ std::vector<std::string> source_kinds() {
 }
 
 DetectedSource detect_source(const std::string& spec, const SourceOptions& options) {
-  use_url_storage();
   if (remote_storage_of(spec) != nullptr) return {k_packed};
   struct stat info {};
   if (stat_long_path(spec, info) != 0) {
@@ -207,7 +205,6 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
 }
 
 std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options) {
-  use_url_storage();
   require_local_name(spec, UrlUse::dataset);
   if (std::unique_ptr<Source> arrays = open_arrays(spec, options)) {
     refuse_file_options(spec, "a dataset of arrays", options);

@@ -244,7 +244,7 @@ FileMapping& FileMapping::operator=(FileMapping&& other) noexcept {
 File open_whole(const std::string& path) {
   const Storage* const storage = remote_storage_of(path);
   if (storage == nullptr) return File::open_read(path);
-  auto copy = storage->local_copy(path);
+  auto copy = storage->cache().local_copy(path);
   return copy ? std::move(*copy) : File::open_read(path);
 }
 

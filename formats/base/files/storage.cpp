@@ -6,27 +6,66 @@
 #include <atomic>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_stamp.hpp"
+#include "bale/formats/base/scheme.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 
 namespace bale {
 namespace {
 
-std::atomic<const Storage*> remote_storage{nullptr};
 std::atomic<bool> is_interrupted{false};
 std::atomic<int> num_fresh{0};
 thread_local const RemoteWaitPoll* current_poll = nullptr;
 thread_local const PinnedContent* current_content = nullptr;
 
+/// A list that is read without a lock. It is not destroyed: threads may use it until the end.
+struct KnownScheme {
+  Scheme scheme;
+  const KnownScheme* before = nullptr;
+};
+constinit std::atomic<const KnownScheme*> g_last{nullptr};
+
+bool is_named(const Scheme& scheme, std::string_view name) {
+  return scheme.name.size() == name.size() && begins_with_ignoring_case(name, scheme.name);
+}
+
 }  // namespace
 
-void set_remote_storage(const Storage* storage) { remote_storage.store(storage); }
+void add_scheme(Scheme scheme) {
+  if (find_scheme(scheme.name) != nullptr) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("there is a scheme {}:// already", scheme.name));
+  }
+  g_last.store(new KnownScheme{.scheme = std::move(scheme), .before = g_last.load()});
+}
+
+const Scheme* find_scheme(std::string_view name) {
+  for (const KnownScheme* known = g_last.load(); known != nullptr; known = known->before) {
+    if (is_named(known->scheme, name)) return &known->scheme;
+  }
+  return nullptr;
+}
+
+std::vector<const Scheme*> all_schemes() {
+  std::vector<const Scheme*> schemes;
+  for (const KnownScheme* known = g_last.load(); known != nullptr; known = known->before)
+    schemes.push_back(&known->scheme);
+  std::reverse(schemes.begin(), schemes.end());
+  return schemes;
+}
+
+const Scheme* remote_scheme_of(std::string_view name) {
+  const std::size_t end = name.find("://");
+  if (end == std::string_view::npos) return nullptr;  // cheap for local paths
+  const Scheme* const scheme = find_scheme(name.substr(0, end));
+  return scheme != nullptr && scheme->storage != nullptr ? scheme : nullptr;
+}
 
 const Storage* remote_storage_of(std::string_view name) {
-  if (name.find("://") == std::string_view::npos) return nullptr;  // no other name is a URL: cheap for local paths
-  const Storage* const storage = remote_storage.load();
-  return storage != nullptr && storage->serves(name) ? storage : nullptr;
+  const Scheme* const scheme = remote_scheme_of(name);
+  return scheme != nullptr ? scheme->storage : nullptr;
 }
 
 std::string join_name(const std::string& directory, std::string_view file) {
@@ -35,8 +74,8 @@ std::string join_name(const std::string& directory, std::string_view file) {
 }
 
 std::size_t begin_of_query(std::string_view name) {
-  const bool is_web = begins_with_ignoring_case(name, "http") && remote_storage_of(name) != nullptr;
-  return std::min(is_web ? name.find('?') : std::string_view::npos, name.size());
+  const Scheme* const scheme = remote_scheme_of(name);
+  return scheme != nullptr && scheme->has_query ? std::min(name.find('?'), name.size()) : name.size();
 }
 
 std::string with_suffix(const std::string& name, std::string_view suffix) {

@@ -67,7 +67,7 @@ herr_t collect_link(hid_t, const char* name, const H5L_info_t*, void* out) {
 File local_copy(const std::string& path) {
   const Storage* const storage = remote_storage_of(path);
   if (storage == nullptr) return {};
-  if (auto copy = storage->local_copy(path)) return std::move(*copy);
+  if (auto copy = storage->cache().local_copy(path)) return std::move(*copy);
   throw Error(ErrorCode::io, "an HDF5 file is read by its library from a local copy, and the cache has no room",
               {.path = path,
                .hint = "give BALE_CACHE_LIMIT more, or make an index with `bale index` and put it next to the file",

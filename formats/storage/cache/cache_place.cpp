@@ -10,6 +10,9 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/scheme.hpp"
+#include "bale/formats/storage/location/locate.hpp"
+#include "bale/formats/storage/remote_cache.hpp"
 
 namespace bale {
 namespace {
@@ -81,6 +84,17 @@ bool do_overlap(const std::string& a, const std::string& b) {
   const std::filesystem::path second = resolved(b);
   const auto [x, y] = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
   return x == first.end() || y == second.end();
+}
+
+void require_apart_from_cache(const std::string& place) {
+  if (const auto path = path_of_file_url(place)) return require_apart_from_cache(*path);
+  if (remote_scheme_of(place) != nullptr || !is_cache_named()) return;
+  const CacheSettings settings = cache_settings();
+  if (settings.directory.empty()) return;
+  // Only what bale makes below the named directory is the cache: a dataset may be next to it.
+  if (!do_overlap(join_path(settings.directory, k_cache_name), place)) return;
+  throw Error(ErrorCode::invalid_argument, "the cache of remote files may not lie in what is read or written",
+              {.path = place, .hint = "name another directory in BALE_CACHE_DIR"});
 }
 
 }  // namespace bale

@@ -197,4 +197,6 @@ std::uint64_t RemoteCache::clear() {
   return bytes;
 }
 
+void check_cache_settings() { CacheDirectory::check_limit(cache_settings()); }
+
 }  // namespace bale

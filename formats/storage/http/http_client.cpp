@@ -17,10 +17,10 @@
 #include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/base/system/per_process.hpp"
 #include "bale/formats/storage/http/curl_api.hpp"
-#include "bale/formats/storage/http/file_transport.hpp"
 #include "bale/formats/storage/http/http_transfer.hpp"
 #include "bale/formats/storage/http/libcurl_start.hpp"
 #include "bale/formats/storage/http/socket_events.hpp"
+#include "bale/formats/storage/http/source_transport.hpp"
 #include "bale/formats/storage/http/transfer_limit.hpp"
 
 namespace bale {
@@ -244,7 +244,7 @@ HttpClient& HttpClient::instance() {
 }
 
 void HttpClient::submit(HttpRequest request, std::function<void(HttpResult)> done) {
-  if (is_file_url(request.url)) return submit_to_files(std::move(request), std::move(done));
+  if (request.open) return submit_to_source(std::move(request), std::move(done));
   engine_->submit(std::make_unique<HttpTransfer>(std::move(request), std::move(done)));
 }
 

@@ -24,6 +24,7 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/storage/url_scheme.hpp"
 
 namespace bale {
 
@@ -69,7 +70,8 @@ struct HttpRequest {
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds stall_timeout{30'000};  // longest time with less than least_bytes_per_s; in whole seconds
   std::uint64_t least_bytes_per_s = 1;
-  std::chrono::milliseconds total_timeout{0};  // 0: none
+  std::chrono::milliseconds total_timeout{0};          // 0: none
+  std::function<std::unique_ptr<UrlSource>()> open{};  // answers instead of a server, if it is set
 };
 
 using HttpResult = std::variant<HttpResponse, Error>;

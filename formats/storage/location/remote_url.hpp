@@ -33,8 +33,10 @@ class RemoteUrl {
   virtual std::string identity() const = 0;
   /// Throws `retryable` if is_offline().
   virtual HttpRequest get(const GetCondition& condition) const = 0;
-  /// Whether no server is to be asked for it: BALE_OFFLINE is set, or HF_HUB_OFFLINE and it is on the Hub.
-  bool is_offline() const;
+  /// Whom it is asked of, by host and port; empty for a mounted file system.
+  virtual std::string server() const;
+  /// Whether no server is to be asked for it: BALE_OFFLINE is set, or what else says so.
+  virtual bool is_offline() const;
   /// Whether get() would return at once. False as long as credentials must be asked for.
   virtual bool is_ready() const { return true; }
   /// The error that a response stands for that is not the file. Notes credentials that have expired.
@@ -56,22 +58,12 @@ class RemoteUrl {
 /// Whether error_of() made it of a refusal: the credentials do not suffice.
 bool is_refusal(const Error& error);
 
-/// Whether a name is a URL of a scheme that is served.
-bool is_served(std::string_view name);
-/// Throws `invalid_argument` for a malformed URL.
-std::shared_ptr<const RemoteUrl> locate(const std::string& name);
+/// A GET request for a URL.
+HttpRequest get_request(std::string url, const GetCondition& condition);
 
 /// Presigned URLs: what of a query is the signature's own, and what says which file is meant.
 /// The URL without the parameters of a signature of S3, CloudFront, Google or Azure, which differ from one time that it
 /// is signed to the next. All other parameters stay, in their order: they may name the file.
 std::string without_signature(std::string_view url);
-
-// s3://BUCKET/KEY: files of S3 and of other servers that speak its language (aws/).
-
-inline constexpr std::string_view k_s3_scheme = "s3://";
-
-/// Settings and credentials are those of the environment when the process first asks for any. Throws `invalid_argument`
-/// for a malformed name or configuration.
-std::shared_ptr<const RemoteUrl> locate_s3(const std::string& name);
 
 }  // namespace bale

@@ -1,5 +1,4 @@
-#include "bale/formats/storage/location/remote_url.hpp"
-
+// s3://BUCKET/KEY: files of S3 and of other servers that speak its language (aws/).
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "bale/formats/storage/aws/s3_location.hpp"
 #include "bale/formats/storage/http/retry.hpp"
 #include "bale/formats/storage/location/listing_parts.hpp"
+#include "bale/formats/storage/location/locate.hpp"
 #include "bale/formats/storage/location/s3_account.hpp"
 
 namespace bale {

@@ -9,12 +9,13 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/scheme.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/formats/storage/aws/answers/object_listing.hpp"
 #include "bale/formats/storage/aws/answers/upload_answers.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
-#include "bale/formats/storage/location/remote_url.hpp"
+#include "bale/formats/storage/location/locate.hpp"
 #include "bale/formats/storage/objects/object_requests.hpp"
 
 namespace bale {
@@ -74,7 +75,10 @@ std::string id_query(const std::string& id) { return "uploadId=" + encoded_query
 
 }  // namespace
 
-bool is_object_store(std::string_view name) { return name.starts_with(k_s3_scheme); }
+bool is_object_store(std::string_view name) {
+  const Scheme* const scheme = remote_scheme_of(name);
+  return scheme != nullptr && scheme->can_write();
+}
 
 /// The requests of one store, and what uploads consist of.
 class ObjectStore::Requests {

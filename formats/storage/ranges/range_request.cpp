@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/storage/http/file_transport.hpp"
 
 namespace bale {
 namespace {
@@ -29,7 +28,7 @@ void RangeRequest::send_one(bool fresh_connection) {
   request.expected_bytes = range_.length;
   adjust_(request);
   if (fresh_connection) request.fresh_connection = true;
-  const bool has_connections = !is_file_url(request.url);
+  const bool has_connections = !request.open;
   if (has_connections && !fresh_connection && request.urgent && version_.has_ranges &&
       range_.length <= k_most_hedged_bytes) {
     hedge_ = Hedge::of_host(request.url);

@@ -102,7 +102,7 @@ def tables_of(source: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_remote_directory(name: str) -> bool:
     """Whether it is a name without a pattern that may be one of a directory which can be listed."""
-    if not name.startswith(("hf://", "s3://")) or any(sign in name for sign in ("*", "?", "[", "{", "::")):
+    if not _bale.can_list(name) or any(sign in name for sign in ("*", "?", "[", "{", "::")):
         return False
     parts = name.rstrip("/").split("/")
     return len(parts) == 5 and parts[2] == "datasets" or "." not in parts[-1]  # hf://datasets/OWNER/NAME

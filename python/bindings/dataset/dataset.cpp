@@ -13,12 +13,12 @@
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/base/names/url_rules.hpp"
+#include "bale/formats/base/scheme.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
-#include "bale/formats/storage/url_storage.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/dataset/process_dataset.hpp"
 #include "bale/python/bindings/dataset/read_many.hpp"
@@ -284,9 +284,15 @@ void bind_dataset(nb::module_& module) {
       "is_remote_name",
       [](const nb::str& name) {
         const std::string text = from_str(name);
-        use_url_storage();
         require_local_name(text, UrlUse::dataset);
         return remote_storage_of(text) != nullptr;
+      },
+      nb::arg("name"));
+  module.def(
+      "can_list",
+      [](const nb::str& name) {
+        const Scheme* const scheme = remote_scheme_of(from_str(name));
+        return scheme != nullptr && scheme->can_list;
       },
       nb::arg("name"));
   module.def(

@@ -13,7 +13,6 @@
 #include <nanobind/stl/string.h>
 
 #include "bale/formats/base/names/url_rules.hpp"
-#include "bale/formats/storage/url_storage.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/reader/shard_spec.hpp"
@@ -61,7 +60,6 @@ class ProcessFile {
   }
   void open() {
     const WithoutGil without_gil;
-    use_url_storage();
     require_local_name(name_, UrlUse::dataset);
     file_ = std::make_shared<const File>(File::open_read(name_));
     size_ = file_->size();
@@ -81,7 +79,6 @@ nb::typed<nb::list, nb::str> expand_names(const nb::str& spec) {
   std::vector<std::string> names;
   {
     const WithoutGil without_gil;
-    use_url_storage();
     names = expand_shard_spec(text);
   }
   nb::list list;

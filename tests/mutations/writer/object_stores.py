@@ -10,7 +10,7 @@ MUTATIONS = [
     Mutation("a part of a listing that comes again ends it", "formats/storage/location/listing_parts.hpp",
              "    if (part.next.empty() && is_new) return;", "    if (part.next.empty() || !is_new || asked.contains(part.next)) return;",
              (*ODD, "repeats_itself")),
-    Mutation("the hub's token goes to any host", "formats/storage/location/remote_url.cpp",
+    Mutation("the hub's token goes to any host", "formats/storage/location/hub_location.cpp",
              "if (parts.scheme == hub.scheme && parts.authority == hub.authority) return next;", "return next;",
              (*ODD, "leads_back")),
     Mutation("a body without an end is taken", "formats/storage/ranges/unsized_body.cpp", "return size_ <= most_bytes_;",

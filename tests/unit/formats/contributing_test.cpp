@@ -1,6 +1,9 @@
 // The C++ of docs/CONTRIBUTING.md, in its order.
 #include "contributing_examples.hpp"
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "bale/formats/shard/shard.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tests/support/error_of.hpp"
@@ -51,4 +54,18 @@ TEST_CASE_METHOD(InTempDir, "The source of the example is packed") {
   CHECK(sample.label == 1);
   CHECK(as_text(sample.find("txt")->bytes) == "a picture of the number 7");
   CHECK(dataset.classes() == std::vector<std::string>{"even", "odd"});
+}
+
+TEST_CASE_METHOD(InTempDir, "The scheme of the example is read as a dataset") {
+  ::setenv("BALE_CACHE_DIR", (dir / "cache").c_str(), 1);
+  pack_drawings(dir / "packed");
+  static Store store;
+  for (const auto& entry : std::filesystem::directory_iterator(dir / "packed")) {
+    store["store://train/" + entry.path().filename().string()] = as_text(read_file(entry.path()));
+  }
+  add_store(store);
+  const Dataset dataset = Dataset::open("store://train");
+  CHECK(dataset.size() == 100);
+  Scratch scratch;
+  CHECK(as_text(dataset.read(42, scratch).find("txt")->bytes) == "a picture of the number 42");
 }

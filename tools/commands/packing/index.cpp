@@ -6,7 +6,6 @@
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/human.hpp"
-#include "bale/formats/storage/url_storage.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/image_conditions.hpp"
 #include "bale/tools/commands/commands.hpp"
@@ -69,7 +68,6 @@ AddedSeekPoints make_seek_points(const IndexCommand& command, Terminal& terminal
 }  // namespace
 
 int run_index(const IndexCommand& command, Terminal& terminal) {
-  use_url_storage();
   if (remote_storage_of(command.spec) != nullptr) require_local_name(command.spec, UrlUse::writing);
   const AddedIndexes indexes = make_indexes(command, terminal);
   if (!indexes.failures.empty()) {

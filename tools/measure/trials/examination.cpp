@@ -49,7 +49,7 @@ void measure_reads(const PipelineCommand& pipeline, double seconds, std::uint64_
   figures.read = read();
   const Storage* const storage = storage_of(dataset);
   if (storage == nullptr) return;
-  figures.always_fetches = storage->cache_bytes() == 0;
+  figures.always_fetches = storage->cache().bytes() == 0;
   if (!figures.always_fetches) figures.read_again = read();
 }
 

@@ -23,7 +23,7 @@ bool has_text(const ObjectStore& store, const std::string& name, const std::stri
 
 /// Readers of this machine believe for a minute what the cache knows of a file.
 void forget_versions(const std::string& name) {
-  if (const Storage* const storage = remote_storage_of(name)) storage->ask_again(name);
+  if (const Storage* const storage = remote_storage_of(name)) storage->cache().refresh(name);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Storage: where File finds bytes that are not on a local disk.
 //
-// The base knows only these interfaces. `formats/storage` implements them for URLs, and the registry sets them.
+// The base knows only these interfaces. `formats/storage` implements them for URLs.
 #pragma once
 
 #include <chrono>
@@ -51,32 +51,38 @@ class RemoteFile {
   virtual void forget(std::uint64_t offset, std::uint64_t length) const = 0;
 };
 
-class Storage {
+/// What is kept on a local disk of remote files, by all processes of the machine.
+class ContentCache {
  public:
-  virtual ~Storage() = default;
-  /// Whether `name` is a URL of this storage.
-  virtual bool serves(std::string_view name) const = 0;
-  virtual std::shared_ptr<const RemoteFile> open(const std::string& name) const = 0;
+  virtual ~ContentCache() = default;
+  /// Bytes that the cache may hold; 0 without a cache.
+  virtual std::uint64_t bytes() const = 0;
+  /// Bytes that can come into the cache before it must remove others; 0 without a cache.
+  virtual std::uint64_t free_bytes() const = 0;
+  /// How many bytes it makes sense to ask for with will_need() before they are read: a part of the cache.
+  virtual std::uint64_t max_bytes_ahead() const = 0;
   /// A complete local copy of the file, which is fetched first and compared with its checksums; nullopt if the cache
   /// has no room for it. Its content stays as it is while the result is open or mapped. Its name may be removed at any
   /// time.
   virtual std::optional<File> local_copy(const std::string& name) const = 0;
-  /// How many bytes it makes sense to ask for with will_need() before they are read: a part of the cache.
-  virtual std::uint64_t max_bytes_ahead() const = 0;
-  /// Bytes that the cache may hold; 0 without a cache.
-  virtual std::uint64_t cache_bytes() const = 0;
-  /// Bytes that can come into the cache before it must remove others; 0 without a cache.
-  virtual std::uint64_t free_cache_bytes() const = 0;
   /// What keep() stored for this version of the file; nullopt if it is not there, or not any more.
   virtual std::optional<std::vector<std::byte>> kept(const std::string& name, std::string_view kind) const = 0;
-  /// Stores what was made from this version of the file in the cache, if there is room. `kind` names what it is. The
-  /// content needs a checksum of its own.
+  /// Stores what was made from this version of the file, if there is room. `kind` names what it is. The content needs a
+  /// checksum of its own.
   virtual void keep(const std::string& name, std::string_view kind, Bytes content) const = 0;
   /// Drops all that is cached of the file.
   virtual void forget(const std::string& name) const = 0;
   /// The server is asked again which version of the file it has, and another one than before is not an error: for a
   /// file that is not what PinnedContent says.
-  virtual void ask_again(const std::string& name) const = 0;
+  virtual void refresh(const std::string& name) const = 0;
+};
+
+/// The remote files of one kind of names (formats/base/scheme.hpp).
+/// Threads: const methods may be called by many threads at once.
+class Storage {
+ public:
+  virtual ~Storage() = default;
+  virtual std::shared_ptr<const RemoteFile> open(const std::string& name) const = 0;
   virtual bool exists(const std::string& name) const = 0;
   /// Throws `invalid_argument` if the name is malformed.
   virtual void check(const std::string& name) const = 0;
@@ -84,11 +90,10 @@ class Storage {
   virtual std::string join(const std::string& directory, std::string_view file) const = 0;
   /// The names of the files directly in a directory, sorted. Throws `unsupported` if the server has no listings.
   virtual std::vector<std::string> list(const std::string& directory) const = 0;
+  virtual const ContentCache& cache() const = 0;
 };
 
-/// Sets the storage of this process, before other threads open files. It must live as long as the process.
-void set_remote_storage(const Storage* storage);
-/// The storage that serves `name`; null if `name` is a local path.
+/// The storage of a name; null if `name` is a local path.
 const Storage* remote_storage_of(std::string_view name);
 
 /// Where the query of a web page's name begins, which is the same for its neighbors (a container's SAS); the end of
@@ -108,7 +113,7 @@ auto read_twice_if_damaged(const std::string& name, Read read) {
       return read();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::damaged) throw;
-      storage->forget(name);
+      storage->cache().forget(name);
     }
   }
   return read();

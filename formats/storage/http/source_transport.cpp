@@ -1,7 +1,4 @@
-#include "bale/formats/storage/http/file_transport.hpp"
-
-#include <sys/stat.h>
-#include <unistd.h>
+#include "bale/formats/storage/http/source_transport.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +6,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,17 +16,17 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_range.hpp"
 #include "bale/formats/base/system/per_process.hpp"
-#include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/storage/url_scheme.hpp"
 
 namespace bale {
 namespace {
 
-constexpr std::size_t k_file_part_bytes = std::size_t{1} << 20;
+constexpr std::size_t k_source_part_bytes = std::size_t{1} << 20;
 constexpr std::size_t k_num_threads = 16;  // a network file system has latency, too
-constexpr std::string_view k_changed = "the file was changed while it was read";
+constexpr const char* k_changed = "the file was changed while it was read";
+constexpr const char* k_ended = "the request was ended";
 
 struct Job {
   HttpRequest request;
@@ -57,67 +55,86 @@ std::string header_of(const HttpRequest& request, std::string_view wanted) {
   return {};
 }
 
-std::string etag_of(const File& file) {
-  struct stat info {};
-  if (::fstat(file.fd(), &info) != 0) throw_errno("examine", file.path());
-  return fmt::format("\"{}-{}-{}.{:09}\"", info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+/// Empty if the version is not known.
+std::string etag_of(const UrlSource& source) {
+  const std::string version = source.version();
+  return version.empty() ? version : fmt::format("\"{}\"", version);
 }
 
-long status_of(const Error& error) {
-  if (error.code() == ErrorCode::not_found || error.code() == ErrorCode::unsupported) return 404;  // or a directory
+/// What a web server would answer, so that messages are the same; other errors are the result.
+HttpResult result_of(const Error& error, const std::string& url) {
   const int why = error.context().system_error;
-  return why == EACCES || why == EPERM ? 403 : 503;
+  if (why == EACCES || why == EPERM) return HttpResponse{.status = 403};
+  if (error.code() == ErrorCode::not_found || error.code() == ErrorCode::unsupported) {
+    return HttpResponse{.status = 404};  // or it is a directory
+  }
+  const bool may_pass = error.code() == ErrorCode::io;
+  return Error(may_pass ? ErrorCode::retryable : error.code(), error.message(),
+               {.path = url, .hint = error.context().hint, .system_error = why});
 }
 
 bool is_cancelled(const HttpRequest& request) { return request.is_cancelled && request.is_cancelled->load(); }
 
-/// Passes on the range part by part. Returns an error if the file changes in the meantime or the request was ended.
-std::optional<Error> send_range(const HttpRequest& request, const File& file, FileRange range, HttpResponse& response) {
-  std::vector<std::byte> part(std::min<std::uint64_t>(k_file_part_bytes, range.length));
+void read_exact(const UrlSource& source, std::uint64_t offset, MutableBytes out) {
+  for (std::size_t got = 0; got < out.size();) {
+    const std::size_t now = source.read_some(offset + got, out.subspan(got));
+    if (now == 0) throw Error(ErrorCode::retryable, k_changed);
+    got += now;
+  }
+}
+
+/// Passes on the range part by part. Throws if the file changes in the meantime or the request was ended.
+void send_range(const HttpRequest& request, const UrlSource& source, FileRange range, HttpResponse& response) {
+  std::vector<std::byte> part(std::min<std::uint64_t>(k_source_part_bytes, range.length));
   const std::string etag = response.header("etag");
   for (std::uint64_t sent = 0; sent < range.length;) {
-    if (is_cancelled(request)) return Error(ErrorCode::interrupted, "the request was ended");
+    if (is_cancelled(request)) throw Error(ErrorCode::interrupted, k_ended);
     const MutableBytes place = MutableBytes(part).first(std::min<std::uint64_t>(part.size(), range.length - sent));
-    file.read_exact(range.offset + sent, place);
-    if (etag_of(file) != etag) return Error(ErrorCode::retryable, k_changed, {.path = file.path()});
+    read_exact(source, range.offset + sent, place);
+    if (etag_of(source) != etag) throw Error(ErrorCode::retryable, k_changed);
     sent += place.size();
     if (!request.on_body) {
       response.body.insert(response.body.end(), place.begin(), place.end());
     } else if (!request.on_body(response, place)) {
-      return Error(ErrorCode::interrupted, "the request was ended");
+      throw Error(ErrorCode::interrupted, k_ended);
     }
   }
-  return std::nullopt;
+}
+
+HttpResponse answer(const HttpRequest& request, const UrlSource& source) {
+  HttpResponse response;
+  const std::uint64_t size = source.size();
+  const std::string etag = etag_of(source);
+  if (!etag.empty()) response.headers["etag"] = etag;
+  const std::string wanted = header_of(request, "If-Match");
+  if (!wanted.empty() && wanted != etag) return HttpResponse{.status = 412};
+  if (!etag.empty() && header_of(request, "If-None-Match") == etag) {
+    response.status = 304;
+    return response;
+  }
+  FileRange range = range_of(request).value_or(FileRange{0, size});
+  if (range.offset >= size) {
+    response.status = 416;
+    response.headers["content-range"] = fmt::format("bytes */{}", size);
+    return response;
+  }
+  range.length = std::min(range.length, size - range.offset);
+  response.status = 206;
+  response.headers["content-range"] =
+      fmt::format("bytes {}-{}/{}", range.offset, range.offset + range.length - 1, size);
+  response.headers["content-length"] = fmt::format("{}", range.length);
+  send_range(request, source, range, response);
+  return response;
 }
 
 HttpResult answer(const HttpRequest& request) {
-  HttpResponse response;
   try {
-    const File file = File::open_read(path_of_file_url(request.url));
-    const std::uint64_t size = file.size();
-    response.headers["etag"] = etag_of(file);
-    const std::string wanted = header_of(request, "If-Match");
-    if (!wanted.empty() && wanted != response.headers["etag"]) return HttpResponse{.status = 412};
-    if (header_of(request, "If-None-Match") == response.headers["etag"]) {
-      response.status = 304;
-      return response;
-    }
-    FileRange range = range_of(request).value_or(FileRange{0, size});
-    if (range.offset >= size) {
-      response.status = 416;
-      response.headers["content-range"] = fmt::format("bytes */{}", size);
-      return response;
-    }
-    range.length = std::min(range.length, size - range.offset);
-    response.status = 206;
-    response.headers["content-range"] =
-        fmt::format("bytes {}-{}/{}", range.offset, range.offset + range.length - 1, size);
-    response.headers["content-length"] = fmt::format("{}", range.length);
-    if (auto error = send_range(request, file, range, response)) return *error;
+    return answer(request, *request.open());
   } catch (const Error& error) {
-    return HttpResponse{.status = status_of(error)};
+    return result_of(error, request.url);
+  } catch (const std::exception& error) {
+    return Error(ErrorCode::io, error.what(), {.path = request.url});
   }
-  return response;
 }
 
 class Threads {
@@ -153,7 +170,7 @@ class Threads {
       jobs_.pop_front();
       const bool ended = stop_ || is_cancelled(job.request);
       lock.unlock();
-      HttpResult result = ended ? Error(ErrorCode::interrupted, "the request was ended") : answer(job.request);
+      HttpResult result = ended ? Error(ErrorCode::interrupted, k_ended) : answer(job.request);
       job.request = {};
       job.done(std::move(result));
       job.done = nullptr;
@@ -171,16 +188,7 @@ class Threads {
 
 }  // namespace
 
-bool is_file_url(std::string_view url) { return begins_with_ignoring_case(url, k_file_scheme); }
-
-std::string path_of_file_url(const std::string& url) {
-  std::string path = url.substr(k_file_scheme.size());
-  if (path.starts_with('/')) return path;
-  throw Error(ErrorCode::invalid_argument, "a file:// name needs an absolute path of this machine",
-              {.path = url, .hint = "write file:///PATH, with three slashes"});
-}
-
-void submit_to_files(HttpRequest request, std::function<void(HttpResult)> done) {
+void submit_to_source(HttpRequest request, std::function<void(HttpResult)> done) {
   static constinit PerProcess<Threads> threads;
   Threads& here = threads.get([] {
     std::atexit([] { threads.destroy(); });
