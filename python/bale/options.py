@@ -1,4 +1,7 @@
-"""The options of pack(), convert() and verify(): the program's flags, with underscores. A test compares the two."""
+"""The options of pack(), convert(), plan() and verify(): the program's flags, with underscores.
+
+Made by scripts/checks/option_types.py from the tables of the libraries.
+"""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -25,13 +28,13 @@ class ShardOptions(TypedDict, total=False):
     split: str
     stratify: bool
     source: str
+    include: Union[str, Sequence[str]]
+    exclude: Union[str, Sequence[str]]
     class_map: str
     class_folders: bool
-    include: Sequence[str]
-    exclude: Sequence[str]
     exclude_from: str
     where: str
-    sample: Union[int, str]  # 1000, "5%"
+    sample: Union[int, str]
     sample_per_class: bool
     sample_seed: int
     max_samples: int
@@ -40,13 +43,13 @@ class ShardOptions(TypedDict, total=False):
     seek_points: bool
     resize_short: int
     resize_max: int
-    decode: bool
     orient: bool
     strip_metadata: bool
     quality: int
     jpeg_lossless: bool
     check_images: bool
     max_pixels: int
+    decode: bool
     jobs: Union[int, Literal["auto"]]
     dry_run: bool
     strict: bool
@@ -56,29 +59,29 @@ class ShardOptions(TypedDict, total=False):
 class WriteOptions(ShardOptions, total=False):
     """Options of both pack() and convert()."""
 
+    staging_dir: str
     resume: bool
     overwrite: bool
-    staging_dir: str
 
 
 class FileOptions(TypedDict, total=False):
     """Options of pack() and plan() for sources that are not packed."""
 
-    list_jobs: int
     pair: str
     pair_path: Union[str, Sequence[str]]
     annotations: Union[str, Sequence[str]]
     annotations_format: Literal["coco", "voc", "yolo", "openimages"]
-    files_from: str
-    null: bool
     flat: bool
     keep_extensions: bool
     allow_empty: bool
+    list_jobs: int
     root: str
     path_column: str
     path_pattern: str
     label_column: str
     allow_unlabeled: bool
+    files_from: str
+    null: bool
 
 
 class PackOptions(WriteOptions, FileOptions, total=False):
@@ -102,9 +105,9 @@ class ConvertOptions(WriteOptions, total=False):
 class VerifyOptions(TypedDict, total=False):
     """Options of verify(). `bale verify --help` explains them."""
 
-    cache_dir: str
-    cache_limit: Size
     decode: bool
     max_pixels: int
     jobs: Union[int, Literal["auto"]]
+    cache_dir: str
+    cache_limit: Size
     quiet: bool

@@ -28,9 +28,9 @@
 #include "bale/reader/check/check_table.hpp"
 #include "bale/reader/check/report_json.hpp"
 #include "bale/reader/spec/directory_content.hpp"
+#include "bale/writer/plan/pack_values.hpp"
 #include "bale/writer/request/merge_request.hpp"
 #include "bale/writer/request/pack_table.hpp"
-#include "bale/writer/request/pack_values.hpp"
 #include "bale/writer/request/report_json.hpp"
 #include "bale/writer/request/run_lines.hpp"
 
@@ -302,6 +302,24 @@ nb::str run_request(const std::string& command, const nb::list& paths, const nb:
   }
 }
 
+/// (keyword, type) of each option of a function that takes those of a command.
+nb::list option_rows(const std::string& command) {
+  PackRequest request;
+  CheckOptions check;
+  OptionTable table;
+  if (command == "verify") {
+    add_check_options(table, check);
+  } else {
+    request.command = command;
+    request.source_is_packed = command == "convert";
+    add_pack_options(table, request);
+    add_run_options(table, request);
+  }
+  nb::list rows;
+  for (const OptionModel& option : table) rows.append(nb::make_tuple(option.keyword(), option.type));
+  return rows;
+}
+
 }  // namespace
 
 void bind_requests(nb::module_& module) {
@@ -312,6 +330,9 @@ void bind_requests(nb::module_& module) {
       "The report as JSON text. `options` are texts by keyword: one, several if it is repeated, none for a flag. "
       "`display`, if not None, has methods note(line) and progress(samples, total_samples, bytes, total_bytes, "
       "shards, total_shards, skipped).");
+  module.def("option_rows", &option_rows, nb::arg("command"),
+             nb::sig("def option_rows(command: str) -> list[tuple[str, str]]"),
+             "The keyword and the type of each option, from which bale.options is made.");
   module.def(
       "stop_requests",
       [] {

@@ -6,7 +6,7 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/tools/commands/commands.hpp"
-#include "bale/writer/request/pack_values.hpp"
+#include "bale/writer/source/choose/source_table.hpp"
 
 namespace bale::tools {
 namespace {

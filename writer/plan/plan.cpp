@@ -18,6 +18,7 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/edits/image_edits.hpp"
+#include "bale/writer/plan/shard_table.hpp"
 #include "bale/writer/plan/sidecars.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 
@@ -233,6 +234,7 @@ std::string fingerprint_of_options(std::string_view kind, const PackOptions& opt
   for (const auto& [name, value] : describe_edits(options.edits, !options.format.layout->keeps_bytes)) {
     text += fmt::format("edit {}={}\n", name, value);
   }
+  text += fingerprint_of_stored(options);
   for (const std::string& name : classes) text += fmt::format("class {}:{}\n", name.size(), name);
   return text;
 }

@@ -6,6 +6,7 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/writer/edits/image_edits.hpp"
+#include "bale/writer/plan/shard_table.hpp"
 #include "bale/writer/source/saved/saved_source.hpp"
 #include "bale_version.hpp"
 
@@ -18,37 +19,13 @@ Json maker_of(const PackOptions& options) {
           {"edits", Json::object_of(describe_edits(options.edits, !options.format.layout->keeps_bytes))}};
 }
 
-Json edits_to_json(const ImageEdits& edits) {
-  return {{"resize_short", edits.resize_short},
-          {"resize_max", edits.resize_max},
-          {"quality", edits.quality ? Json(*edits.quality) : Json()},
-          {"orient", edits.orient},
-          {"strip_metadata", edits.strip_metadata},
-          {"jpeg_lossless", edits.jpeg_lossless}};
-}
-
-ImageEdits edits_from_json(const Json& json) {
-  ImageEdits edits{.resize_short = json.whole<decltype(ImageEdits::resize_short)>("resize_short"),
-                   .resize_max = json.whole<decltype(ImageEdits::resize_max)>("resize_max"),
-                   .orient = json.truth("orient"),
-                   .strip_metadata = json.truth("strip_metadata"),
-                   .jpeg_lossless = json.truth("jpeg_lossless")};
-  if (!json.at("quality").is_null()) edits.quality = json.whole<int>("quality");
-  return edits;
-}
-
 Json to_json(const PackOptions& options) {
-  return {{"destination", bytes_to_json(options.destination)},
-          {"format", options.format.format->name},
-          {"layout", options.format.layout->name},
-          {"format_options", Json::object_of(options.format_options)},
-          {"compress_level", options.compress_level ? Json(*options.compress_level) : Json()},
-          {"edits", edits_to_json(options.edits)},
-          {"max_pixels", options.max_pixels},
-          {"check_images", options.check_images},
-          {"seek_points", options.seek_points},
-          {"sidecars", Json::list_of(options.sidecars)},
-          {"on_error", on_error_name(options.on_error)}};
+  Json json = stored_options(options);
+  json.update({{"destination", bytes_to_json(options.destination)},
+               {"format", options.format.format->name},
+               {"layout", options.format.layout->name},
+               {"format_options", Json::object_of(options.format_options)}});
+  return json;
 }
 
 std::map<std::string, std::string> texts_by_name(const Json& json, const char* name) {
@@ -61,13 +38,7 @@ PackOptions options_from_json(const Json& json) {
   PackOptions options{.destination = json.bytes("destination")};
   options.format = find_format(json.text("format"), json.text("layout"));
   options.format_options = texts_by_name(json, "format_options");
-  if (!json.at("compress_level").is_null()) options.compress_level = json.whole<int>("compress_level");
-  options.edits = edits_from_json(json.at("edits"));
-  options.max_pixels = json.count("max_pixels");
-  options.check_images = json.truth("check_images");
-  options.seek_points = json.truth("seek_points");
-  options.sidecars = json.texts("sidecars");
-  options.on_error = json.text("on_error") == "skip" ? OnError::skip : OnError::fail;
+  load_stored_options(json, options);
   options.mode = DestinationMode::resume;
   return options;
 }

@@ -8,33 +8,22 @@
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/reader/where.hpp"
-#include "bale/writer/plan/sidecars.hpp"
-#include "bale/writer/request/pack_values.hpp"
-#include "bale/writer/request/source_table.hpp"
+#include "bale/writer/plan/pack_values.hpp"
+#include "bale/writer/plan/shard_table.hpp"
+#include "bale/writer/source/choose/source_table.hpp"
 
 namespace bale {
+
+/// Rows compare their values with what they were.
+inline bool operator==(const Split& a, const Split& b) { return a.name == b.name && a.fraction == b.fraction; }
+
 namespace {
 
 void declare_format(PackRequest& request, OptionTable& table) {
-  PackOptions& options = request.options;
   add_text(table, "f,format", format_choices(), request.format,
            fmt::format("Format of the shards, or FORMAT.LAYOUT (default: {}); see `bale formats`", formats()[0]->name));
   add_text(table, "layout", layout_choices(), request.layout, "Layout within the format (default: its first)");
-  add_parsed(table, "compress", "zstd[:LEVEL]", options.compress_level, parse_compression,
-             "Compress every field that is not an image, if the layout has room for it");
-  add_parsed(
-      table, "size", "N",
-      [&](const std::string& option, const std::string& text) {
-        options.format_options["size"] = std::to_string(parse_positive(option, text));
-      },
-      "Side in pixels of decoded images, for layouts that store pixels");
-  add_parsed(
-      table, "level", "N", [&](const std::string&, const std::string& text) { options.format_options["level"] = text; },
-      "Compression level, for layouts that compress the whole shard or pixels");
-  add_parsed(
-      table, "label_base", "N",
-      [&](const std::string&, const std::string& text) { options.format_options["label_base"] = text; },
-      "Number of the first class in the files, for layouts whose readers may count from 1 (default: 0)");
+  add_format_options(table, request.options);
 }
 
 void declare_shards(PackRequest& request, OptionTable& table) {
@@ -45,7 +34,8 @@ void declare_shards(PackRequest& request, OptionTable& table) {
       add_parsed(table, "shard_size", "SIZE", options.sizing.shard_bytes, parse_size,
                  "Start a new shard when its fields would be more bytes than this, as they are in the source "
                  "and without what the container adds (default: 256MiB); "
-                 "KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000");
+                 "KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000")
+          .typed("Size");
   OptionModel& by_count = add_parsed(table, "shard_count", "N", options.sizing.shard_count, parse_positive,
                                      "Write this many shards of about equal size");
   OptionModel& by_samples = add_parsed(table, "shard_samples", "N", options.sizing.shard_samples, parse_positive,
@@ -60,10 +50,10 @@ void declare_shards(PackRequest& request, OptionTable& table) {
 }
 
 void declare_list(PackRequest& request, OptionTable& table) {
-  OptionModel& files = add_text(table, "files_from", "FILE", request.files_from,
-                                "Read paths to pack from a file, one per line; '-' is standard input");
-  add_flag(table, "0,null", request.source_options.nul_separated, "Paths of `files_from` end with NUL, not newline")
-      .needs(files);
+  add_text(table, "files_from", "FILE", request.files_from,
+           "Read paths to pack from a file, one per line; '-' is standard input");
+  add_list_options(table, request.source_options);
+  table.back().needs(table[table.size() - 2]);
 }
 
 void declare_samples(PackRequest& request, OptionTable& table) {
@@ -74,48 +64,25 @@ void declare_samples(PackRequest& request, OptionTable& table) {
            "Leave out the samples that FILE names, one per line or ended by NUL: paths below SRC, keys as `bale ls` "
            "prints them, or directories");
   add_where(table, request.where);
-  OptionModel& sample = add_parsed(
-      table, "sample", "N|P%",
-      [&](const std::string& option, const std::string& text) { parse_sample(option, text, request.draw); },
-      "Only this many samples, or this part of them, such as 1000 or 5%, drawn at random by their keys: the same "
-      "samples from any format and order, and a part of a larger draw");
+  OptionModel& sample =
+      add_parsed(
+          table, "sample", "N|P%",
+          [&](const std::string& option, const std::string& text) { parse_sample(option, text, request.draw); },
+          "Only this many samples, or this part of them, such as 1000 or 5%, drawn at random by their keys: the same "
+          "samples from any format and order, and a part of a larger draw")
+          .typed("Union[int, str]");
   add_flag(table, "sample_per_class", request.draw.per_class, "Draw this many samples, or this part, of each class")
       .needs(sample);
   add_parsed(table, "sample_seed", "SEED", request.draw.seed, parse_whole, "Seed of the random selection (default: 0)")
       .needs(sample);
   add_parsed(table, "max_samples", "N", options.max_samples, parse_positive, "Stop after this many");
-  add_parsed(table, "on_error", "fail|skip|quarantine", options.on_error, parse_on_error,
-             "What to do with unreadable samples (default: fail)");
-
-  add_sidecars(table, options.sidecars);
-  add_flag(table, "seek_points", options.seek_points, k_seek_points_text);
+  add_shard_options(table, options);
 }
 
 void declare_images(PackRequest& request, OptionTable& table) {
-  PackOptions& options = request.options;
-  OptionModel& by_short = add_parsed(
-      table, "resize_short", "N", options.edits.resize_short, parse_count32,
-      "Make images smaller whose shorter side has more than N pixels, as torchvision's Resize(N) does on Pillow "
-      "images; "
-      "what fits stays byte for byte");
-  add_parsed(table, "resize_max", "N", options.edits.resize_max, parse_count32, "The same by the longer side")
-      .excludes(by_short);
+  add_image_options(table, request.options);
   add_flag(table, "decode", request.decode,
            "Store images as pixels: the format's layout that holds them, unless `layout` names one");
-  add_flag(table, "orient", options.edits.orient, "Turn images as their EXIF orientation says, and drop the tag");
-  add_flag(table, "strip_metadata", options.edits.strip_metadata,
-           "Leave out EXIF, XMP, color profiles, comments and texts; pixels stay as they are");
-  add_parsed(table, "quality", "Q", options.edits.quality, parse_quality,
-             "Quality of JPEGs that `resize_short`, `resize_max` or `orient` encode again, 1 to 100 (default: 90)");
-  add_flag(table, "jpeg_lossless", options.edits.jpeg_lossless,
-           "Write progressive JPEGs as baseline ones, and all with Huffman tables of their own: other bytes, the same "
-           "pixels and metadata");
-
-  add_flag(
-      table, "check_images", options.check_images,
-      "Decode every image, and name those that cannot be: they are packed, and the index says so; with `on_error` skip "
-      "or quarantine they are left out");
-  add_max_pixels(table, options.max_pixels);
 }
 
 void declare_run(PackRequest& request, OptionTable& table) {
@@ -177,11 +144,6 @@ void add_where(OptionTable& table, std::string& condition) {
       },
       "Only samples for which the condition holds, such as \"width >= 256 and label in (3, 5)\"; names: " +
           where_names());
-}
-
-void add_sidecars(OptionTable& table, std::vector<std::string>& names) {
-  add_parsed(table, "sidecars", "NAME,...", names, parse_list,
-             "Also write index files for other readers: " + sidecar_choices());
 }
 
 }  // namespace bale

@@ -2,16 +2,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "bale/formats/base/options/option_table.hpp"
+#include "bale/writer/plan/shard_table.hpp"
 #include "bale/writer/request/pack_request.hpp"
 
 namespace bale {
-
-inline constexpr const char* k_seek_points_text =
-    "Write seek points next to each shard, so that loaders can start decoding a JPEG at any row (about 0.3% of the "
-    "bytes)";
 
 /// The options that say what is packed, and how. `request.command` and `source_is_packed` say for which command.
 void add_pack_options(OptionTable& table, PackRequest& request);
@@ -22,6 +18,5 @@ void add_run_options(OptionTable& table, PackRequest& request);
 
 /// A condition on samples.
 void add_where(OptionTable& table, std::string& condition);
-void add_sidecars(OptionTable& table, std::vector<std::string>& names);
 
 }  // namespace bale

@@ -18,6 +18,7 @@
 #include "bale/reader/spec/directory_content.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
+#include "bale/writer/source/choose/source_table.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
@@ -117,16 +118,8 @@ std::unique_ptr<Source> open_arrays(const std::string& spec, const SourceOptions
 
 /// Throws for options of files that packed samples or arrays have no use for: without them the labels would be others.
 void refuse_file_options(const std::string& spec, std::string_view what, const SourceOptions& options) {
-  const std::pair<std::string_view, bool> given[] = {{"flat", options.flat},
-                                                     {"pair", !options.pair.empty()},
-                                                     {"root", !options.root.empty()},
-                                                     {"keep_extensions", options.keep_extensions},
-                                                     {"path_column", !options.path_column.empty()},
-                                                     {"path_pattern", !options.path_pattern.empty()},
-                                                     {"label_column", !options.label_column.empty()},
-                                                     {"allow_unlabeled", options.allow_unlabeled}};
-  for (const auto& [name, is_given] : given) {
-    if (!is_given || options.are_shared) continue;
+  if (options.are_shared) return;
+  for (const std::string& name : given_source_options(options, true)) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("`{}` is for folders, lists and tables of files, this is {}", name, what),
                 {.path = spec, .hint = fmt::format("leave `{}` out", name)});

@@ -87,6 +87,33 @@ OptionModel& OptionModel::excludes(const OptionModel& other) {
   return *this;
 }
 
+OptionModel& OptionModel::typed(std::string python_type) {
+  type = std::move(python_type);
+  return *this;
+}
+
+OptionModel& OptionModel::tagged(std::string word) {
+  tag = std::move(word);
+  return *this;
+}
+
+OptionModel& OptionModel::determines_bytes() {
+  is_fingerprinted = true;
+  return stored(keyword());
+}
+
+OptionModel& OptionModel::stored(std::string place) {
+  stored_as = std::move(place);
+  return *this;
+}
+
+Json option_to_json(const std::vector<std::string>& texts) { return Json::list_of(texts); }
+
+void option_from_json(const Json& json, std::vector<std::string>& texts) {
+  texts.clear();
+  for (const Json& text : json.as_list("an option")) texts.push_back(text.as_text("an option"));
+}
+
 OptionNames option_names(const OptionTable& table, bool are_flags) {
   OptionNames names{.are_flags = are_flags};
   for (const OptionModel& option : table) names.names.push_back(option.keyword());
@@ -114,12 +141,13 @@ OptionModel& add_flag(OptionTable& table, const std::string& names, std::functio
                       const std::string& text) {
   OptionModel& option = added_option(table, names, "", text);
   option.take = [act = std::move(act)](const std::vector<std::string>&) { act(); };
-  return option;
+  return option.typed("bool");
 }
 
 OptionModel& add_flag(OptionTable& table, const std::string& names, bool& value, const std::string& text) {
   return add_flag(
-      table, names, [&value] { value = true; }, text);
+             table, names, [&value] { value = true; }, text)
+      .fills(value);
 }
 
 OptionModel& add_parsed(OptionTable& table, const std::string& names, const std::string& value_name, TakeText parse,
@@ -134,7 +162,8 @@ OptionModel& add_parsed(OptionTable& table, const std::string& names, const std:
 OptionModel& add_text(OptionTable& table, const std::string& names, const std::string& value_name, std::string& value,
                       const std::string& text) {
   return add_parsed(
-      table, names, value_name, [&value](const std::string&, const std::string& typed) { value = typed; }, text);
+             table, names, value_name, [&value](const std::string&, const std::string& typed) { value = typed; }, text)
+      .fills(value);
 }
 
 OptionModel& add_output(OptionTable& table, const std::string& names, const std::string& value_name, std::string& path,
@@ -153,11 +182,11 @@ OptionModel& add_repeated(OptionTable& table, const std::string& names, const st
   OptionModel& option = added_option(table, names, value_name, text);
   option.repeated = true;
   option.take = [&values](const std::vector<std::string>& typed) { values = typed; };
-  return option;
+  return option.fills(values).typed("Union[str, Sequence[str]]");
 }
 
 void add_jobs(OptionTable& table, unsigned& jobs, const std::string& text) {
-  add_parsed(table, "j,jobs", "N|auto", jobs, parse_jobs, text);
+  add_parsed(table, "j,jobs", "N|auto", jobs, parse_jobs, text).typed("Union[int, Literal[\"auto\"]]");
 }
 
 void add_max_pixels(OptionTable& table, std::uint64_t& max_pixels) {

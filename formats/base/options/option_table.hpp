@@ -5,14 +5,18 @@
 // Threads: as a std::vector.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/options/option_names.hpp"
 
 namespace bale {
@@ -32,6 +36,15 @@ struct OptionModel {
   bool checked_by_command = false;    // required in a way that the parser cannot check
   std::vector<std::string> needed;    // long names of options without which this one means nothing
   std::vector<std::string> excluded;  // long names of options that it cannot be combined with
+  std::string type = "str";           // of its value in Python
+  std::string tag{};                  // by which the one who added the row knows it
+
+  // Of an option that fills a value directly. The value then is one of the object that the table fills.
+  std::function<bool()> is_given{};         // it is not what it was when the row was added
+  std::function<Json()> save{};             // the value
+  std::function<void(const Json&)> load{};  // the opposite; throws `damaged`
+  std::string stored_as{};        // of one that determines bytes: its place in a stored plan, as "edits.quality"
+  bool is_fingerprinted = false;  // and a fingerprint has it by its name, if it is given
 
   /// The name in C++ and Python: "shard_size".
   std::string keyword() const;
@@ -44,7 +57,71 @@ struct OptionModel {
 
   OptionModel& needs(const OptionModel& other);
   OptionModel& excludes(const OptionModel& other);
+  OptionModel& typed(std::string python_type);
+  OptionModel& tagged(std::string word);
+  /// The option determines bytes: plans store it and fingerprints have it, both by its keyword.
+  OptionModel& determines_bytes();
+  /// The same of an older option, whose place in a plan is given; fingerprints have it by hand.
+  OptionModel& stored(std::string place);
+  /// The option fills `value`.
+  template <typename Value>
+  OptionModel& fills(Value& value);
 };
+
+// How values are stored. For a type of one's own, both functions are declared where it is.
+template <typename Number>
+requires std::is_arithmetic_v<Number> Json option_to_json(Number value) { return Json(value); }
+template <typename Number>
+requires std::is_arithmetic_v<Number>
+void option_from_json(const Json& json, Number& value) {
+  if constexpr (std::is_same_v<Number, bool>) {
+    value = json.as_truth("an option");
+  } else {
+    value = json.as_whole<Number>("an option");
+  }
+}
+template <typename Value>
+Json option_to_json(const std::optional<Value>& value) {
+  return value ? option_to_json(*value) : Json();
+}
+template <typename Value>
+requires requires(const Json& json, Value& value) { option_from_json(json, value); }
+void option_from_json(const Json& json, std::optional<Value>& value) {
+  if (json.is_null()) return value.reset();
+  option_from_json(json, value.emplace());
+}
+inline Json option_to_json(const std::string& text) { return bytes_to_json(text); }
+inline void option_from_json(const Json& json, std::string& text) { text = json.as_bytes("an option"); }
+Json option_to_json(const std::vector<std::string>& texts);
+void option_from_json(const Json& json, std::vector<std::string>& texts);
+
+template <typename Value>
+constexpr const char* python_type_of() {
+  if constexpr (std::is_same_v<Value, bool>) return "bool";
+  if constexpr (std::is_integral_v<Value>) return "int";
+  return "str";
+}
+template <typename Value>
+struct OptionalValue {
+  using type = Value;
+};
+template <typename Value>
+struct OptionalValue<std::optional<Value>> {
+  using type = Value;
+};
+
+template <typename Value>
+OptionModel& OptionModel::fills(Value& value) {
+  type = python_type_of<typename OptionalValue<Value>::type>();
+  if constexpr (std::equality_comparable<Value>) {
+    is_given = [&value, before = value] { return !(value == before); };
+  }
+  if constexpr (requires { option_from_json(Json(), value); }) {
+    save = [&value] { return option_to_json(value); };
+    load = [&value](const Json& json) { option_from_json(json, value); };
+  }
+  return *this;
+}
 
 using OptionTable = std::deque<OptionModel>;  // references to rows last
 
@@ -75,8 +152,10 @@ template <typename Value, typename Parsed>
 OptionModel& add_parsed(OptionTable& table, const std::string& names, const std::string& value_name, Value& value,
                         Parsed (*parse)(std::string_view, std::string_view), const std::string& text) {
   return add_parsed(
-      table, names, value_name,
-      [&value, parse](const std::string& option, const std::string& typed) { value = parse(option, typed); }, text);
+             table, names, value_name,
+             [&value, parse](const std::string& option, const std::string& typed) { value = parse(option, typed); },
+             text)
+      .fills(value);
 }
 
 OptionModel& add_text(OptionTable& table, const std::string& names, const std::string& value_name, std::string& value,

@@ -5,12 +5,13 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 import termios
 import time
 import warnings
 
 import pytest
-from conftest import SHIM, flip, tree_bytes
+from conftest import REPO, SHIM, flip, tree_bytes
 from python_support import ENVIRONMENT, command, run_script
 
 import bale as bl
@@ -245,6 +246,24 @@ def test_typed_options_are_those_of_the_program(command, typed):
     flags = set(re.findall(r"^\s+(?:-\w, )?--([a-z0-9-]+)", text, re.MULTILINE)) - {"help", "json", "json-progress"}
     flags -= {"pack": {"plan", "part", "shards"}, "plan": {"output"}}.get(command, set())  # of pack_part(), an argument
     assert {flag.replace("-", "_") for flag in flags} == set(getattr(bale.options, typed).__annotations__)
+
+
+def test_the_types_of_options_are_those_of_the_tables():
+    """bale.options is made from the tables of the libraries."""
+    done = subprocess.run([sys.executable, "-c", "import option_types; print(option_types.options_text(), end='')"], check=True,
+                          capture_output=True, text=True, env={**ENVIRONMENT, "PYTHONPATH": f"{ENVIRONMENT['PYTHONPATH']}:{REPO}/scripts/checks"})
+    assert done.stdout == (REPO / "python" / "bale" / "options.py").read_text(), "run scripts/checks/option_types.py"
+
+
+def test_an_option_is_in_its_row_alone():
+    """Neither the command line nor Python nor a plan names an option of packing: they take the table's rows."""
+    rows = {keyword for command in ("pack", "convert", "plan", "verify") for keyword, _ in bl._bale.option_rows(command)}
+    assert len(rows) > 50
+    words = {"tools/cli/options/grammar_packing.cpp": {"seek_points", "check_images", "sidecars", "jobs", "staging_dir", "dry_run", "files_from"}, "python/bindings/requests.cpp": {"jobs", "staging_dir"},
+             "writer/plan/plan_head.cpp": {"format", "layout", "name", "source"}, "writer/source/choose/option_use.cpp": {"include", "exclude", "allow_unlabeled"}}
+    for path, other in words.items():
+        named = set(re.findall(r'"(?:--)?([a-z_-]+)"', (REPO / path).read_text()))
+        assert {word.replace("-", "_") for word in named} & rows <= other, path
 
 
 def test_a_shard_size_without_a_unit_is_warned_of(tiny, tmp_path):

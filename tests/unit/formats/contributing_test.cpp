@@ -69,3 +69,24 @@ TEST_CASE_METHOD(InTempDir, "The scheme of the example is read as a dataset") {
   Scratch scratch;
   CHECK(as_text(dataset.read(42, scratch).find("txt")->bytes) == "a picture of the number 42");
 }
+
+TEST_CASE("The options of the example are taken, stored and named") {
+  CropOptions options;
+  const OptionTable table = crop_table(options);
+  const OptionModel& crop = table.front();
+  CHECK((crop.keyword() == "crop" && crop.long_name == "--crop" && crop.type == "int" && crop.is_fingerprinted));
+  CHECK_FALSE(crop.is_given());
+  take_options(table, {{"crop", {"3"}}, {"mirror", {}}});
+  CHECK((options.crop == 3 && options.mirror && crop.is_given()));
+  CHECK(crop.save().dump() == "3");
+  crop.load(parse_json("4"));
+  CHECK(options.crop == 4);
+  CHECK(option_names(table, true).shown("Mirror images, after `crop`") == "Mirror images, after --crop");
+  const auto message = [&](const std::vector<GivenOption>& given) {
+    const auto error = test::thrown_by([&] { take_options(table, given); });
+    return error ? option_names(table, false).shown(*error).message() : std::string();
+  };
+  CHECK(message({{"crop", {"0"}}}) == "crop: \"0\" is not a whole number of at least 1 and below 2^32");
+  CHECK(message({{"mirror", {"yes"}}}) == "mirror takes True or False");
+  CHECK(message({{"crops", {"1"}}}) == "there is no option crops");
+}

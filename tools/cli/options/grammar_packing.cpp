@@ -10,8 +10,8 @@
 
 #include "bale/formats/registry/registry.hpp"
 #include "bale/tools/cli/options/grammar_options.hpp"
+#include "bale/writer/plan/pack_values.hpp"
 #include "bale/writer/request/pack_table.hpp"
-#include "bale/writer/request/pack_values.hpp"
 
 namespace bale::tools {
 namespace {

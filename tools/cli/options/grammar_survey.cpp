@@ -4,7 +4,7 @@
 
 #include "bale/tools/cli/options/grammar_options.hpp"
 #include "bale/tools/cli/options/values.hpp"
-#include "bale/writer/request/source_table.hpp"
+#include "bale/writer/source/choose/source_table.hpp"
 
 namespace bale::tools {
 namespace {

@@ -1,8 +1,7 @@
-#include "bale/writer/request/pack_values.hpp"
+#include "bale/writer/plan/pack_values.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/registry/registry.hpp"
-#include "bale/writer/source/source.hpp"
+#include "bale/writer/source/choose/source_table.hpp"
 
 namespace bale {
 namespace {
@@ -103,24 +102,11 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> parse_ranges(std::string_vi
   return ranges;
 }
 
-std::vector<const Format*> lasting_formats() {
-  std::vector<const Format*> lasting;
-  std::copy_if(formats().begin(), formats().end(), std::back_inserter(lasting),
-               [](const Format* format) { return format->on_disk; });
-  return lasting;
-}
-
 std::string format_choices() {
   std::vector<std::string_view> names;
   for (const Format* format : lasting_formats()) {
     if (!format->layouts.empty()) names.push_back(format->name);
   }
-  return joined(names);
-}
-
-std::string packed_source_choices() {
-  std::vector<std::string_view> names;
-  for (const Format* format : lasting_formats()) names.push_back(format->name);
   return joined(names);
 }
 
@@ -132,19 +118,6 @@ std::string layout_choices() {
     }
   }
   return joined(names);
-}
-
-std::string source_choices() { return fmt::format("{}", fmt::join(source_kinds(), "|")); }
-
-std::string parse_source_kind(std::string_view option, const std::string& text, bool packed) {
-  const std::vector<const Format*> lasting = lasting_formats();
-  if (std::any_of(lasting.begin(), lasting.end(), [&](const Format* format) { return format->name == text; })) {
-    return text;
-  }
-  const std::vector<std::string> kinds = source_kinds();
-  if (!packed && std::find(kinds.begin(), kinds.end(), text) != kinds.end()) return text;
-  throw Error(ErrorCode::invalid_argument, fmt::format("{}: \"{}\" is not one of {}", option, printable(text),
-                                                       packed ? packed_source_choices() : source_choices()));
 }
 
 }  // namespace bale

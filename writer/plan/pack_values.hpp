@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "bale/formats/shard/format.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/source/sample_draw.hpp"
 
@@ -33,17 +32,8 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_part(std::string_vi
 /// "3,17,20..25": numbers, and ranges with both ends.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> parse_ranges(std::string_view option, std::string_view text);
 
-/// The formats that are stored on disk.
-std::vector<const Format*> lasting_formats();
 /// "A|B|C": the formats that bale writes, in the order of the registry.
 std::string format_choices();
-/// The same with the formats that bale only reads.
-std::string packed_source_choices();
 /// The layouts of all formats in the same form, each name once.
 std::string layout_choices();
-/// The values of `source`: "folder|list|...|A|B|C".
-std::string source_choices();
-/// Returns the value of `source`, which must be a format if `packed`.
-std::string parse_source_kind(std::string_view option, const std::string& text, bool packed);
-
 }  // namespace bale

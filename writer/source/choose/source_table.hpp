@@ -1,7 +1,11 @@
 // Options that say how a source is read: of every command that takes folders, lists, tables and packed datasets.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "bale/formats/base/options/option_table.hpp"
+#include "bale/formats/shard/format.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
@@ -18,5 +22,15 @@ inline constexpr const char* k_source_text =
 
 /// Which samples are taken, and what makes a sample and its label. `source` must exist when values are taken.
 void add_source_options(OptionTable& table, SourceOptions& source, SourceUse use);
+
+/// Those of a list of files.
+void add_list_options(OptionTable& table, SourceOptions& source);
+
+/// The options that are not what they are by default, by their names; of all, or of those that change labels or keys of
+/// files, without `source`.
+std::vector<std::string> given_source_options(const SourceOptions& options, bool only_for_files);
+
+/// The formats that are stored on disk.
+std::vector<const Format*> lasting_formats();
 
 }  // namespace bale

@@ -1,0 +1,140 @@
+#include "bale/writer/plan/shard_table.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/options/option_values.hpp"
+#include "bale/writer/plan/pack_values.hpp"
+#include "bale/writer/plan/sidecars.hpp"
+
+namespace bale {
+
+Json option_to_json(OnError policy) { return on_error_name(policy); }
+void option_from_json(const Json& json, OnError& policy) {
+  policy = parse_on_error("on_error", json.as_text("an option"));
+}
+
+namespace {
+
+OptionTable table_of(PackOptions& options) {
+  OptionTable table;
+  add_format_options(table, options);
+  add_shard_options(table, options);
+  add_image_options(table, options);
+  return table;
+}
+
+constexpr std::string_view k_edits = "edits.";  // of those that an object of its own has
+
+}  // namespace
+
+void add_format_options(OptionTable& table, PackOptions& options) {
+  add_parsed(table, "compress", "zstd[:LEVEL]", options.compress_level, parse_compression,
+             "Compress every field that is not an image, if the layout has room for it")
+      .typed("str")
+      .stored("compress_level");
+  add_parsed(
+      table, "size", "N",
+      [&](const std::string& option, const std::string& text) {
+        options.format_options["size"] = std::to_string(parse_positive(option, text));
+      },
+      "Side in pixels of decoded images, for layouts that store pixels")
+      .typed("int");
+  add_parsed(
+      table, "level", "N", [&](const std::string&, const std::string& text) { options.format_options["level"] = text; },
+      "Compression level, for layouts that compress the whole shard or pixels")
+      .typed("int");
+  add_parsed(
+      table, "label_base", "N",
+      [&](const std::string&, const std::string& text) { options.format_options["label_base"] = text; },
+      "Number of the first class in the files, for layouts whose readers may count from 1 (default: 0)")
+      .typed("int");
+}
+
+void add_shard_options(OptionTable& table, PackOptions& options) {
+  add_parsed(table, "on_error", "fail|skip|quarantine", options.on_error, parse_on_error,
+             "What to do with unreadable samples (default: fail)")
+      .typed("OnError")
+      .stored("on_error");
+
+  add_sidecars(table, options.sidecars);
+  table.back().stored("sidecars");
+  add_flag(table, "seek_points", options.seek_points, k_seek_points_text).stored("seek_points");
+}
+
+void add_image_options(OptionTable& table, PackOptions& options) {
+  OptionModel& by_short =
+      add_parsed(
+          table, "resize_short", "N", options.edits.resize_short, parse_count32,
+          "Make images smaller whose shorter side has more than N pixels, as torchvision's Resize(N) does on Pillow "
+          "images; "
+          "what fits stays byte for byte")
+          .stored("edits.resize_short");
+  add_parsed(table, "resize_max", "N", options.edits.resize_max, parse_count32, "The same by the longer side")
+      .stored("edits.resize_max")
+      .excludes(by_short);
+  add_flag(table, "orient", options.edits.orient, "Turn images as their EXIF orientation says, and drop the tag")
+      .stored("edits.orient");
+  add_flag(table, "strip_metadata", options.edits.strip_metadata,
+           "Leave out EXIF, XMP, color profiles, comments and texts; pixels stay as they are")
+      .stored("edits.strip_metadata");
+  add_parsed(table, "quality", "Q", options.edits.quality, parse_quality,
+             "Quality of JPEGs that `resize_short`, `resize_max` or `orient` encode again, 1 to 100 (default: 90)")
+      .stored("edits.quality");
+  add_flag(table, "jpeg_lossless", options.edits.jpeg_lossless,
+           "Write progressive JPEGs as baseline ones, and all with Huffman tables of their own: other bytes, the same "
+           "pixels and metadata")
+      .stored("edits.jpeg_lossless");
+
+  add_flag(
+      table, "check_images", options.check_images,
+      "Decode every image, and name those that cannot be: they are packed, and the index says so; with `on_error` skip "
+      "or quarantine they are left out")
+      .stored("check_images");
+  add_max_pixels(table, options.max_pixels);
+  table.back().stored("max_pixels");
+}
+
+void add_sidecars(OptionTable& table, std::vector<std::string>& names) {
+  add_parsed(table, "sidecars", "NAME,...", names, parse_list,
+             "Also write index files for other readers: " + sidecar_choices());
+}
+
+Json stored_options(const PackOptions& options) {
+  PackOptions stored = options;
+  Json out = Json::object();
+  for (const OptionModel& option : table_of(stored)) {
+    if (option.stored_as.empty()) continue;
+    if (option.stored_as.starts_with(k_edits)) {
+      out["edits"][option.stored_as.substr(k_edits.size())] = option.save();
+    } else {
+      out[option.stored_as] = option.save();
+    }
+  }
+  return out;
+}
+
+void load_stored_options(const Json& json, PackOptions& options) {
+  for (const OptionModel& option : table_of(options)) {
+    if (option.stored_as.empty()) continue;
+    const bool is_edit = option.stored_as.starts_with(k_edits);
+    const Json* const value =
+        is_edit ? json.at("edits").find(option.stored_as.substr(k_edits.size())) : json.find(option.stored_as);
+    if (value != nullptr) option.load(*value);
+  }
+}
+
+std::string fingerprint_of_stored(const PackOptions& options) {
+  PackOptions filled;
+  const OptionTable table = table_of(filled);
+  filled = options;
+  std::string text;
+  for (const OptionModel& option : table) {
+    if (!option.is_fingerprinted || !option.is_given()) continue;
+    text += fmt::format("{}={}\n", option.keyword(), option.save().dump({.sorted = true}));
+  }
+  return text;
+}
+
+}  // namespace bale
