@@ -23,6 +23,7 @@
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/table.hpp"
 #include "bale/tools/terminal/terminal.hpp"
+#include "bale/writer/plan/pack_values.hpp"
 
 using namespace bale;
 using namespace bale::tools;
