@@ -109,8 +109,8 @@ NoticeLog check_index_is_current(const std::string& path, const Format& format, 
       judge_changed_file(path, format, index, newer, notices);
     } else {
       notices.warn(renew_time(beside) ? "was newer than its index: all of it was read and is what the index was made of"
-                                      : "is newer than its index, but its content matches; `touch` the index, or every "
-                                        "process repeats this check");
+                                      : "is newer than its index, but its content matches; give the index a newer time "
+                                        "with touch, or every process repeats this check");
     }
   } else if (index.ends_digest() && digest_file_ends(path) != *index.ends_digest()) {
     judge_changed_file(path, format, index, newer, notices);

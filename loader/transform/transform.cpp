@@ -174,7 +174,12 @@ void check_transform(const Transform& transform) {
   }
   check_values(transform);
   check_mode(transform);
-  if (transform.has_fixed_shape()) check_sides(transform);
+  if (!transform.has_fixed_shape()) return;
+  check_sides(transform);
+  const auto size = transform_detail::output_size(transform.list->nodes);
+  if (!size || size->width != transform.width || size->height != transform.height) {
+    refuse("width", "and height are not those of the list: make a transform of another size with list_transform()");
+  }
 }
 
 }  // namespace bale

@@ -80,8 +80,9 @@ def test_workers_use_no_other_instruction_sets(bale, packs):
     code = f"""
 import os
 import bale
+make = bale.Loader  # this process has read the variable
 os.environ["BALE_SIMD"] = "MMX"
-loader = bale.Loader({str(packs / "tar")!r}, batch_size=4, transform=bale.transforms.train(32), workers=1)
+loader = make({str(packs / "tar")!r}, batch_size=4, transform=bale.transforms.train(32), workers=1)
 try:
     next(iter(loader))
 except bale.Error as error:

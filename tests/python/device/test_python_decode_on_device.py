@@ -141,7 +141,7 @@ raises(ValueError, "decode='device' needs a device", lambda: bale.Loader(spec, d
 raises(ValueError, "decode: 'gpu' is neither 'host' nor 'device'", lambda: bale.Loader(spec, device=bale.Cuda(decode="gpu")))
 def refused(words, transform, **more):
     raises(ValueError, words, lambda: bale.Loader(spec, **{"device": bale.Cuda(decode="device"), "transform": transform, **more}))
-refused("the device cannot decode images for color jitter", T.train(32, jitter=(0.4, 0.4, 0.4, 0)))
+refused("the device cannot decode images for ColorJitter in the list of transforms", T.train(32, jitter=(0.4, 0.4, 0.4, 0)))
 refused("the device cannot decode images for RandAugment in the list of transforms",
         T.Compose([T.RandomResizedCrop(32), T.RandAugment()]))
 refused("the device cannot decode images for uint8 in the layout nchw", T.train(32, layout="nchw"))

@@ -34,7 +34,7 @@ def test_everything_is_right_over_the_fake_driver(bale, photos, tmp_path):
 
 def driver(script, *arguments, **environment):
     """The output of a script that has gpu_acceptance_driver as `driver`."""
-    head = f"import pathlib, sys\nsys.path.insert(0, {str(REPO / 'scripts')!r})\nimport gpu_acceptance_driver as driver\n"
+    head = f"import pathlib, sys\nsys.path.insert(0, {str(REPO / 'scripts/gpu')!r})\nimport gpu_acceptance_driver as driver\n"
     return run_script(head + script, *arguments, **environment)
 
 

@@ -23,8 +23,9 @@ def children():
     return [int(pid) for thread in os.listdir("/proc/self/task")
             for pid in open(f"/proc/self/task/{thread}/children").read().split()]
 
+make = bale.Loader  # loads the libraries
 before = count("self")
-loader = bale.Loader(sys.argv[1], 32, workers=2, shuffle=True, transform=bale.transforms.train(16))
+loader = make(sys.argv[1], 32, workers=2, shuffle=True, transform=bale.transforms.train(16))
 opened = count("self")
 images = sum(len(batch) for batch in loader)
 print(json.dumps({"images": images, "before": before, "opened": opened, "after": count("self"),

@@ -1,6 +1,7 @@
 #include "bale/tools/cli/options/grammar_measuring.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tools/cli/options/grammar_options.hpp"
@@ -16,7 +17,10 @@ void declare_pipeline(PipelineCommand& command, CommandModel& app) {
   add_parsed(
       app.options, "--size", "N",
       [&](const std::string& option, const std::string& text) {
-        options.transform.width = options.transform.height = parse_count32(option, text);
+        Transform sized = train_transform(parse_count32(option, text));
+        sized.dtype = options.transform.dtype;
+        sized.normalize = options.transform.normalize;
+        options.transform = std::move(sized);
       },
       "Side of the crops in pixels (default: 224)");
   add_parsed(

@@ -228,8 +228,7 @@ TEST_CASE_METHOD(InTempDir, "options that the source does not use are told") {
   const auto source = open_folder_source(dir.path(), {.path_column = "x", .root = "y", .flat = true, .list_jobs = 2});
   REQUIRE(source->notices().warnings().size() == 2);
   CHECK(source->notices().count_of(WarningKind::no_effect) == 2);
-  CHECK(source->notices().warnings()[0].what ==
-        "`path_column` has no effect: the folder is packed without class folders");
+  CHECK(source->notices().warnings()[0].what == "`root` has no effect: the folder is packed without class folders");
 }
 
 TEST_CASE_METHOD(InTempDir, "a class map decides labels and must know every folder") {
