@@ -70,7 +70,7 @@ class FileOptions(TypedDict, total=False):
     pair: str
     pair_path: Union[str, Sequence[str]]
     annotations: Union[str, Sequence[str]]
-    annotations_format: Literal["coco", "voc", "yolo", "openimages"]
+    annotations_format: Literal["coco", "voc", "yolo", "yolo-polygons", "yolo-pose", "openimages"]
     flat: bool
     keep_extensions: bool
     allow_empty: bool

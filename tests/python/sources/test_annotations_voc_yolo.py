@@ -222,6 +222,58 @@ def test_poses(bale, tmp_path, numbers, given):
     assert result.code == 1 and "b.txt" in result.error_line() and "kpt_shape" in result.error_line()
 
 
+# What all lines of a dataset can be, by a.txt and b.txt: their points after class and box.
+TWO, THREE = "1 .5 .5 .5 .25 .25 .5 0 0", "1 .5 .5 .5 .25 .25 .5 1 .5 .5 0"
+ONE_LENGTH = [([TWO], [TWO], "polygons or boxes with 2 keypoints of 2 numbers"),
+              ([THREE], [], "polygons or boxes with 2 keypoints of 3 numbers"),  # no visibility is 2
+              (["0 .9 .1 .2 .2 .3 .3"], ["0 .1 .2 .5 .2 .5 .9"] * 3, "polygons or boxes with 1 keypoints of 2 numbers")]
+
+
+@pytest.mark.parametrize("given", ["data.yaml", "labels/train", "classes.txt"])
+@pytest.mark.parametrize("a, b, says", ONE_LENGTH)
+def test_lines_without_kpt_shape_that_may_be_two_things(bale, tmp_path, given, a, b, says):
+    root, images, labels, _ = yolo(tmp_path)
+    (root / "classes.txt").write_text("cat\nbig dog\nx\n")
+    (labels / "a.txt").write_text("\n".join(a))
+    (labels / "b.txt").write_text("\n".join(b))
+    command = ("pack", images, tmp_path / "p", "--annotations", root / given)
+    result = bale(*command)
+    assert result.code == 2 and says in result.error_line() and "labels/train" in result.error_line()
+    assert "--annotations-format yolo-polygons or yolo-pose, or a data.yaml with kpt_shape" in result.error_line()
+    bale.ok(*command, "--annotations-format", "yolo-polygons")
+    stored = rows(bale, tmp_path / "p")["a"][2]
+    assert stored["yolo"] == [[float(word) for word in line.split()[1:]] for line in a]
+    result = bale.ok(*command, "--overwrite", "--annotations-format", "yolo-pose")
+    assert "the lines are " + says.split(" or ")[1] in result.err
+    count, numbers = (int(word) for word in says.split() if word.isdigit())
+    (stored,) = json.loads(fields_by_key(bale, tmp_path / "p")["a"]["keypoints.json"])
+    assert len(stored["keypoints"]) == 3 * count and stored["keypoints"][2] == (1 if numbers == 3 else 2)
+
+
+@pytest.mark.parametrize("a, b, numbers", [(THREE[:-1] + "2", "", 3), (THREE + " .1 .1 0", THREE + " .2 .2 1.0", 3),
+                                           ("0 .5 .5 .1 .1 .5 .5 2.000000", "1 .5 .5 .1 .1 .5 .5 0", 3)])
+def test_lines_that_are_poses_without_kpt_shape(bale, tmp_path, a, b, numbers):
+    root, images, labels, _ = yolo(tmp_path)
+    (labels / "a.txt").write_text(a)
+    (labels / "b.txt").write_text(b)
+    result = bale.ok("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")
+    count = (len(a.split()) - 5) // numbers
+    assert f"no kpt_shape: the lines are boxes with {count} keypoints of {numbers} numbers" in result.err
+    (stored,) = json.loads(fields_by_key(bale, tmp_path / "p")["a"]["keypoints.json"])
+    assert stored["keypoints"][2::3] == [float(word) for word in a.split()[7::3]]
+
+
+@pytest.mark.parametrize("a, b", [(TWO, "1 .5 .5 .5 .25"), ("1 .5 .5 .5 .25", TWO), (TWO, TWO + " .1 .1"), (TWO + " 1 1\n" + TWO, "")])
+def test_lines_of_several_lengths_are_boxes_and_polygons(bale, tmp_path, a, b):
+    root, images, labels, _ = yolo(tmp_path)
+    (labels / "a.txt").write_text(a)
+    (labels / "b.txt").write_text(b)
+    bale.ok("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")
+    assert [len(numbers) + 1 for numbers in rows(bale, tmp_path / "p")["a"][2]["yolo"]] == [len(line.split()) for line in a.splitlines()]
+    result = bale("pack", images, tmp_path / "q", "--annotations", root / "data.yaml", "--annotations-format", "yolo-pose")
+    assert result.code == 2 and "not all lines are boxes with the same number of keypoints" in result.error_line()
+
+
 @pytest.mark.parametrize("line, says", [("0 0.5 0.5 0.1", "line 2: 4 numbers"), ("0 12 30 5 5", "not between 0 and 1"),
                                         ("7 0.5 0.5 0.1 0.1", "class 7"), ("0.5 0.5 0.5 0.1 0.1", "not a whole number"),
                                         ("a 0.5 0.5 0.1 0.1", "\"a\" is not a number"), ("0 nan 0.5 0.1 0.1", "not a number"),

@@ -59,7 +59,9 @@ std::string kind_of(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> annotation_formats() { return {k_coco, k_voc, k_yolo, k_open_images}; }
+std::vector<std::string> annotation_formats() {
+  return {k_coco, k_voc, k_yolo, k_yolo_polygons, k_yolo_pose, k_open_images};
+}
 
 std::unique_ptr<AnnotationSet> open_annotations(const std::string& path, const SourceOptions& options,
                                                 AnnotationLog& log) {
@@ -68,7 +70,7 @@ std::unique_ptr<AnnotationSet> open_annotations(const std::string& path, const S
   const std::string kind = options.annotations_format.empty() ? guessed : options.annotations_format;
   if (kind == k_coco) return open_coco(path, options, log);
   if (kind == k_voc) return open_voc(path, options, log);
-  if (kind == k_yolo) return open_yolo(path, options, log);
+  if (kind == k_yolo || kind == k_yolo_polygons || kind == k_yolo_pose) return open_yolo(path, options, log);
   if (kind == k_open_images) return open_open_images(path, options, log);
   const std::string choices = fmt::format("{}", fmt::join(annotation_formats(), ", "));
   if (!kind.empty()) {

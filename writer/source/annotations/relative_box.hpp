@@ -26,13 +26,16 @@ struct RelativeTo {
   double height;
 };
 
-/// Throws `damaged` for coordinates that are not parts of a side. Small excesses are those of rounding.
-inline void check_relative(const std::array<double, 4>& numbers) {
+/// Whether a number is a part of a side. Small excesses are those of rounding.
+inline bool is_relative(double number) {
   constexpr double k_tolerance = 0.01;
+  return number >= -k_tolerance && number <= 1 + k_tolerance;
+}
+
+/// Throws `damaged` for coordinates that are not parts of a side.
+inline void check_relative(const std::array<double, 4>& numbers) {
   for (const double number : numbers) {
-    if (number < -k_tolerance || number > 1 + k_tolerance) {
-      throw Error(ErrorCode::damaged, "coordinates that are not between 0 and 1");
-    }
+    if (!is_relative(number)) throw Error(ErrorCode::damaged, "coordinates that are not between 0 and 1");
   }
 }
 

@@ -20,22 +20,13 @@
 #include "bale/writer/source/files/text_files.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
+#include "bale/writer/source/annotations/yolo_lines.hpp"
 
 namespace bale {
 namespace {
 
 constexpr std::uint64_t k_max_names_bytes = std::uint64_t{16} << 20;
 constexpr unsigned k_list_jobs = 8;
-
-std::vector<std::string_view> split_words(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (!line.empty()) {
-    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
-    if (end > 0) words.push_back(line.substr(0, end));
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
-  return words;
-}
 
 /// `path` with its last directory "images" replaced by "labels", as ultralytics has them; else unchanged. A relative
 /// path may have that directory above the current one.
@@ -74,31 +65,6 @@ YoloData data_near(const std::string& labels) {
   return {};
 }
 
-/// An annotation as a line of the file says it.
-struct Line {
-  std::int64_t label;
-  std::vector<double> numbers;
-};
-
-/// `of_pose`: how many numbers a line has, of a dataset with keypoints; else 0.
-Line parse_line(std::string_view line, std::size_t of_pose) {
-  const std::vector<std::string_view> words = split_words(line);
-  if (of_pose != 0 && words.size() != of_pose) {
-    throw Error(ErrorCode::damaged, fmt::format("{} numbers, not the {} that kpt_shape says", words.size(), of_pose));
-  }
-  if (words.size() < 5 || (of_pose == 0 && words.size() % 2 == 0)) {
-    throw Error(ErrorCode::damaged,
-                fmt::format("{} numbers, not class, cx, cy, width and height, and no polygon", words.size()));
-  }
-  const double label = parse_number(words[0]);
-  Line parsed{.label = static_cast<std::int64_t>(label), .numbers = {}};
-  if (label < 0 || label > 1e6 || static_cast<double>(parsed.label) != label) {
-    throw Error(ErrorCode::damaged, "the class is not a whole number");
-  }
-  for (std::size_t i = 1; i < words.size(); ++i) parsed.numbers.push_back(parse_number(words[i]));
-  return parsed;
-}
-
 /// Corners in parts of the sides. A polygon's are those of the smallest box around it.
 std::array<double, 4> corners_of(const std::vector<double>& numbers) {
   if (numbers.size() == 4) {
@@ -117,7 +83,8 @@ std::array<double, 4> corners_of(const std::vector<double>& numbers) {
 
 class Yolo : public AnnotationSet {
  public:
-  Yolo(const std::string& path, const SourceOptions& options) : path_(path), class_numbers_(options) {
+  Yolo(const std::string& path, const SourceOptions& options)
+      : path_(path), format_(options.annotations_format), class_numbers_(options) {
     struct stat info {};
     if (stat_long_path(path, info) != 0) throw_errno("examine", path);
     if (S_ISDIR(info.st_mode)) {
@@ -126,7 +93,7 @@ class Yolo : public AnnotationSet {
       if (stat_long_path(names, info) == 0) classes_ = parse_class_lines(text_of(names));
     } else if (path.ends_with(".yaml") || path.ends_with(".yml")) {
       YoloData data = parse_data_yaml(text_of(path), path);
-      set_keypoints(data);
+      keypoints_ = data.keypoints;
       has_data_ = true;
       classes_ = std::move(data.names);
     } else {
@@ -149,9 +116,9 @@ class Yolo : public AnnotationSet {
     if (!is_given) labels_ = labels_place(folder.root + "/");
     while (labels_.size() > 1 && labels_.ends_with('/')) labels_.pop_back();
     if (!has_data_) {
-      const YoloData near = data_near(labels_);  // only it tells keypoints from polygons
-      set_keypoints(near);
-      if (classes_.empty() && of_pose_ != 0) classes_ = near.names;
+      const YoloData near = data_near(labels_);
+      keypoints_ = near.keypoints;
+      if (classes_.empty() && keypoints_.count != 0) classes_ = near.names;
     }
     if (classes_.empty()) log.warn(path_, "no class names: there is no classes.txt; give data.yaml instead");
     std::uint64_t num_bare = 0;
@@ -180,6 +147,7 @@ class Yolo : public AnnotationSet {
     if (num_bare > 0) {
       log.warn(labels_, fmt::format("{} images have no file of labels; they are packed without boxes", num_bare));
     }
+    decide_shapes(log);
     if (!folder.is_list) report_orphans(image_of, log);
   }
 
@@ -198,15 +166,15 @@ class Yolo : public AnnotationSet {
       const std::string text = files_.read(row);
       for_each_line(text, [&](std::string_view line, std::size_t number) {
         try {
-          const Line parsed = parse_line(line, of_pose_);
-          of_pose_ == 0 ? add(parsed, image, targets) : add_pose(parsed, image, objects);
+          const YoloLine parsed = parse_yolo_line(line, keypoints_);
+          has_keypoints() ? add_pose(parsed, image, objects) : add(parsed, image, targets);
         } catch (const Error& error) {
           throw Error(error.code(), fmt::format("line {}: {}", number, error.message()),
                       {.path = files_.path(row), .hint = error.context().hint});
         }
       });
     }
-    if (of_pose_ == 0) return targets.append_to(out);
+    if (!has_keypoints()) return targets.append_to(out);
     out += "[" + objects + "]";
   }
   void append_identity(std::uint32_t row, std::string& out) const override {
@@ -218,26 +186,63 @@ class Yolo : public AnnotationSet {
     return std::string(as_text(read_file(path, k_max_names_bytes)));
   }
 
-  void set_keypoints(const YoloData& data) {
-    if (data.num_keypoints == 0) return;
-    keypoint_numbers_ = data.keypoint_numbers;
-    of_pose_ = 5 + data.num_keypoints * data.keypoint_numbers;
-    fields_ = {"keypoints.json"};
+  bool has_keypoints() const { return keypoints_.count != 0; }
+
+  /// What the lines hold: as the format says, else `kpt_shape`, else what all lines together can only be.
+  void decide_shapes(AnnotationLog& log) {
+    if (format_ == k_yolo_polygons) keypoints_ = {};
+    if (format_ != k_yolo_polygons && !has_keypoints()) find_keypoints(log);
+    if (has_keypoints()) fields_ = {"keypoints.json"};
+  }
+
+  void find_keypoints(AnnotationLog& log) {
+    const YoloShapes shapes = shapes_of_all();
+    const bool must_be_poses = format_ == k_yolo_pose;
+    if (!shapes.may_be_poses()) {
+      if (must_be_poses) {
+        throw Error(ErrorCode::invalid_argument, "not all lines are boxes with the same number of keypoints",
+                    {.path = labels_, .hint = "give a data.yaml with kpt_shape to find the lines that are not"});
+      }
+      return;
+    }
+    const YoloKeypoints found = shapes.keypoints();
+    const std::string what = fmt::format("boxes with {} keypoints of {} numbers", found.count, found.numbers);
+    if (!must_be_poses && shapes.may_be_boxes_and_polygons()) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("all lines have {} numbers, which are polygons or {}", shapes.num_numbers(), what),
+                  {.path = labels_,
+                   .hint = fmt::format("give `annotations_format` {} or {}, or a data.yaml with kpt_shape",
+                                       k_yolo_polygons, k_yolo_pose)});
+    }
+    keypoints_ = found;
+    log.warn(labels_, fmt::format("no kpt_shape: the lines are {}", what));
+  }
+
+  YoloShapes shapes_of_all() const {
+    YoloShapes shapes;
+    for (std::uint32_t row = 0; row < files_.size() && !shapes.are_no_poses(); ++row) {
+      try {
+        for_each_line(files_.read(row), [&](std::string_view line, std::size_t) { shapes.add(line); });
+      } catch (const Error& error) {
+        if (is_lack_of_resources(error)) throw;  // others are reported with their sample
+      }
+    }
+    return shapes;
   }
 
   /// An object as COCO has it: pixels, "bbox" as x, y, width and height, three numbers per keypoint. One without a
   /// visibility is visible, unless both its numbers are 0.
-  void add_pose(const Line& line, const SampleView& image, std::string& out) const {
+  void add_pose(const YoloLine& line, const SampleView& image, std::string& out) const {
     const std::int64_t label = class_numbers_.renumbered(line.label, classes_);
     const std::vector<double>& numbers = line.numbers;
     const RelativeTo size(image);
     const std::array<double, 4> box = corners_of({numbers.begin(), numbers.begin() + 4});
     std::string points;
-    for (std::size_t i = 4; i < numbers.size(); i += keypoint_numbers_) {
+    for (std::size_t i = 4; i < numbers.size(); i += keypoints_.numbers) {
       const double x = numbers[i];
       const double y = numbers[i + 1];
       check_relative({x, y, 0, 0});
-      const double visible = keypoint_numbers_ == 3 ? numbers[i + 2] : x == 0 && y == 0 ? 0 : 2;
+      const double visible = keypoints_.numbers == 3 ? numbers[i + 2] : x == 0 && y == 0 ? 0 : 2;
       points += fmt::format("{}{},{},{}", points.empty() ? "" : ",", number_text(x * size.width),
                             number_text(y * size.height), number_text(visible));
     }
@@ -247,7 +252,7 @@ class Yolo : public AnnotationSet {
                        points);
   }
 
-  void add(const Line& line, const SampleView& image, TargetText& targets) const {
+  void add(const YoloLine& line, const SampleView& image, TargetText& targets) const {
     const std::int64_t label = class_numbers_.renumbered(line.label, classes_);
     const std::array<double, 4> box = corners_of(line.numbers);
     const RelativeTo size(image);
@@ -282,7 +287,7 @@ class Yolo : public AnnotationSet {
     for_each_line(file.read(0), [&](std::string_view line, std::size_t) {
       if (is) return;
       try {
-        parse_line(line, of_pose_);
+        parse_yolo_line(line, keypoints_);
         is = true;
       } catch (const Error&) {
         is = false;
@@ -292,13 +297,13 @@ class Yolo : public AnnotationSet {
   }
 
   std::string path_;
+  std::string format_;
   std::string labels_;
   std::vector<std::string> fields_{"boxes.json"};
   std::vector<std::string> classes_;  // as the files number them
   Labels class_numbers_;
-  bool has_data_ = false;    // data.yaml was given
-  std::size_t of_pose_ = 0;  // numbers of a line, of a dataset with keypoints
-  std::size_t keypoint_numbers_ = 0;
+  bool has_data_ = false;  // data.yaml was given
+  YoloKeypoints keypoints_;
   TextFiles files_;
   std::unordered_map<std::string, std::uint32_t> rows_;  // by image
 };

@@ -214,8 +214,7 @@ class DataYaml {
 
   void set_keypoints(std::size_t count, std::size_t numbers) {
     if (count == 0 || count > k_max_keypoints || numbers < 2 || numbers > 3) fail(ErrorCode::damaged, k_bad_shape);
-    data_.num_keypoints = count;
-    data_.keypoint_numbers = numbers;
+    data_.keypoints = {.count = count, .numbers = numbers};
   }
 
   /// The whole text from where `part` of it begins.

@@ -12,10 +12,18 @@
 
 namespace bale {
 
+/// The keypoints of each box of a dataset: `kpt_shape`.
+struct YoloKeypoints {
+  std::size_t count = 0;    // 0: there are none
+  std::size_t numbers = 0;  // 2 or 3 of each: x, y and perhaps the visibility
+
+  /// With the class and the box.
+  std::size_t line_numbers() const { return 5 + count * numbers; }
+};
+
 struct YoloData {
-  std::vector<std::string> names;    // of class 0, 1, ...
-  std::size_t num_keypoints = 0;     // kpt_shape: of each object; 0: none
-  std::size_t keypoint_numbers = 0;  // 2 or 3: x, y and perhaps the visibility
+  std::vector<std::string> names;  // of class 0, 1, ...
+  YoloKeypoints keypoints{};
 };
 
 /// Reads `names` (a list or a map, in lines or in brackets), `nc` and `kpt_shape` of a data.yaml, which may be JSON.
