@@ -22,6 +22,8 @@
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
+#include "bale/writer/source/tables/class_lists.hpp"
+#include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/source.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/tables/table_rows.hpp"
@@ -181,6 +183,7 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
   }
   if (!S_ISDIR(info.st_mode)) {
     if (TableColumns::kind_of(spec)) return {k_table};
+    if (is_class_lists(spec)) return {k_list, "taken as lists of files by class"};
     std::string told = told_of_list(spec, options);
     if (told.empty()) return {k_packed};
     return {k_list, std::move(told)};

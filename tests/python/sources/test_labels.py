@@ -409,6 +409,16 @@ def test_patterns_that_name_no_path(bale, photos):
     assert "--path-pattern" in bale.ok("pack", photos / "photos", photos / "out", "--path-pattern", "{id}").err
 
 
+def pack_or_plan(bale, photos, name, planned):
+    """Packs photos/ as the table or list says, at once or by a plan."""
+    if not planned:
+        return bale.ok("pack", photos / name, photos / "out", "--root", photos / "photos")
+    result = bale.ok("plan", photos / name, photos / "out", "--root", photos / "photos", "-o", photos / "plan")
+    bale.ok("pack", "--plan", photos / "plan", "--part", "0/1")
+    bale.ok("merge", photos / "plan")
+    return result
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
 @pytest.mark.parametrize("planned", [False, True])
 def test_several_rows_of_an_image(bale, photos, name, planned):
@@ -418,16 +428,37 @@ def test_several_rows_of_an_image(bale, photos, name, planned):
         (photos / name).write_text("image,caption,label\n" + "".join(f'{path},"{text}",{label}\n' for path, text, label in rows))
     else:
         (photos / name).write_text("".join(json.dumps({"image": path, "caption": text, "label": label}) + "\n" for path, text, label in rows))
-    if planned:
-        bale.ok("plan", photos / name, photos / "out", "--root", photos / "photos", "-o", photos / "plan")
-        bale.ok("pack", "--plan", photos / "plan", "--part", "0/1")
-        bale.ok("merge", photos / "plan")
-    else:
-        result = bale.ok("pack", photos / name, photos / "out", "--root", photos / "photos")
-        assert "2 rows are further ones of their images" in result.err
+    result = pack_or_plan(bale, photos, name, planned)
+    assert "2 rows are further ones of their images" in result.err
     found = {key: json.loads(fields["json"]) for key, fields in fields_by_key(bale, photos / "out").items()}
     assert found == {"cat/1": [{"caption": "a cat, it is"}, {"caption": "sleeps"}, {"caption": "again"}], "dog/3": [{"caption": "a dog"}]}
     assert labels_by_key(bale, photos / "out") == {"cat/1": 0, "dog/3": 1}
+
+
+@pytest.mark.parametrize("planned", [False, True])
+@pytest.mark.parametrize("name,text", [
+    ("results.csv", "image_name| comment_number| comment\n{a}.ppm| 0| A \"big\" cat , it is .\n{b}.ppm| 0| \"Dog\" , he .\n{a}.ppm| 1| sleeps\n"),
+    ("results.csv", "image_name|comment_number|comment\r\n{a}.ppm|0|A \"big\" cat , it is .\r\n{b}.ppm|0|\"\"\"Dog\"\" , he .\"\r\n{a}.ppm|1|sleeps\r\n"),
+    ("x.CSV", "image_name;comment_number;comment\n{a};0;A \"big\" cat , it is .\n{b};0;\"\"\"Dog\"\" , he .\"\n{a};1;sleeps"),
+    ("x.csv", "image_name\tcomment_number\tcomment\n{a}\t0\tA \"big\" cat , it is .\n{b}\t0\t\"\"\"Dog\"\" , he .\"\n{a}\t1\tsleeps"),
+    ("x.csv", '"image_name" | "comment_number" | comment\n  {a}.ppm | 0 | A "big" cat , it is . \n{b}.ppm | 0| "Dog" , he .\n{a}.ppm| 1 | sleeps')])
+def test_delimiters_of_tables(bale, photos, name, text, planned):
+    """Flickr30k's results.csv: the cells end at | and have blanks around them. The header says what they end at."""
+    (photos / name).write_bytes(text.format(a="cat/2.b", b="dog/1").encode())
+    pack_or_plan(bale, photos, name, planned)
+    found = {key: json.loads(fields["json"]) for key, fields in fields_by_key(bale, photos / "out").items()}
+    assert found == {"cat/2%2Eb": [{"comment_number": "0", "comment": 'A "big" cat , it is .'}, {"comment_number": "1", "comment": "sleeps"}],
+                     "dog/1": [{"comment_number": "0", "comment": '"Dog" , he .'}]}
+
+
+def test_a_delimiter_that_is_none(bale, photos):
+    """Only the header says it: a comma there is the delimiter, whatever else there is."""
+    (photos / "t.csv").write_text("path,of|x,label\nphotos/cat/1.ppm,a|b;c,cat\n")
+    bale.ok("pack", photos / "t.csv", photos / "out")
+    assert json.loads(fields_by_key(bale, photos / "out")["photos/cat/1"]["json"]) == {"of|x": "a|b;c"}
+    (photos / "t.csv").write_text("path| label\nphotos/cat/1.ppm| cat\nphotos/dog/1.ppm  4  dog\n")
+    result = bale("pack", photos / "t.csv", photos / "no")
+    assert result.code == FAILURE and "line 3: 1 cells, but the header has 2" in result.error_line()
 
 
 def test_rows_of_an_image_with_different_labels(bale, photos):
@@ -482,6 +513,33 @@ def test_paths_without_an_extension(bale, photos):
     (photos / "photos/cat/1.png").write_bytes(b"")
     result = bale("pack", "train.txt", "no", "--root", "photos", cwd=photos)
     assert result.code == USAGE and "train.txt: line 1: " in result.error_line() and "several images" in result.error_line()
+
+
+@pytest.mark.parametrize("planned", [False, True])
+@pytest.mark.parametrize("text", ['{"dog": ["dog/3", "dog/1"], "cat": ["cat/2.b"]}', '\ufeff {\n "cat" : [ ],\n "dog":["dog/3.ppm","dog/1"], "c\\u0061t":["cat/2.b"]}'])
+def test_lists_by_class(bale, photos, text, planned):
+    """Food-101's meta/train.json: a list of ids per class."""
+    (photos / "meta").mkdir()
+    (photos / "meta/train.json").write_text(text)
+    pack_or_plan(bale, photos, "meta/train.json", planned)
+    assert labels_by_key(bale, photos / "out") == {"cat/2%2Eb": 0, "dog/3": 1, "dog/1": 1} and names_of(photos / "out") == ["cat", "dog"]
+
+
+def test_lists_by_class_with_options(bale, photos):
+    (photos / "x.json").write_text('{"5": ["dog/1"], "12": ["cat/1"]}')
+    bale.ok("pack", "x.json", "numbers", "--root", "photos", cwd=photos)
+    assert labels_by_key(bale, photos / "numbers") == {"cat/1": 12, "dog/1": 5}
+    (photos / "x.json").write_text('{"d": ["dog/1"], "c": ["cat/1", "cat/no"]}')
+    (photos / "map").write_text("d\nb\nc\n")
+    result = bale("pack", "x.json", "no", "--root", "photos", cwd=photos)
+    assert result.code == FAILURE and "x.json: " in result.error_line() and "cat/no" in result.error_line()
+    result = bale("pack", "x.json", "out", "--root", "photos", "--on-error", "skip", "--class-map", "map", cwd=photos)
+    assert result.code == SKIPS and labels_by_key(bale, photos / "out") == {"cat/1": 2, "dog/1": 0}
+    bale("pack", "x.json", "flat", "--root", "photos", "--on-error", "skip", "--flat", cwd=photos)
+    assert labels_by_key(bale, photos / "flat") == {"cat/1": None, "dog/1": None}
+    (photos / "x.json").write_text('{"d": ["dog/1"], "c": 7}')
+    result = bale("pack", "x.json", "no", "--root", "photos", cwd=photos)
+    assert result.code == FAILURE and "x.json: c is not a list" in result.error_line()
 
 
 # --- splits in archives

@@ -10,6 +10,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/writer/source/files/directory_listing.hpp"
+#include "bale/writer/source/files/python_order.hpp"
+#include "bale/writer/source/files/text_place.hpp"
 
 namespace bale {
 namespace {
@@ -32,11 +34,9 @@ LabelWordKind kind_of_word(std::string_view text) {
   return is_number ? LabelWordKind::fraction : LabelWordKind::name;
 }
 
-std::string place_of(const LabelWord& word) { return word.line == 0 ? "" : fmt::format("line {}: ", word.line); }
-
 [[noreturn]] void refuse_word(const LabelWord& word, const std::string& where, std::string_view why, std::string hint) {
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}the label \"{}\" {}", place_of(word), printable(word.text), why),
+              fmt::format("{}the label \"{}\" {}", place_in_text(word.line), printable(word.text), why),
               {.path = where, .key = word.key, .hint = std::move(hint)});
 }
 
@@ -97,10 +97,10 @@ std::vector<std::int64_t> Labels::take_words(std::span<const LabelWord> words, c
     refuse_word(*other, where, "is not a class: class numbers are whole",
                 "give `flat` to pack without labels and keep the column in the field json");
   }
-  refuse_word(
-      *other, where,
-      fmt::format("is not a number, and others are (such as {}\"{}\")", place_of(*number), printable(number->text)),
-      "correct it, or name all classes in a `class_map` to take every label as a name");
+  refuse_word(*other, where,
+              fmt::format("is not a number, and others are (such as {}\"{}\")", place_in_text(number->line),
+                          printable(number->text)),
+              "correct it, or name all classes in a `class_map` to take every label as a name");
 }
 
 std::map<std::int64_t, std::int64_t> Labels::take_numbers(std::vector<std::string> names,

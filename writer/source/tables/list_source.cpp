@@ -9,6 +9,7 @@
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
+#include "bale/writer/source/tables/class_lists.hpp"
 
 namespace bale {
 namespace {
@@ -112,6 +113,7 @@ class ListedLabels {
 }  // namespace
 
 std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOptions& options) {
+  if (path != "-" && is_class_lists(path)) return open_class_lists(path, options);
   Labels labels(options);
   ListedFiles files(options, options.root);
   RecordReader reader(path, options.nul_separated ? RecordKind::nul_separated : RecordKind::lines);

@@ -13,6 +13,7 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/files/steady_file.hpp"
+#include "bale/writer/source/files/text_place.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/rows/source_root.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
@@ -86,7 +87,7 @@ void ListedFiles::lose(const Error& error, const std::string& list, std::uint64_
   const ErrorCode code = error.code();
   const bool is_of_file = code == ErrorCode::not_found || code == ErrorCode::damaged || code == ErrorCode::io;
   if (!skip_damaged_ || !is_of_file || is_lack_of_resources(error)) rethrow_at_line(error, list, line);
-  listing_.losses.push_back({.path = list, .why = fmt::format("line {}: {}", line, error.message()), .num_samples = 1});
+  listing_.losses.push_back({.path = list, .why = place_in_text(line) + error.message(), .num_samples = 1});
 }
 
 void ListedFiles::require_samples(const std::string& place, std::string_view why, std::string hint) const {

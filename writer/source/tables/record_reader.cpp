@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/names/url_rules.hpp"
+#include "bale/formats/base/names/local_name.hpp"
+#include "bale/writer/source/files/text_place.hpp"
 
 namespace bale {
 namespace {
@@ -39,7 +41,8 @@ class QuoteState {
 
 }  // namespace
 
-RecordReader::RecordReader(const std::string& path, RecordKind kind) : path_(path), kind_(kind) {
+RecordReader::RecordReader(const std::string& path, RecordKind kind)
+    : path_(path), kind_(kind), delimiter_(kind == RecordKind::tsv ? '\t' : ',') {
   if (path == "-") {
     path_ = "standard input";
     file_ = Descriptor(0);
@@ -83,7 +86,7 @@ bool RecordReader::fill() {
 std::size_t RecordReader::find_end() {
   const char separator = kind_ == RecordKind::nul_separated ? '\0' : '\n';
   const bool quotes = kind_ == RecordKind::csv || kind_ == RecordKind::tsv;
-  QuoteState state(kind_ == RecordKind::csv ? ',' : '\t');
+  QuoteState state(delimiter_);
   std::size_t length = 0;
   for (;;) {
     if (quotes) {
@@ -141,7 +144,18 @@ void rethrow_at_line(const Error& error, const std::string& path, std::uint64_t 
   ErrorContext context = error.context();
   if (!context.path.empty()) throw error;
   context.path = path;
-  throw Error(error.code(), fmt::format("line {}: {}", line, error.message()), std::move(context));
+  throw Error(error.code(), place_in_text(line) + error.message(), std::move(context));
+}
+
+char delimiter_of(std::string_view header) {
+  for (const char delimiter : {',', '|', ';', '\t'}) {
+    QuoteState state(delimiter);
+    for (const char c : header) {
+      if (c == delimiter && !state.quoted()) return delimiter;
+      state.take(c);
+    }
+  }
+  return ',';
 }
 
 void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells, bool skip_spaces) {

@@ -26,6 +26,8 @@ class RecordReader {
   /// Moves to the next record, without its line end. Returns false at the end. Throws `io`, and `damaged` for a record
   /// longer than k_max_record_bytes or an unclosed quote.
   bool next();
+  /// Cells of csv and tsv end here; else at a comma or tab. Between two records.
+  void set_delimiter(char delimiter) { delimiter_ = delimiter; }
   /// Valid until the next call of next().
   std::string_view record() const { return record_; }
   /// Offset of the record in the file, including a byte order mark.
@@ -40,6 +42,7 @@ class RecordReader {
 
   std::string path_;
   RecordKind kind_;
+  char delimiter_;
   Descriptor file_;
   std::string buffer_;
   std::size_t at_ = 0;      // next record's start in buffer_
@@ -53,6 +56,10 @@ class RecordReader {
 
 /// Rethrows `error` with file and line added, unless it already names a path.
 [[noreturn]] void rethrow_at_line(const Error& error, const std::string& path, std::uint64_t line);
+
+/// The delimiter of a CSV file by its header: the first of , | ; and tab that is not in quotes there; a comma if none
+/// is.
+char delimiter_of(std::string_view header);
 
 /// Splits the record into cells and removes their quotes. Overwrites `cells`. A quote inside an unquoted cell is text.
 /// `skip_spaces`: spaces before a cell do not belong to it, as in "a, b".

@@ -77,7 +77,8 @@ std::optional<TableColumns::Kind> TableColumns::kind_of(const std::string& path)
   return std::nullopt;
 }
 
-TableColumns::TableColumns(Kind kind, const SourceOptions& options) : kind_(kind), options_(options) {
+TableColumns::TableColumns(Kind kind, const SourceOptions& options)
+    : kind_(kind), options_(options), delimiter_(kind == Kind::tsv ? '\t' : ',') {
   if (!options.path_pattern.empty()) parse_pattern();
 }
 
@@ -117,7 +118,16 @@ std::string TableColumns::filled_pattern(const CellOf& cell_of) const {
   return path;
 }
 
+/// In tables such as Flickr30k's, "a.jpg| 0| text .", blanks stand on both sides and quotes are text.
+void TableColumns::split(std::string_view record, std::vector<std::string>& cells) const {
+  const bool has_blanks_around = skips_spaces_ && delimiter_ == '|';
+  split_cells(record, delimiter_, cells, skips_spaces_ && !has_blanks_around);
+  if (!has_blanks_around) return;
+  for (std::string& cell : cells) cell = std::string(stripped(cell));
+}
+
 void TableColumns::set_header(std::string_view record) {
+  if (kind_ == Kind::csv) delimiter_ = delimiter_of(record);
   split(record, header_);
   for (std::size_t i = 0; i < header_.size(); ++i) {
     skips_spaces_ = skips_spaces_ || (i > 0 && header_[i].starts_with(' '));

@@ -35,6 +35,9 @@ class TableColumns {
   /// missing.
   void set_header(std::string_view record);
 
+  /// Of the cells of csv and tsv.
+  char delimiter() const { return delimiter_; }
+
   /// Lists a row. Of jsonl, the first row with a member for labels says which it is in all rows. Throws `damaged` or
   /// `invalid_argument` without file and line, which the caller adds.
   TableRow parse(std::string_view record);
@@ -64,14 +67,13 @@ class TableColumns {
   }
   template <typename CellOf>
   std::string filled_pattern(const CellOf& cell_of) const;
-  void split(std::string_view record, std::vector<std::string>& cells) const {
-    split_cells(record, kind_ == Kind::tsv ? '\t' : ',', cells, skips_spaces_);
-  }
+  void split(std::string_view record, std::vector<std::string>& cells) const;
 
   Kind kind_;
   SourceOptions options_;
   std::vector<PatternPart> pattern_;  // path_pattern; empty: the path is in a column
   std::vector<std::string> header_;
+  char delimiter_;
   bool skips_spaces_ = false;  // the header is "path, label"
   std::size_t path_column_ = 0;
   std::optional<std::size_t> label_column_;

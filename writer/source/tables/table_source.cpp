@@ -103,7 +103,10 @@ class TableLister {
     bool has_extra = false;
     std::uint64_t line = 1;
     try {
-      if (kind_ != TableColumns::Kind::jsonl && reader.next()) table.columns.set_header(reader.record());
+      if (kind_ != TableColumns::Kind::jsonl && reader.next()) {
+        table.columns.set_header(reader.record());
+        reader.set_delimiter(table.columns.delimiter());
+      }
       while (reader.next()) {
         line = reader.line();
         if (reader.record().empty()) continue;
