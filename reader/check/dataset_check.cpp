@@ -231,10 +231,14 @@ void Checker::check_images(Task& task, const Shard& shard) {
   const ShardIndex& index = shard.index();
   Scratch scratch;
   std::uint64_t not_decoded = 0;
+  std::uint64_t without_image = 0;
   for (std::uint64_t i = 0; i < index.size(); ++i) {
     progress_.throw_if_stopped();
     const auto field = index.image_field(i);
-    if (!field) continue;
+    if (!field) {
+      ++without_image;
+      continue;
+    }
     ImageFacts facts;
     try {
       facts = check_image(shard.read_image(i, scratch), ImageCheck::decode, options_.max_pixels);
@@ -254,6 +258,7 @@ void Checker::check_images(Task& task, const Shard& shard) {
   }
   const std::lock_guard lock(mutex_);
   report_.num_images_not_decoded += not_decoded;
+  report_.num_without_image += without_image;
 }
 
 /// Readers ignore seek points that do not match their images, so only this check reports them.
@@ -379,6 +384,7 @@ void add_to(CheckReport& whole, CheckReport part) {
   whole.num_shards += part.num_shards;
   whole.num_bytes += part.num_bytes;
   whole.num_images_not_decoded += part.num_images_not_decoded;
+  whole.num_without_image += part.num_without_image;
   whole.num_unchecked_shards += part.num_unchecked_shards;
   whole.findings.insert(whole.findings.end(), part.findings.begin(), part.findings.end());
   whole.leftovers.insert(whole.leftovers.end(), part.leftovers.begin(), part.leftovers.end());

@@ -184,6 +184,20 @@ def test_a_writer_leaves_out_what_does_not_decode(tmp_path):
     assert report["samples"] == 2 and list(bl.Dataset(tmp_path / "out").keys) == ["good", "features"]
 
 
+@pytest.mark.parametrize("images, says", [(0, "no sample has an image, so none was decoded\n"), (2, "every image decodes; 1 sample without an image\n"),
+                                          (3, "every image decodes\n")])
+def test_verify_says_what_it_decoded(bale, tmp_path, images, says):
+    """Also of several datasets, which are one answer."""
+    for name in ("a", "b"):
+        members = [(f"{i}.txt", b"words") for i in range(3)] + [(f"{i}.png", WHOLE["png"]) for i in range(images)]
+        write_tar(tmp_path / f"{name}.tar", sorted(members))
+        bale.ok("convert", tmp_path / f"{name}.tar", tmp_path / "packs" / name)
+    assert bale.ok("verify", "--decode", tmp_path / "packs" / "a").out.endswith("every checksum matches\n" + says)
+    both = says.replace("1 sample", "2 samples")
+    assert bale.ok("verify", "--decode", tmp_path / "packs").out.endswith("every checksum matches\n" + both)
+    assert "image" not in bale.ok("verify", tmp_path / "packs").out
+
+
 def test_verify_decodes_if_it_is_asked_to(bale, tmp_path):
     pack_images(bale, tmp_path, "out")
     bale.ok("verify", tmp_path / "out")

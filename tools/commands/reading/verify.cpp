@@ -44,6 +44,13 @@ std::string summary_line(const CheckReport& report) {
   return fmt::format("ok: {}, every checksum matches\n", what);
 }
 
+/// Of a check that decoded images and found nothing wrong.
+std::string decoded_line(const CheckReport& report) {
+  if (report.num_without_image == 0) return "every image decodes\n";
+  if (report.num_without_image == report.num_samples) return "no sample has an image, so none was decoded\n";
+  return fmt::format("every image decodes; {} without an image\n", plural(report.num_without_image, "sample"));
+}
+
 /// "PART: ok: ..." or "PART: 2 problems found", one line per dataset.
 std::string parts_lines(const CheckReport& report) {
   std::string text;
@@ -88,7 +95,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
     terminal.print(summary_line(report));
   }
   if (command.options.decode && !command.json && !command.quiet && report.findings.empty()) {
-    terminal.print("every image decodes\n");
+    terminal.print(decoded_line(report));
   }
   tell_leftovers(report, terminal);
   if (report.findings.empty()) return k_exit_ok;

@@ -19,6 +19,7 @@ struct CheckReport {
   std::uint64_t num_shards = 0;
   std::uint64_t num_bytes = 0;               // of shard files
   std::uint64_t num_images_not_decoded = 0;  // findings of images of kinds or sizes that are not decoded
+  std::uint64_t num_without_image = 0;       // samples of which there was none to decode
   std::uint64_t num_unchecked_shards = 0;    // without checksums: only their structure was checked
   std::vector<Damage> findings;              // in the order of the shards
   NoticeLog notices;                         // what the shards hold besides samples
