@@ -15,7 +15,6 @@ namespace bale {
 namespace {
 
 constexpr std::uint64_t k_schema_version = 1;
-constexpr const char* k_encoded_keys = "encoded";
 constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;
 
 /// The text between the other members and the checksum, which covers all text before this one.
@@ -129,13 +128,24 @@ Manifest manifest_from_json(const Json& root, TakenShards& shards, bool has_chec
   if (root.contains("edits")) {
     for (const auto& [name, value] : root.members("edits")) manifest.edits[name] = value.as_text("edits");
   }
-  manifest.encoded_keys = root.contains("keys") && root.text("keys") == k_encoded_keys;
+  if (root.contains("keys")) manifest.keys = key_form_named(root.text("keys"));
   manifest.plan = root.text("plan");
   manifest.created_by = root.text("created_by");
   return manifest;
 }
 
 }  // namespace
+
+std::string_view key_form_name(KeyForm form) {
+  return form == KeyForm::encoded ? "encoded" : form == KeyForm::with_extensions ? "with extensions" : "";
+}
+
+KeyForm key_form_named(std::string_view name) {
+  for (const KeyForm form : {KeyForm::encoded, KeyForm::with_extensions}) {
+    if (name == key_form_name(form)) return form;
+  }
+  return KeyForm::plain;
+}
 
 std::string manifest_text(const Manifest& manifest) {
   Json fields = Json::array();
@@ -157,7 +167,7 @@ std::string manifest_text(const Manifest& manifest) {
                {"shards", std::move(shards)}};
   if (!manifest.lists.empty()) root["lists"] = Json::list_of(manifest.lists);
   if (!manifest.edits.empty()) root["edits"] = Json::object_of(manifest.edits);
-  if (manifest.encoded_keys) root["keys"] = k_encoded_keys;
+  if (manifest.keys != KeyForm::plain) root["keys"] = key_form_name(manifest.keys);
   root["plan"] = manifest.plan;
   root["created_by"] = manifest.created_by;
   const std::string text = root.dump({.indent = 1});

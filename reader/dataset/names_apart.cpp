@@ -60,6 +60,17 @@ bool repeats_a_key(const Dataset& dataset) {
       .has_value();
 }
 
+/// Where the extension of a file begins: its longest that is a field, else the last if it is that of an image; npos if
+/// its image was found by its content.
+std::size_t extension_of_name(const std::string& name, const std::vector<std::string>& fields) {
+  const std::size_t slash = name.rfind('/');
+  for (std::size_t dot = name.find('.', slash == std::string::npos ? 0 : slash); dot != std::string::npos;
+       dot = name.find('.', dot + 1)) {
+    if (std::find(fields.begin(), fields.end(), field_name(name.substr(dot + 1))) != fields.end()) return dot;
+  }
+  return is_image_name(name) ? name.rfind('.') : std::string::npos;
+}
+
 }  // namespace
 
 std::vector<std::string> names_apart(const std::vector<std::string>& paths) {
@@ -90,21 +101,29 @@ std::vector<std::string> shard_paths(const Dataset& dataset) {
 
 SampleKeys::SampleKeys(const Dataset& dataset) : SampleKeys(dataset, repeats_a_key(dataset)) {}
 
-SampleKeys::SampleKeys(const Dataset& dataset, bool are_told_apart) : is_encoded_(dataset.num_shards()) {
+SampleKeys::SampleKeys(const Dataset& dataset, bool are_told_apart)
+    : fields_(dataset.fields()), forms_(dataset.num_shards()) {
   if (are_told_apart) names_ = names_apart(shard_paths(dataset));
-  std::map<std::string, bool> encodes;  // the datasets, by their directories
+  std::map<std::string, KeyForm> form_of;  // the datasets, by their directories
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
     if (dataset.expected_digest(shard).empty()) continue;  // no manifest
     const std::string directory = parent_directory(dataset.shard_path(shard));
-    auto known = encodes.find(directory);
-    if (known == encodes.end()) {
-      const bool is_encoded = dataset.manifest() ? dataset.manifest()->encoded_keys
-                                                 : load_manifest(join_name(directory, k_manifest_name)).encoded_keys;
-      known = encodes.emplace(directory, is_encoded).first;
+    auto known = form_of.find(directory);
+    if (known == form_of.end()) {
+      const KeyForm form =
+          dataset.manifest() ? dataset.manifest()->keys : load_manifest(join_name(directory, k_manifest_name)).keys;
+      known = form_of.emplace(directory, form).first;
     }
-    is_encoded_[shard] = known->second;
-    has_encoded_ = has_encoded_ || known->second;
+    forms_[shard] = known->second;
   }
+}
+
+bool SampleKeys::are_encoded() const {
+  return std::find(forms_.begin(), forms_.end(), KeyForm::encoded) != forms_.end();
+}
+
+bool SampleKeys::have_extensions() const {
+  return std::all_of(forms_.begin(), forms_.end(), [](KeyForm form) { return form == KeyForm::with_extensions; });
 }
 
 std::string SampleKeys::told_apart(std::size_t shard, std::string_view key) const {
@@ -112,15 +131,23 @@ std::string SampleKeys::told_apart(std::size_t shard, std::string_view key) cons
 }
 
 std::string SampleKeys::name(std::size_t shard, std::string_view key) const {
-  std::string own = is_encoded_[shard] ? decode_key(key) : std::string(key);
+  std::string own = forms_[shard] == KeyForm::encoded ? decode_key(key) : std::string(key);
   if (leads_outside(own)) own = contained_name(own);
   if (own.empty() && !key.empty()) own = "_";  // nothing but dots and slashes
   return told_apart(shard, own);
 }
 
-std::string SampleKeys::file_name(std::size_t shard, std::string_view key, std::string_view field, bool decodes) const {
+std::string SampleKeys::file_name(std::size_t shard, std::string_view key, std::string_view field, bool decodes,
+                                  bool shortens) const {
   const std::string own = decodes ? decode_key(key) : std::string(key);
-  return told_apart(shard, contained_name(fmt::format("{}.{}", own, field)));
+  std::string name = fmt::format("{}.{}", own, field);
+  if (decodes && forms_[shard] == KeyForm::with_extensions) {
+    const std::size_t dot = extension_of_name(own, fields_);
+    const bool is_named = dot == std::string::npos ? is_image_field(field) : field_name(own.substr(dot + 1)) == field;
+    if (is_named) name = own;
+    if (!is_named && shortens) name = fmt::format("{}.{}", own.substr(0, dot), field);
+  }
+  return told_apart(shard, contained_name(name));
 }
 
 }  // namespace bale

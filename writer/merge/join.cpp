@@ -44,6 +44,10 @@ struct JoinedShard {
   std::string path() const { return join_path(dataset->directory, shard->file); }
 };
 
+std::string_view keys_text(const FinishedDataset& dataset) {
+  return dataset.manifest.keys == KeyForm::plain ? "not encoded" : key_form_name(dataset.manifest.keys);
+}
+
 void require_alike(const std::vector<FinishedDataset>& datasets) {
   const FinishedDataset& first = datasets.front();
   for (const FinishedDataset& other : datasets) {
@@ -53,10 +57,10 @@ void require_alike(const std::vector<FinishedDataset>& datasets) {
                          printable(first.directory), first.manifest.format, first.manifest.layout),
              "`bale convert 'A::B' DST` makes one dataset of both");
     }
-    if (other.manifest.encoded_keys != first.manifest.encoded_keys) {
+    if (other.manifest.keys != first.manifest.keys) {
       refuse(other,
-             fmt::format("its keys are {}encoded, unlike those of {}", other.manifest.encoded_keys ? "" : "not ",
-                         printable(first.directory)),
+             fmt::format("its keys are {}, and those of {} are {}", keys_text(other), printable(first.directory),
+                         keys_text(first)),
              "`bale convert 'A::B' DST` makes one dataset of both");
     }
   }
@@ -144,7 +148,7 @@ class Join {
     work.samples = [this](const SampleVisitor& visit) {
       for (const JoinedShard& joined : shards_) visit(joined.path(), hash_key(joined.shard->digest));
     };
-    work.facts.encoded_keys = datasets_.front().manifest.encoded_keys;
+    work.facts.keys = datasets_.front().manifest.keys;
     // Parts lie in the destination.
     if (plan_.beside_parts) work.places.clear();
     for (const FinishedDataset& dataset : datasets_) {

@@ -45,7 +45,7 @@ struct Plan {
 struct ManifestFacts {
   const std::vector<std::string>& classes;
   std::map<std::string, std::string> earlier_edits{};  // of the images, before this run
-  bool encoded_keys = false;
+  KeyForm keys = KeyForm::plain;
   std::vector<SourceLoss> losses{};
   std::vector<SkippedSample> skipped{};  // by earlier runs
 };

@@ -149,7 +149,7 @@ void PlanFile::write(const std::string& path, const Source& source, const PackOp
   PlanHead head{.options = options,
                 .classes = source.classes(),
                 .earlier_edits = source.edits(),
-                .encoded_keys = source.encodes_keys(),
+                .keys = source.key_form(),
                 .losses = source.losses(),
                 .source = source.save_head()};
   for (const PlannedDataset& dataset : plan.datasets) {
@@ -230,7 +230,7 @@ void PlanFile::read_head(std::string_view text) {
     source_head_ = std::move(head.source);
     classes_ = std::move(head.classes);
     earlier_edits_ = std::move(head.earlier_edits);
-    encoded_keys_ = head.encoded_keys;
+    keys_ = head.keys;
     losses_ = std::move(head.losses);
     directory_ = std::move(head.directory);
   } catch (const Error& error) {

@@ -34,7 +34,7 @@ class PlanFile {
   /// Its datasets have no order: the rows have it.
   const Plan& plan() const { return plan_; }
   /// What the source said of itself. Borrows from this object.
-  ManifestFacts facts() const { return {classes_, earlier_edits_, encoded_keys_, losses_}; }
+  ManifestFacts facts() const { return {classes_, earlier_edits_, keys_, losses_}; }
   /// Source::save_head().
   const std::string& source_head() const { return source_head_; }
   /// Throws `invalid_argument` if paths in the plan are relative to another directory than the current one.
@@ -77,7 +77,7 @@ class PlanFile {
   std::string source_head_;
   std::vector<std::string> classes_;
   std::map<std::string, std::string> earlier_edits_;
-  bool encoded_keys_ = false;
+  KeyForm keys_ = KeyForm::plain;
   std::vector<SourceLoss> losses_;
   std::string directory_;  // in which the plan was made, if a path in it is relative; else empty
   std::vector<Entry> entries_;

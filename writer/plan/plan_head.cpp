@@ -59,7 +59,7 @@ std::string plan_head_text(const PlanHead& head) {
                   {"directory", bytes_to_json(head.directory)},
                   {"classes", bytes_list_to_json(head.classes)},
                   {"earlier_edits", Json::object_of(head.earlier_edits)},
-                  {"encoded_keys", head.encoded_keys},
+                  {"keys", key_form_name(head.keys)},
                   {"losses", losses_to_json(head.losses)},
                   {"source", head.source}};
   return json.dump({.sorted = true});
@@ -76,7 +76,9 @@ PlanHead parse_plan_head(std::string_view text, const std::string& path) {
   PlanHead head{.options = options_from_json(json.at("options")),
                 .classes = json.bytes_list("classes"),
                 .earlier_edits = texts_by_name(json, "earlier_edits"),
-                .encoded_keys = json.truth("encoded_keys"),
+                .keys = json.contains("keys")        ? key_form_named(json.text("keys"))
+                        : json.truth("encoded_keys") ? KeyForm::encoded
+                                                     : KeyForm::plain,
                 .losses = losses_from_json(json.list("losses")),
                 .source = json.text("source"),
                 .directory = json.bytes("directory")};

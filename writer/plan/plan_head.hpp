@@ -17,7 +17,7 @@ struct PlanHead {
   Plan plan{};  // without order and shards
   std::vector<std::string> classes{};
   std::map<std::string, std::string> earlier_edits{};
-  bool encoded_keys = false;
+  KeyForm keys = KeyForm::plain;
   std::vector<SourceLoss> losses{};
   std::string source{};     // Source::save_head()
   std::string directory{};  // in which relative paths begin; empty if there are none

@@ -10,9 +10,21 @@
 #include "bale/writer/journal/ledger.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/sidecars.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/writer/shard/quarantine.hpp"
 #include "bale_version.hpp"
 
 namespace bale {
+namespace {
+
+/// Copies of the files of samples that the source left out, if bad samples are copied.
+std::vector<std::string> copies_of(const SourceLoss& loss, const PackOptions& options, const PlannedDataset& dataset) {
+  if (options.on_error != OnError::quarantine || loss.files.empty()) return {};
+  const std::string staged = join_path(join_path(options.destination, k_partial_name), "lost.quarantined");
+  return Quarantine().add(dataset_directory(options, dataset), loss.files, staged);
+}
+
+}  // namespace
 
 DatasetManifest::DatasetManifest(const PackOptions& options, const Plan& plan, const PlannedDataset& dataset,
                                  ManifestFacts facts, PackReport& report)
@@ -25,7 +37,7 @@ DatasetManifest::DatasetManifest(const PackOptions& options, const Plan& plan, c
                .layout = std::string(options.format.layout->name),
                .classes = facts.classes,
                .edits = std::move(edits),
-               .encoded_keys = facts.encoded_keys,
+               .keys = facts.keys,
                .plan = plan.fingerprint,
                .created_by = fmt::format("bale {}", k_version_text)};
 }
@@ -105,7 +117,7 @@ void require_samples(const PackOptions& options, const Plan& plan, const Finishe
 }
 
 ManifestFacts facts_of(const Source& source) {
-  return {source.classes(), source.edits(), source.encodes_keys(), source.losses()};
+  return {source.classes(), source.edits(), source.key_form(), source.losses()};
 }
 
 PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& options, const Plan& plan,
@@ -115,7 +127,10 @@ PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& opti
     DatasetManifest manifest(options, plan, plan.datasets[number], facts, report);
     if (report.outputs.empty()) {  // it is not known which split the lost samples belong to
       for (const SourceLoss& loss : facts.losses) {
-        manifest.leave_out({.origin = loss.path, .why = loss.why, .num_samples = loss.num_samples});
+        manifest.leave_out({.origin = loss.path,
+                            .why = loss.why,
+                            .quarantined = copies_of(loss, options, plan.datasets[number]),
+                            .num_samples = loss.num_samples});
       }
       for (const SkippedSample& sample : facts.skipped) manifest.leave_out(sample);
     }

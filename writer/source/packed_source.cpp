@@ -138,7 +138,9 @@ class PackedSource : public Source {
     }
     return places;
   }
-  bool encodes_keys() const override { return encoded_; }
+  KeyForm key_form() const override {
+    return encoded_ ? KeyForm::encoded : keys_.have_extensions() ? KeyForm::with_extensions : KeyForm::plain;
+  }
   std::int64_t label(std::uint64_t i) const override { return own_ ? own_->labels[i] : dataset_.label(at(i)); }
 
   void describe(std::uint64_t i, SourceSample& out) const override {

@@ -232,7 +232,8 @@ FinishedShard GrowingDataset::with_final_names(const FinishedShard& finished, st
 
 PackReport GrowingDataset::finish(bool encoded_keys) {
   PackReport report{.num_resumed_shards = num_resumed_};
-  DatasetManifest manifest(options_, plan_, dataset(), {.classes = classes_, .encoded_keys = encoded_keys}, report);
+  DatasetManifest manifest(options_, plan_, dataset(),
+                           {.classes = classes_, .keys = encoded_keys ? KeyForm::encoded : KeyForm::plain}, report);
   const SkippedSample* skipped = nullptr;
   std::uint64_t num_written = 0;
   for (const Shard& shard : shards_) {

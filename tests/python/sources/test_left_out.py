@@ -118,6 +118,64 @@ def test_keys_keep_extensions_on_request(bale, alike, tmp_path, how):
     assert refused.code == 2 and "--keep-extensions" in refused.error_line()
 
 
+def extracted(bale, tmp_path, name, *options):
+    """The files below a directory of their own, by name, without the labels."""
+    shutil.rmtree(tmp_path / "files", ignore_errors=True)
+    bale.ok("extract", tmp_path / name, tmp_path / "files", *options)
+    found = {str(path.relative_to(tmp_path / "files")): path.read_bytes() for path in sorted((tmp_path / "files").rglob("*.*"))}
+    return {name: content for name, content in found.items() if not name.endswith(".cls")}
+
+
+@pytest.mark.parametrize("form", ["tar", "lmdb", "hdf5", "converted", "merged", "planned", "resized"])
+def test_extract_gives_back_whole_names(bale, alike, tmp_path, form):
+    """Keys that keep extensions are the names of files, whatever is made of the pack."""
+    wanted = {str(path.relative_to(alike)): path.read_bytes() for path in alike.rglob("*.*")}
+    options = ["--format", form] if form in ("lmdb", "hdf5") else ["--resize-max", "999"] if form == "resized" else []
+    if form == "planned":
+        bale.ok("plan", alike, tmp_path / "out", "-o", tmp_path / "a.plan", "--keep-extensions")
+        bale.ok("pack", "--plan", tmp_path / "a.plan", "--part", "0/1")
+        bale.ok("merge", tmp_path / "a.plan")
+    else:
+        bale.pack(alike, tmp_path / "out", "--keep-extensions", *options)
+    if form == "converted":
+        bale.ok("convert", tmp_path / "out", tmp_path / "as-lmdb", "--format", "lmdb")
+        shutil.rmtree(tmp_path / "out")
+        bale.ok("convert", tmp_path / "as-lmdb", tmp_path / "out", "--where", "index >= 0")
+    if form == "merged":
+        bale.pack(alike, tmp_path / "x", "--keep-extensions", "--include", "c1/2*")
+        bale.pack(alike, tmp_path / "y", "--keep-extensions", "--exclude", "c1/2*")
+        shutil.rmtree(tmp_path / "out")
+        bale.ok("merge", tmp_path / "x", tmp_path / "y", "-o", tmp_path / "out")
+        bale.pack(alike, tmp_path / "z", "--exclude", "c1/*")
+        refused = bale("merge", tmp_path / "x", tmp_path / "z", "-o", tmp_path / "no")
+        assert refused.code == 2 and "its keys are not encoded, and those of " in refused.error_line()
+    assert extracted(bale, tmp_path, "out") == wanted
+    assert len(extracted(bale, tmp_path, "out", "--include", "c1/2*")) == 2
+
+
+def test_names_that_look_like_whole_names(bale, own, tmp_path):
+    """x.jpg.jpg is x.jpg with an extension: only a pack that kept extensions has its names as keys."""
+    (own / "c0" / "0.jpg").rename(own / "c0" / "0.jpg.jpg")
+    wanted = {str(path.relative_to(own)): path.read_bytes() for path in own.rglob("*.*")}
+    for options in ([], ["--keep-extensions"]):
+        bale.pack(own, tmp_path / f"p{len(options)}", *options)
+        assert extracted(bale, tmp_path, f"p{len(options)}") == wanted
+
+
+def test_whole_names_of_pairs_and_of_images_that_are_found_by_content(bale, own, tmp_path):
+    image = (own / "c0" / "0.jpg").read_bytes()
+    for name in ("a.JPEG", "a.mask.png", "b.x.JPEG", "b.x.mask.png"):
+        (tmp_path / "pairs" / "c").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "pairs" / "c" / name).write_bytes(image + name.encode())
+    wanted = {str(path.relative_to(tmp_path / "pairs")): path.read_bytes() for path in (tmp_path / "pairs").rglob("*.*")}
+    bale.pack(tmp_path / "pairs", tmp_path / "packed", "--keep-extensions", "--pair", "jpeg,mask.png")
+    assert extracted(bale, tmp_path, "packed") == wanted
+    (own / "c0" / "0.jpg").rename(own / "c0" / "photo.dat")
+    (tmp_path / "list.txt").write_text("c0/photo.dat\nc1/2.jpg\n")
+    bale.pack(tmp_path / "list.txt", tmp_path / "listed", "--keep-extensions", "--root", own)
+    assert sorted(extracted(bale, tmp_path, "listed")) == ["c0/photo.dat", "c1/2.jpg"]
+
+
 @pytest.mark.parametrize("policy", ["skip", "quarantine"])
 def test_the_first_of_one_key_is_packed_and_the_others_are_counted(bale, alike, tmp_path, policy):
     done = bale("pack", alike, tmp_path / "out", "--on-error", policy, "--json")
@@ -126,6 +184,9 @@ def test_the_first_of_one_key_is_packed_and_the_others_are_counted(bale, alike, 
     assert bale.ok("cat", tmp_path / "out", "c1/2").stdout == (alike / "c1" / "2.jpg").read_bytes()
     lost = {os.path.basename(line["origin"]): line["why"] for line in ledger(tmp_path / "out")}
     assert sorted(lost) == ["2.png", "3.jpg", "3.webp"] and lost["2.png"].endswith("c1/2.jpg"), lost
+    for line in ledger(tmp_path / "out"):
+        copies = [(tmp_path / "out" / name).read_bytes() for name in line.get("quarantined", [])]
+        assert copies == ([(alike / "c1" / os.path.basename(line["origin"])).read_bytes()] if policy == "quarantine" else [])
     resumed = bale("pack", alike, tmp_path / "out", "--on-error", policy, "--resume")
     assert resumed.code == SKIPS and "found finished" in resumed.out, resumed
 

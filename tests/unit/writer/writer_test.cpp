@@ -271,7 +271,7 @@ TEST_CASE_METHOD(InTempDir, "samples that break a rule are refused and not added
   CHECK(add_one(writer, "__meta__/a.b%c") == 0);
   CHECK_THROWS_WITH(add_one(writer, "__meta__/a.b%c"), ContainsSubstring("same key"));
   const PackReport report = writer.close();
-  CHECK(report.outputs.at(0).manifest.encoded_keys);
+  CHECK(report.outputs.at(0).manifest.keys == KeyForm::encoded);
   CHECK(Dataset::open(dir / "data").size() == 1);
 }
 

@@ -47,6 +47,10 @@ ExtractedNames::ExtractedNames(const Dataset& dataset, const SampleKeys& keys, c
                                const FieldChoice& takes, const SafeDirectory& directory)
     : dataset_(dataset), keys_(keys), is_decoded_(dataset.num_shards()) {
   std::string repeated = repeated_path(wanted, takes);
+  if (!repeated.empty()) {  // x.jpg and x.png both have labels
+    shortens_ = false;
+    repeated = repeated_path(wanted, takes);
+  }
   if (!repeated.empty()) {  // a decoded name may be that of another sample
     decodes_ = false;
     repeated = repeated_path(wanted, takes);
@@ -83,7 +87,7 @@ bool ExtractedNames::decodes(std::size_t shard) const {
 
 std::string ExtractedNames::path(std::uint64_t sample, std::string_view field) const {
   const auto [shard, number] = dataset_.position(sample);
-  return keys_.file_name(shard, dataset_.key(sample), field, decodes(shard));
+  return keys_.file_name(shard, dataset_.key(sample), field, decodes(shard), shortens_);
 }
 
 void ExtractedNames::visit(const std::vector<std::uint64_t>& wanted, const FieldChoice& takes,

@@ -16,7 +16,7 @@ class ChosenSource : public Source {
   LabelOrigin label_origin() const override { return all_->label_origin(); }
   std::map<std::string, std::string> edits() const override { return all_->edits(); }
   std::vector<std::string> places() const override { return all_->places(); }
-  bool encodes_keys() const override { return all_->encodes_keys(); }
+  KeyForm key_form() const override { return all_->key_form(); }
   std::int64_t label(std::uint64_t i) const override { return all_->label(chosen_[i]); }
   void describe(std::uint64_t i, SourceSample& out) const override { all_->describe(chosen_[i], out); }
   SampleView read(std::uint64_t i, Scratch& scratch) const override { return all_->read(chosen_[i], scratch); }

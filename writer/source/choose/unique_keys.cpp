@@ -91,7 +91,8 @@ std::unique_ptr<Source> leave_out_repeated_keys(std::unique_ptr<Source> source) 
     }
     losses.push_back({.path = source->origin(i),
                       .why = fmt::format("has the key of {}", printable(source->origin(next->first))),
-                      .num_samples = 1});
+                      .num_samples = 1,
+                      .files = source->files(i)});
     ++next;
   }
   return choose_samples(std::move(source), std::move(chosen), std::move(losses));

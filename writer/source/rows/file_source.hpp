@@ -55,6 +55,9 @@ class FileSource : public Source {
   std::uint64_t size() const override { return listing_.rows.samples().size(); }
   const std::vector<std::string>& fields() const override { return fields_; }
   const std::vector<std::string>& classes() const override { return listing_.classes; }
+  KeyForm key_form() const override {
+    return listing_.rows.keeps_extensions() ? KeyForm::with_extensions : KeyForm::plain;
+  }
   LabelOrigin label_origin() const override { return has_labels_ ? listing_.label_origin : LabelOrigin(); }
   std::vector<std::string> places() const override { return listing_.places; }
   std::int64_t label(std::uint64_t i) const override { return row(i).label; }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/shard/manifest.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale {
@@ -33,21 +34,25 @@ class SampleKeys {
 
   /// Whether keys have the name of their shard before them.
   bool are_told_apart() const { return !names_.empty(); }
-  /// Whether some shards have keys that were encoded as file names (Manifest::encoded_keys).
-  bool are_encoded() const { return has_encoded_; }
+  /// Whether some shards have keys that were encoded as file names.
+  bool are_encoded() const;
+  /// Whether the keys of all shards are the whole names of files.
+  bool have_extensions() const;
 
   /// The sample's own name: the key that `shard` stores, decoded, told apart, and made relative if it leads outside.
   std::string name(std::size_t shard, std::string_view key) const;
   /// The path of a field's file below a directory (contained_name()). If `decodes`, with the dots that encode_key()
-  /// encoded.
-  std::string file_name(std::size_t shard, std::string_view key, std::string_view field, bool decodes) const;
+  /// encoded. If keys are whole names of files, a file of such a field has the name, and those of other fields have its
+  /// stem, or also the whole name before their own if not `shortens`.
+  std::string file_name(std::size_t shard, std::string_view key, std::string_view field, bool decodes,
+                        bool shortens) const;
 
  private:
   std::string told_apart(std::size_t shard, std::string_view key) const;
 
-  std::vector<std::string> names_;  // of shards; empty: keys are not repeated
-  std::vector<bool> is_encoded_;    // shards
-  bool has_encoded_ = false;
+  std::vector<std::string> names_;   // of shards; empty: keys are not repeated
+  std::vector<std::string> fields_;  // of the dataset
+  std::vector<KeyForm> forms_;       // of shards
 };
 
 }  // namespace bale

@@ -20,6 +20,17 @@ inline constexpr const char* k_partial_name = ".bale-partial";
 inline constexpr const char* k_ledger_name = "skipped.jsonl";
 inline constexpr std::string_view k_quarantine_name = "quarantine";
 
+/// What the keys of a dataset are.
+enum class KeyForm : std::uint8_t {
+  plain,
+  encoded,          // encode_key() of the source's keys, which were not names of files
+  with_extensions,  // encode_key() of the whole names of the packed files
+};
+/// Empty for plain keys.
+std::string_view key_form_name(KeyForm form);
+/// Of a name that key_form_name() returns; plain for any other.
+KeyForm key_form_named(std::string_view name);
+
 struct ManifestField {
   std::string name;
   std::string codec = "none";      // "none" or "zstd"
@@ -45,9 +56,9 @@ struct Manifest {
   std::vector<ManifestShard> shards{};
   std::vector<std::string> lists{};            // files next to the manifest that list the shards for other readers
   std::map<std::string, std::string> edits{};  // how the images were changed, by name of the edit; empty: unchanged
-  bool encoded_keys = false;  // keys are encode_key() of the source's keys, which were not names of files
-  std::string plan{};         // hash of the input list and of the options that determine the output
-  std::string created_by{};   // "bale 0.1.0"
+  KeyForm keys = KeyForm::plain;
+  std::string plan{};        // hash of the input list and of the options that determine the output
+  std::string created_by{};  // "bale 0.1.0"
 };
 
 /// Canonical text: fixed order of members, indented by one space, ending with a checksum of the preceding text and a

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bale/formats/base/notice_log.hpp"
+#include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/shard/sample.hpp"
 
 namespace bale {
@@ -62,11 +63,12 @@ struct SampleFacts;
 struct WhereCounts;
 class Where;
 
-/// A directory or shard that could not be listed or opened, so that its samples are missing.
+/// A directory or shard that could not be listed or opened, or a sample that was left out: its samples are missing.
 struct SourceLoss {
   std::string path;
   std::string why;                             // one line
   std::optional<std::uint64_t> num_samples{};  // nullopt: unknown
+  std::vector<SourceFile> files{};             // of a sample that was left out, to quarantine
 };
 
 class Source {
@@ -83,8 +85,8 @@ class Source {
   virtual std::map<std::string, std::string> edits() const { return {}; }
   /// The directories and files that it reads from. A destination must not overlap with them.
   virtual std::vector<std::string> places() const { return {}; }
-  /// Whether keys were encoded because the destination cannot store them unchanged (Manifest::encoded_keys).
-  virtual bool encodes_keys() const { return false; }
+  /// Keys are `encoded` because the destination cannot store them unchanged.
+  virtual KeyForm key_form() const { return KeyForm::plain; }
   /// k_no_label if the sample has none.
   virtual std::int64_t label(std::uint64_t i) const = 0;
   /// Overwrites `out`. Reuse it to avoid allocations.
@@ -154,10 +156,11 @@ struct SourceOptions {
 /// folder does not exist, `invalid_argument` if it has no images or a class has none, and `io`.
 std::unique_ptr<Source> open_folder_source(const std::string& path, const SourceOptions& options);
 /// Opens a list of files: one path per line, from a file or "-" (standard input). Classes are the names of the files'
-/// parent directories.
+/// parent directories. JSON that lists images by class, as Food-101's {"class": ["class/id", ...]}, names the classes.
 std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOptions& options);
-/// Opens a .csv or .tsv file with a header, or a .jsonl file with one object per line. Additional columns become the
-/// `json` field; if an image has several rows, all samples have a list of their rows there.
+/// Opens a .csv file with a header, whose cells end at a comma or else at | ; or a tab, a .tsv file, or a .jsonl file
+/// with one object per line. Additional columns become the `json` field; if an image has several rows, all samples have
+/// a list of their rows there.
 std::unique_ptr<Source> open_table_source(const std::string& path, const SourceOptions& options);
 /// Opens the images below a folder, or of a list, with SourceOptions::annotations, which become fields
 /// (docs/FIELDS.md): COCO's JSON, Pascal VOC's directory Annotations or a list of ImageSets, YOLO's labels or
@@ -165,7 +168,7 @@ std::unique_ptr<Source> open_table_source(const std::string& path, const SourceO
 /// those of ImageSets are packed in their order, else all images in Python's order. Images without annotations are
 /// samples without boxes. Throws `damaged` for annotations without an image (with skip_damaged they are losses()).
 std::unique_ptr<Source> open_annotated_source(const std::string& path, const SourceOptions& options);
-/// "coco", "voc", "yolo", "openimages".
+/// "coco", "voc", "yolo" and, to say what its lines hold, "yolo-polygons" and "yolo-pose", "openimages".
 std::vector<std::string> annotation_formats();
 /// Opens a packed dataset of any format, also of other tools. Throws what Dataset::open() throws.
 std::unique_ptr<Source> open_packed_source(const std::string& spec, const SourceOptions& options);
