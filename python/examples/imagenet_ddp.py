@@ -53,7 +53,9 @@ def train_and_validate(args, on_gpu):
     torch.manual_seed(0)
 
     workers = args.workers or max(1, os.cpu_count() // int(os.environ["LOCAL_WORLD_SIZE"]))
-    train = bt.Loader(args.train, args.batch_size, workers=workers, seed=1, drop_last=True, pin_memory=True,
+    dataset = bale.Dataset(args.train)
+    batch_size = min(args.batch_size, len(dataset) // dist.get_world_size())
+    train = bt.Loader(dataset, batch_size, workers=workers, seed=1, drop_last=True, pin_memory=True,
                       transform=bale.transforms.train(args.size))
     train = bt.Prefetcher(train, device, normalize=True)
     val = bt.Loader(args.val, args.batch_size, workers=workers, shuffle=False, tail="uneven", with_mask=True, pin_memory=True,
@@ -63,7 +65,7 @@ def train_and_validate(args, on_gpu):
     network = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes))
     network = network.to(device, memory_format=torch.channels_last)
     model = DistributedDataParallel(network, [local_rank] if on_gpu else None)
-    scaled = args.lr * args.batch_size * dist.get_world_size() / 256
+    scaled = args.lr * batch_size * dist.get_world_size() / 256
     optimizer = torch.optim.SGD(model.parameters(), scaled, momentum=0.9, weight_decay=1e-4, nesterov=True)
     stateful = {"network": network, "optimizer": optimizer, "loader": train}
     step = 0

@@ -20,7 +20,8 @@ def main():
     parser.add_argument("--workers", type=int, help="decoding processes (one per core)")
     args = parser.parse_args()
 
-    with bale.Loader(args.pack, args.batch_size, workers=args.workers, seed=1, drop_last=True,
+    dataset = bale.Dataset(args.pack)
+    with bale.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, drop_last=True,
                      transform=bale.transforms.train(args.size)) as loader:
         params = new_params(jax.random.PRNGKey(1), len(loader.dataset.classes))
         for epoch in range(args.epochs):

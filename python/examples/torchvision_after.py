@@ -25,7 +25,8 @@ torch.manual_seed(1)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 floats = {"dtype": "float32", "layout": "nchw", "normalize": True}
-train = bt.Loader(args.train, args.batch_size, workers=args.workers, seed=1, pin_memory=True, drop_last=True,
+dataset = bale.Dataset(args.train)
+train = bt.Loader(dataset, min(args.batch_size, len(dataset)), workers=args.workers, seed=1, pin_memory=True, drop_last=True,
                   transform=bale.transforms.train(args.size, **floats))
 val = bt.Loader(args.val, args.batch_size, workers=args.workers, shuffle=False, tail="uneven", pin_memory=True,
                 transform=bale.transforms.val(args.size, **floats))

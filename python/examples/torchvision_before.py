@@ -28,7 +28,7 @@ train_transform = transforms.Compose([transforms.RandomResizedCrop(args.size), t
 val_transform = transforms.Compose([transforms.Resize(round(args.size * 256 / 224)), transforms.CenterCrop(args.size)] + normalize)
 train_set = torchvision.datasets.ImageFolder(args.train, train_transform)
 val_set = torchvision.datasets.ImageFolder(args.val, val_transform)
-train = DataLoader(train_set, args.batch_size, shuffle=True, num_workers=args.workers, pin_memory=True, drop_last=True)
+train = DataLoader(train_set, min(args.batch_size, len(train_set)), shuffle=True, num_workers=args.workers, pin_memory=True, drop_last=True)
 val = DataLoader(val_set, args.batch_size, num_workers=args.workers, pin_memory=True)
 
 model = torchvision.models.get_model(args.model, num_classes=len(train.dataset.classes)).to(device)

@@ -6,7 +6,6 @@ import difflib
 import io
 import json
 import math
-import os
 import re
 import subprocess
 
@@ -14,12 +13,11 @@ import numpy as np
 import pytest
 from conftest import LONG, REPO
 from PIL import Image
-from python_support import ENVIRONMENT, run_script, torchrun
+from python_support import ENVIRONMENT, EXAMPLES_PYTHON, run_script, torchrun
 
 import bale as bl
 
 EXAMPLES = REPO / "python" / "examples"
-PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"
 SIZE, SAMPLES = 32, 40
 COLOURS = {"blue": (60, 60, 200), "green": (60, 200, 60), "red": (200, 60, 60), "yellow": (200, 200, 60)}
 STEPS = 5  # an epoch
@@ -64,7 +62,7 @@ def run(tmp_path):
     """run(script, ARGUMENT..., ranks=N) -> its lines. One thread, so that sums are the same every time."""
     def run(script, *args, ranks=None):
         launcher = [] if ranks is None else torchrun(ranks, tmp_path / "logs")
-        command = [PYTHON, *launcher, EXAMPLES / script, *args]
+        command = [EXAMPLES_PYTHON, *launcher, EXAMPLES / script, *args]
         done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, cwd=tmp_path,
                               stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"})
         assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -245,6 +243,15 @@ def test_before_and_after(run, pack, colors):
     assert len(new) < 12, new
 
 
+@pytest.mark.parametrize("script, ranks", [("torchvision_before.py", None), ("torchvision_after.py", None), ("imagenet_ddp.py", 2)])
+def test_fewer_images_than_a_batch(run, pack, colors, script, ranks):
+    """They are one batch of each rank. 256 are more than there are."""
+    data = colors if "before" in script else pack
+    lines = run(script, data, data, *SMALL_RESNET, "--batch-size", 256, "--epochs", 1, ranks=ranks)
+    ((loss,),) = values(lines, r"epoch 0 (?:step 1 )?loss ([\d.]+) accuracy \d+/40")
+    assert math.isfinite(loss) and loss > 0.1
+
+
 def test_numpy(bale, run, photos, tmp_path):
     """Pillow finds the same of the same crops."""
     bale.pack(photos, tmp_path / "pack")
@@ -270,6 +277,8 @@ def test_jax(run, pack):
     epochs, losses = zip(*lines)
     assert epochs == (*range(20),)
     assert_falls(losses)
+    ((_, loss),) = values(run("jax_epoch.py", pack, *SMALL, "--batch-size", 256), r"epoch (\d+) steps 1 loss ([\d.]+)")
+    assert loss > 0  # of fewer images than a batch
 
 
 def test_jax_arrays_are_views_of_slots(pack):
@@ -299,4 +308,4 @@ def test_jax_arrays_are_views_of_slots(pack):
             gc.collect()
             next(iterator)
         assert np.array_equal(kept, expected)       # the loader is closed, the memory there
-    """, pack, python=PYTHON)
+    """, pack, python=EXAMPLES_PYTHON)

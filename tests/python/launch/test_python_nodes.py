@@ -1,12 +1,9 @@
 """tests/nodes/check_nodes.py without namespaces: two processes, gloo on 127.0.0.1, a cache each, one of them is killed."""
-import os
 import subprocess
 
 import pytest
 from conftest import LONG, REPO
-from python_support import ENVIRONMENT, SYSTEM_PYTHON
-
-EXAMPLES_PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"
+from python_support import ENVIRONMENT, EXAMPLES_PYTHON, SYSTEM_PYTHON
 
 
 @pytest.mark.parametrize("engine, python", [("loop", SYSTEM_PYTHON), *([("lightning", EXAMPLES_PYTHON)] if LONG else [])])

@@ -1,18 +1,15 @@
 """Mixup and cutmix without a device: torchvision's formula, with the bits of a device; soft labels as torchvision's and timm's."""
-import os
 import shutil
 
 import numpy as np
 import pytest
-from conftest import REPO
 from fake_cuda_support import ENVIRONMENT, PRELUDE
-from python_support import run_script
+from python_support import EXAMPLES_PYTHON, run_script
 from torch_support import torch  # noqa: F401 - a fixture
 
 import bale as bl
 from bale import transforms as T
 
-EXAMPLES_PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"
 MIXUP, CUTMIX, BOTH = T.Mix(mixup=0.8), T.Mix(cutmix=1.0), T.Mix(mixup=0.8, cutmix=1.0)
 
 
@@ -237,7 +234,7 @@ assert zeros == 1
 """, damaged)
 
 
-@pytest.mark.skipif(not os.path.exists(EXAMPLES_PYTHON), reason="no interpreter with timm")
+@pytest.mark.skipif(not EXAMPLES_PYTHON.exists(), reason="no interpreter with timm")
 def test_soft_labels_as_timms(pack):
     """timm mixes a batch with itself flipped, so its function gets the pairs one by one."""
     run_script(TORCH + """

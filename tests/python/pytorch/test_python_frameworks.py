@@ -2,15 +2,12 @@
 
 They run in the environment of python/examples (tests/python/requirements-examples.txt), with tiny networks and images.
 """
-import os
 import subprocess
 
 import pytest
-from conftest import REPO
-from python_support import ENVIRONMENT, PACKAGE
+from python_support import ENVIRONMENT, EXAMPLES_PYTHON, PACKAGE
 from scripts_support import SCRIPTS, assert_same, photos_and_pack, report_of, reports_of  # noqa: F401 - a fixture
 
-PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"
 # Lightning registers torch 1.13's sharded tensors, which cannot be imported under Python 3.11.
 FOR_LIGHTNING = """
 import sys, types
@@ -30,7 +27,7 @@ if old:
 
 @pytest.fixture
 def both(photos_and_pack, tmp_path):
-    return lambda script, *args, **env: reports_of([PYTHON, SCRIPTS / script], photos_and_pack, tmp_path, *args, **env)
+    return lambda script, *args, **env: reports_of([EXAMPLES_PYTHON, SCRIPTS / script], photos_and_pack, tmp_path, *args, **env)
 
 
 @pytest.mark.parametrize("devices", [1, 2])
@@ -60,7 +57,7 @@ def test_notebook(photos_and_pack, tmp_path):
     for more in ("", "--bale"):
         folder, pack = map(str, photos_and_pack)
         environment = {**ENVIRONMENT, "HOME": str(tmp_path), "SCRIPTS": str(SCRIPTS), "FOLDER": folder, "PACK": pack, "BALE": more}
-        done = subprocess.run([PYTHON, SCRIPTS / "run_notebook.py"], capture_output=True, text=True, timeout=300,
+        done = subprocess.run([EXAMPLES_PYTHON, SCRIPTS / "run_notebook.py"], capture_output=True, text=True, timeout=300,
                               stdin=subprocess.DEVNULL, env=environment)
         assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         reports.append(report_of(done.stdout))
@@ -180,7 +177,7 @@ if __name__ == "__main__":
 def test_lightning_restarts_overfits_spawns_and_forks(photos_and_pack, tmp_path, what):
     (tmp_path / "sitecustomize.py").write_text(FOR_LIGHTNING)
     (tmp_path / "script.py").write_text(PASSES)
-    done = subprocess.run([PYTHON, tmp_path / "script.py", photos_and_pack[1], what], capture_output=True, text=True, timeout=300,
+    done = subprocess.run([EXAMPLES_PYTHON, tmp_path / "script.py", photos_and_pack[1], what], capture_output=True, text=True, timeout=300,
                           stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "PYTHONPATH": f"{tmp_path}:{PACKAGE}", "OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
 
@@ -270,9 +267,9 @@ for workers, taken in ((1, 2), (2, 3)):
 
 def test_stateful_dataloader(photos_and_pack, tmp_path):
     """torchdata's, which takes states in its workers: no sample lost or repeated, whenever the epoch is set; or an error."""
-    if subprocess.run([PYTHON, "-c", "import torchdata.stateful_dataloader"], capture_output=True).returncode:
+    if subprocess.run([EXAMPLES_PYTHON, "-c", "import torchdata.stateful_dataloader"], capture_output=True).returncode:
         pytest.skip("torchdata of tests/python/requirements-examples.txt is not installed")
     (tmp_path / "script.py").write_text(STATEFUL)
-    done = subprocess.run([PYTHON, tmp_path / "script.py", photos_and_pack[1]], capture_output=True, text=True, timeout=300,
+    done = subprocess.run([EXAMPLES_PYTHON, tmp_path / "script.py", photos_and_pack[1]], capture_output=True, text=True, timeout=300,
                           stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"

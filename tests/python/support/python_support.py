@@ -1,5 +1,6 @@
 """What the tests of the Python package share: where it is built, and scripts that run in processes of their own."""
 import os
+import pathlib
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,8 @@ from conftest import BUILD, REPO
 PACKAGE = BUILD / "python"
 # Debian's, with torch and torchvision; or another one with newer ones, of the same minor version.
 SYSTEM_PYTHON = os.environ.get("BALE_TORCH_PYTHON", "/usr/bin/python3")
+# That of requirements-examples.txt: Lightning, timm, JAX, Streaming.
+EXAMPLES_PYTHON = pathlib.Path(os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python")
 # Debian 13's torch is built without libuv, and looks for it unless it is told otherwise (torchrun: see below).
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", "USE_LIBUV": "0"}
 # For scripts. `kind` may be a tuple of types.

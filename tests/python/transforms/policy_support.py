@@ -2,13 +2,10 @@
 
 A recorded draw is a list of [name, argument]. What changes nothing is left out: a factor of 1, a shift by 0, 8 bits."""
 import json
-import os
 import sys
 
-from conftest import REPO
-from python_support import SYSTEM_PYTHON, run_script
+from python_support import EXAMPLES_PYTHON, SYSTEM_PYTHON, run_script
 
-EXAMPLES_PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"
 WIDTH, HEIGHT = 50, 37
 
 _NAMED = """
