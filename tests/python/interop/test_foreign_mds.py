@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from conftest import by_tier, fields_by_key, flip
 from PIL import Image
+from python_support import EXAMPLES_PYTHON, run_script
 from remote_support import remote, serve  # noqa: F401
 
 FOREIGN = pathlib.Path(__file__).parents[2] / "foreign"
@@ -196,15 +197,9 @@ def test_other_compressions_are_refused_by_name(bale, copy, name):
 
 def test_directories_that_streaming_merged(bale, copy, tmp_path):
     """Its merge_index() lists the shards of directories below. Nothing else may lead out of a directory."""
-    listed = json.loads((copy("classes") / "index.json").read_text())["shards"]
-    copy("zstd")
-    for shard in listed:
-        shard["raw_data"]["basename"] = "classes/" + shard["raw_data"]["basename"]
-    packed = json.loads((tmp_path / "zstd/index.json").read_text())["shards"]
-    for shard in packed:
-        for kind in ("raw_data", "zip_data"):
-            shard[kind]["basename"] = "zstd/" + shard[kind]["basename"]
-    (tmp_path / "index.json").write_text(json.dumps({"version": 2, "shards": listed + packed}))
+    copy("classes"), copy("zstd")
+    make_mds.merge_indexes(tmp_path, ["classes", "zstd"])
+    listed = json.loads((tmp_path / "index.json").read_text())["shards"]
     count = len(bale.ok("ls", tmp_path / "classes").out.split()) + len(bale.ok("ls", tmp_path / "zstd").out.split())
     for command in ("convert", "pack"):
         bale.ok(command, tmp_path, tmp_path.parent / f"{tmp_path.name}-{command}")
@@ -216,6 +211,28 @@ def test_directories_that_streaming_merged(bale, copy, tmp_path):
         (tmp_path / "index.json").write_text(json.dumps({"version": 2, "shards": listed}))
         result = bale("ls", tmp_path)
         assert result.code == 1 and "index.json: lists a shard outside its directory" in result.error_line(), name
+
+
+def test_what_streaming_merges(bale, copy, tmp_path):
+    """With the real package: its list is the one of the tests, and is read."""
+    if not EXAMPLES_PYTHON.exists():
+        pytest.skip("tests/python/requirements-examples.txt is not installed")
+    copy("classes"), copy("zstd")
+    make_mds.merge_indexes(tmp_path, ["classes", "zstd"])
+    ours = json.loads((tmp_path / "index.json").read_text())
+    (tmp_path / "index.json").unlink()
+    run_script("""
+        import sys
+        sys.path.insert(0, sys.argv[2])
+        from make_mds import import_streaming
+        import_streaming()
+        from streaming.base.util import merge_index
+        merge_index(sys.argv[1])
+        """, tmp_path, FOREIGN, python=EXAMPLES_PYTHON)
+    theirs = json.loads((tmp_path / "index.json").read_text())
+    theirs["shards"].sort(key=lambda shard: shard["raw_data"]["basename"])
+    assert theirs == ours
+    assert len(bale.ok("ls", tmp_path).out.split()) == sum(shard["samples"] for shard in ours["shards"])
 
 
 def test_truncations(bale, copy):

@@ -5,18 +5,21 @@ import io
 import json
 import os
 import shutil
+import sys
 
 os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", HF_DATASETS_DISABLE_PROGRESS_BARS="1")
 import numpy as np
 import pytest
 from conftest import REPO
 from PIL import Image
-from python_support import run_script
+from python_support import EXAMPLES_PYTHON, run_script
 
 import bale
 
+sys.path.insert(0, str(REPO / "tests" / "foreign"))
+import make_mds  # noqa: E402
+
 datasets, pq = pytest.importorskip("datasets"), pytest.importorskip("pyarrow.parquet")
-EXAMPLES_PYTHON = os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python"
 CLASSES = ["cat", "dög"]
 
 
@@ -238,7 +241,7 @@ def test_mds_comes_back_field_by_field(packed, tmp_path):
 
 def test_streaming_reads_it(packed, tmp_path):
     """With the real package, which needs torch: in the environment of requirements-examples.txt."""
-    if not os.path.exists(EXAMPLES_PYTHON):
+    if not EXAMPLES_PYTHON.exists():
         pytest.skip("tests/python/requirements-examples.txt is not installed")
     bale.to_mds(packed, tmp_path / "out", shard_size="4KiB")
     out = run_script("""
@@ -310,7 +313,7 @@ def test_names_of_classes_are_in_the_list_of_mds(tmp_path, format):
     bale.convert(tmp_path / "mds/a", tmp_path / "back")
     for spec in (tmp_path / "mds/a", f"{tmp_path}/mds/a/shard.*.mds", tmp_path / "back"):
         assert list(bale.Dataset(spec).classes) == classes and list(bale.Dataset(spec).labels) == [0, 2, 3]
-    merge_indexes(tmp_path / "mds", ["a", "b"])
+    make_mds.merge_indexes(tmp_path / "mds", ["a", "b"])
     bale.convert(tmp_path / "mds", tmp_path / "both")
     for spec in (tmp_path / "mds", tmp_path / "both"):
         assert list(bale.Dataset(spec).classes) == classes and len(bale.Dataset(spec)) == 6
@@ -320,18 +323,6 @@ def test_names_of_classes_are_in_the_list_of_mds(tmp_path, format):
         bale.Dataset(tmp_path / "mds")
     both = bale.Dataset(f"{tmp_path}/mds/a::{tmp_path}/mds/b")
     assert both.classes[both.label(3)] == "dog" and both.classes[both.label(0)] == "cat"
-
-
-def merge_indexes(folder, names):
-    """As streaming.base.util.merge_index() of 0.13 does it: index.json of the directory above, with the shards' names below it."""
-    shards = []
-    for name in names:
-        for shard in json.loads((folder / name / "index.json").read_text())["shards"]:
-            for kind in ("raw_data", "zip_data"):
-                if shard.get(kind):
-                    shard[kind]["basename"] = os.path.join(name, shard[kind]["basename"])
-            shards.append(shard)
-    (folder / "index.json").write_text(json.dumps({"version": 2, "shards": shards}))
 
 
 @pytest.mark.parametrize("format", ["tar", "lmdb", "recordio"])
