@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/journal/ledger.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/sidecars.hpp"
-#include "bale/formats/base/file.hpp"
 #include "bale/writer/shard/quarantine.hpp"
 #include "bale_version.hpp"
 

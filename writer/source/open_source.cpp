@@ -22,9 +22,8 @@
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
-#include "bale/writer/source/tables/class_lists.hpp"
-#include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/source.hpp"
+#include "bale/writer/source/tables/class_lists.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/tables/table_rows.hpp"
 

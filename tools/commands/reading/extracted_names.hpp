@@ -38,7 +38,7 @@ class ExtractedNames {
   const Dataset& dataset_;
   const SampleKeys& keys_;
   bool decodes_ = true;
-  bool shortens_ = true;                                 // names of fields beside images begin with the image's stem
+  bool shortens_ = true;                                 // names of other fields begin with the image's stem
   mutable std::vector<std::optional<bool>> is_decoded_;  // shards
   std::uint64_t num_stripped_ = 0;
   std::string first_stripped_;

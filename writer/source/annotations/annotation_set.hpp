@@ -84,7 +84,7 @@ class AnnotationSet {
 std::unique_ptr<AnnotationSet> open_coco(const std::string& path, const SourceOptions& options, AnnotationLog& log);
 /// Pascal VOC: the directory Annotations, or a list of ImageSets.
 std::unique_ptr<AnnotationSet> open_voc(const std::string& path, const SourceOptions& options, AnnotationLog& log);
-/// Values of SourceOptions::annotations_format that say what the lines of YOLO hold beside boxes.
+/// Values of SourceOptions::annotations_format that say what the lines of YOLO hold, other than boxes.
 inline constexpr const char* k_yolo_polygons = "yolo-polygons";
 inline constexpr const char* k_yolo_pose = "yolo-pose";
 /// YOLO: a directory labels, or data.yaml, or a file of class names.

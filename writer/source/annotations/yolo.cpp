@@ -14,13 +14,13 @@
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/relative_box.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
+#include "bale/writer/source/annotations/yolo_lines.hpp"
 #include "bale/writer/source/classes/class_names.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/files/text_files.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
-#include "bale/writer/source/annotations/yolo_lines.hpp"
 
 namespace bale {
 namespace {

@@ -32,7 +32,7 @@ class YoloShapes {
 
   bool may_be_boxes_and_polygons() const { return polygons_; }
   bool may_be_poses() const { return length_ != 0 && (pairs_ || triples_); }
-  /// Whether no further line can change that these are no poses.
+  /// Whether these are not poses, whatever the lines to come are.
   bool are_no_poses() const { return length_ != 0 && !pairs_ && !triples_; }
   /// The keypoints of all lines, if these are poses. Third numbers that all may be visibilities are such.
   YoloKeypoints keypoints() const;

@@ -10,7 +10,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/writer/source/files/directory_listing.hpp"
-#include "bale/writer/source/files/python_order.hpp"
 #include "bale/writer/source/files/text_place.hpp"
 
 namespace bale {

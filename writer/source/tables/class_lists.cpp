@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/writer/source/rows/file_source.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
+#include "bale/writer/source/rows/file_source.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
-#include "bale/writer/source/choose/option_use.hpp"
 
 namespace bale {
 namespace {

@@ -14,7 +14,7 @@ namespace bale {
 bool is_class_lists(const std::string& path);
 
 /// Opens such a file. Samples come by the names of their classes, those of a class in the order of its list; paths are
-/// those of open_list_source(). Throws `damaged` for a file that goes on in another way, and what open_list_source()
+/// those of open_list_source(). Throws `damaged` for a file that continues in another way, and what open_list_source()
 /// throws.
 std::unique_ptr<Source> open_class_lists(const std::string& path, const SourceOptions& options);
 

@@ -7,9 +7,9 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
+#include "bale/writer/source/tables/class_lists.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
-#include "bale/writer/source/tables/class_lists.hpp"
 
 namespace bale {
 namespace {

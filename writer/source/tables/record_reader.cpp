@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/names/url_rules.hpp"
-#include "bale/formats/base/names/local_name.hpp"
 #include "bale/writer/source/files/text_place.hpp"
 
 namespace bale {

@@ -133,7 +133,10 @@ void TableColumns::set_header(std::string_view record) {
     skips_spaces_ = skips_spaces_ || (i > 0 && header_[i].starts_with(' '));
   }
   split(record, header_);
-  for (std::string& name : header_) name = std::string(stripped(name));
+  for (std::string& name : header_) {
+    name = std::string(stripped(name));
+    if (name.size() > 1 && name.starts_with('"') && name.ends_with('"')) name = name.substr(1, name.size() - 2);
+  }
   const auto name_at = [&](std::size_t i) -> const std::string& { return header_[i]; };
   for (PatternPart& part : pattern_) {
     if (!part.is_column) continue;

@@ -11,7 +11,7 @@ from conftest import PROGRAM, REPO, write_tar
 from python_support import ENVIRONMENT, EXAMPLES_PYTHON, PACKAGE, SYSTEM_PYTHON, run_script
 from remote_support import Hub, clean_environment, moto, serve  # noqa: F401
 
-IMITATIONS = REPO / "tests" / "python" / "imitations"
+IMITATIONS = REPO / "tests" / "python" / "launch" / "imitations"
 
 
 def blocks_of(page, language):
@@ -60,12 +60,11 @@ def test_remote(bale, photos, moto, serve, work):  # noqa: F811
     hub = Hub(folder / "www")
     try:
         block = changed(reading, ("https://example.org", serve(folder / "www").url), ("000146", "000001"),
-                        ("OWNER/NAME", f"{Hub.OWNER}/{Hub.NAME}"), ("bale bench s3://bucket/packed", "bale bench s3://bucket/packed --seconds 0.05"))
+                        ("OWNER/NAME", f"{Hub.OWNER}/{Hub.NAME}"))
         out = run_shell(block, folder, {**env, **hub.env})
     finally:
         hub.close()
     assert "ok: 40 samples" in out and "6 samples" in out
-    assert "40 samples" in bale.ok("inspect", folder / "www" / "packed").out
     assert "s3://bucket/packed" in run_shell(cache, folder, env)
     (code,) = blocks_of("REMOTE", "python")
     code = changed(code, ("batch_size=256, workers=8", "batch_size=16, workers=1"), ("224", "32"))
@@ -103,16 +102,19 @@ table.save_to_disk("saved")
                          "\nprint(bale.Dataset('packed5').classes)", tmp_path, **{**env, **hub.env})
     finally:
         hub.close()
-    assert out.splitlines() == ["12 6 6 6 12 6", "('a', 'b')"], out
+    assert out.splitlines() == ["12 6 6 6 12 6", "['a', 'b']"], out
     (tmp_path / "packed").symlink_to("packed3")
     out = run_script("import os, sys\nos.chdir(sys.argv[1])\nimport bale, datasets\n" +
-                     changed(back, ("datasets.load_dataset", "found = datasets.load_dataset")) + "\nprint(found['train'].num_rows, found['train'].features['label'].names)", tmp_path, **env)
+                     changed(back, ("datasets.load_dataset", "found = datasets.load_dataset")) + "\nprint(found['train'].num_rows, found['train'].features['label'].names)", tmp_path,
+                     HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path / "hf"))
     assert out == "6 ['cat', 'dog']\n"
+    if not EXAMPLES_PYTHON.exists():
+        pytest.skip("tests/python/requirements-examples.txt is not installed: no Streaming")
     code = changed(mds, ("streaming.StreamingDataset", "found = streaming.StreamingDataset"), ("256", "2"))
     out = run_script("import os, sys\nos.chdir(sys.argv[1])\nsys.path.insert(0, sys.argv[2])\n"
                      "from make_mds import import_streaming\nstreaming = import_streaming()\nimport bale\n" + code + "\nprint(len(found), sorted(found[0]))", tmp_path,
-                     REPO / "tests" / "foreign", python=EXAMPLES_PYTHON, **env)
-    assert out == "6 ['__key__', 'image', 'label']\n"
+                     REPO / "tests" / "foreign", python=EXAMPLES_PYTHON)
+    assert out == "6 ['__key__', 'breed', 'image', 'label']\n"
 
 
 def test_ray(bale, photos, work):
