@@ -9,8 +9,8 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
+#include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/plan_file.hpp"
-#include "bale/writer/run/part.hpp"
 #include "bale/writer/source/saved/saved_source.hpp"
 #include "bale_version.hpp"
 
@@ -25,7 +25,7 @@ void open_and_read(std::string_view bytes) {
     // Not packed sources: their names may be of any file or server.
     const std::unique_ptr<SavedSource> source = open_saved_files(parse_json(plan.source_head()));
     for (std::uint64_t number = 0; number < plan.num_shards() && number < 4; ++number) {
-      test::keep(files_of_place(plan, plan.place(number)).size());
+      test::keep(files_of_shard(plan.place(number).shard->file, plan.options()).size());
       std::unique_ptr<SavedRows> rows = source->begin_rows();
       plan.read_rows(number, [&](std::string_view row) { rows->add(row); });
       const std::unique_ptr<Source> samples = rows->finish();
