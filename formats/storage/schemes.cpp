@@ -1,6 +1,7 @@
 #include "bale/formats/storage/schemes.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
@@ -18,8 +19,10 @@ constexpr const char* k_gcloud =
     "with `gcloud storage cp -r`, or mount the bucket with gcsfuse, and name the local path";
 
 void add(Scheme scheme, UrlStorage::Locate locate) {
-  scheme.storage = new UrlStorage(std::move(locate));  // for as long as the process runs
+  auto storage = std::make_unique<UrlStorage>(std::move(locate));
+  scheme.storage = storage.get();
   add_scheme(std::move(scheme));
+  static_cast<void>(storage.release());  // the table has it for as long as the process runs
 }
 
 void add_source(UrlScheme scheme, const char* advice) {
