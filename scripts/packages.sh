@@ -31,14 +31,14 @@ BALE_WHEEL_PACKAGES=(dpkg-dev debian-archive-keyring nasm make perl pkg-config p
 # For wheels.sh --target aarch64 and check_aarch64.sh: the system's libraries of such a machine, and what runs its programs.
 BALE_ARM_PACKAGES=(qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross libgcc-s1-arm64-cross libc6-arm64-cross)
 
-# For release.sh, besides: minimal systems, and the site.
+# For release.sh, also: minimal systems, and the site.
 BALE_RELEASE_PACKAGES=(debootstrap doxygen)
 
-# install_packages NAME...: installs those that are missing, quietly; says what to do where it cannot.
+# install_packages NAME...: installs those that are missing, quietly; says what to do if it cannot.
 install_packages() {
   local missing=() name
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    echo "no apt-get here; going on without it. Debian's names of what is needed: $*" >&2
+    echo "no apt-get here; continuing without it. Debian's names of what is needed: $*" >&2
     return 0
   fi
   for name in "$@"; do

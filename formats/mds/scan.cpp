@@ -1,8 +1,6 @@
 #include "bale/formats/mds/mds.hpp"
 
-#include <limits>
 #include <memory>
-#include <optional>
 
 #include <fmt/format.h>
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <utility>
 
 #include <fmt/format.h>
 

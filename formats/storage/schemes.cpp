@@ -1,12 +1,10 @@
 #include "bale/formats/storage/schemes.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/scheme.hpp"
-#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/storage/location/locate.hpp"
 #include "bale/formats/storage/url_storage.hpp"
 
@@ -31,12 +29,6 @@ void add_source(UrlScheme scheme, const char* advice) {
       [shared](const std::string& name) { return locate_source(name, shared); });
 }
 
-bool is_well_formed(const std::string& name) {
-  return name.size() >= 2 && name == lower_case(name) && std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
-         });
-}
-
 }  // namespace
 
 // The programs that fetch files are those that each service's own documentation names.
@@ -58,7 +50,7 @@ void add_schemes() {
 }
 
 void add_url_scheme(UrlScheme scheme) {
-  if (!is_well_formed(scheme.name) || !scheme.open) {
+  if (scheme.name.size() < 2 || !is_scheme_name(scheme.name) || !scheme.open) {
     throw Error(ErrorCode::invalid_argument, "a scheme needs a name in lower case and a function that opens files");
   }
   add_source(std::move(scheme), "");

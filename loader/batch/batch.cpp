@@ -20,6 +20,10 @@ std::uint64_t Batch::epoch() const { return view_->epoch; }
 std::size_t Batch::size() const { return view_->size; }
 std::size_t Batch::num_views() const { return 1 + view_->further_views.size(); }
 
+const Transform& Batch::transform(std::size_t view) const {
+  return view == 0 ? *view_->transform : view_->further_views[view - 1];
+}
+
 Bytes Batch::pixels(std::size_t view) const {
   if (!view_->transform->has_fixed_shape()) {
     throw Error(ErrorCode::invalid_argument, "images of this transform differ in size", {.hint = "use Batch::image()"});
@@ -60,8 +64,7 @@ Steps Batch::steps(std::size_t i, std::size_t view) const {
   if (image(i).empty()) return {};
   const DrawKey key{
       .seed = view_->augment_seed, .epoch = epoch(), .sample = samples()[i], .copy = copy(i), .view = view};
-  const Transform& transform = view == 0 ? *view_->transform : view_->further_views[view - 1];
-  return transform_detail::draw_again(transform, key, source_width(i), source_height(i), view_->row(i).iou_crop);
+  return transform_detail::draw_again(transform(view), key, source_width(i), source_height(i), view_->row(i).iou_crop);
 }
 
 std::uint32_t Batch::source_width(std::size_t i) const { return view_->row(i).source_width; }

@@ -7,7 +7,7 @@
 namespace bale::loader_detail {
 namespace {
 
-constexpr int k_first = 16;  // above those of worker/child_process.hpp
+constexpr int k_first = 16;  // above those of worker/process/child_process.hpp
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 #include "bale/loader/worker/worker_config.hpp"
 
-#include <cstring>
 #include <type_traits>
 #include <utility>
 

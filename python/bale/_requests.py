@@ -229,6 +229,8 @@ def merge(source: Path | Sequence[Path], destination: Path | None = None, *, par
     """
     sources = [source] if isinstance(source, (str, bytes, os.PathLike)) else list(source)
     given = {"name": name, "link": link, "resume": resume, "overwrite": overwrite}
+    if parts is not None and destination is not None:
+        raise make_error("invalid_argument", "parts: only for a plan or the parts of Writers, which take no destination")
     for option, value in given.items():
         if value and destination is None:
             raise make_error("invalid_argument", f"{option}: only for packed datasets, which need a destination")

@@ -36,6 +36,13 @@ class WithoutGil {
     work();
   }
 
+  /// Throws what Python's signal handlers throw, such as KeyboardInterrupt.
+  void check_signals() {
+    with_gil([] {
+      if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+    });
+  }
+
  private:
   struct GiveBack {
     explicit GiveBack(WithoutGil& without) : without_(without) {}
@@ -45,11 +52,7 @@ class WithoutGil {
   void take_gil() noexcept;
 
   PyThreadState* state_;
-  const RemoteWaitPoll poll_{[this] {
-    with_gil([] {
-      if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
-    });
-  }};
+  const RemoteWaitPoll poll_{[this] { check_signals(); }};
 };
 
 }  // namespace bale::python

@@ -1,7 +1,5 @@
 // bale.pack(), convert(), plan(), pack_part(), merge(), verify() and inspect(): requests of the libraries, with the GIL
 // released. python/bale/_requests.py gives values as texts.
-#include <sys/types.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -22,6 +20,7 @@
 #include "bale/formats/base/options/option_table.hpp"
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/system/per_process.hpp"
 #include "bale/formats/base/watched_run.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
@@ -60,13 +59,11 @@ class SaidLines {
 /// Returns a report. It owns all that it uses.
 using Run = std::function<std::string(Progress&)>;
 
-/// The runs of this process that somebody waits for.
+/// The runs of a process that somebody waits for.
 class LiveRuns {
  public:
   void begin(const Run& run, Progress& progress) {
     const std::lock_guard lock(mutex_);
-    if (process_ != ::getpid()) live_.clear();  // those of the parent
-    process_ = ::getpid();
     live_[&run] = &progress;
   }
   /// Ends it, or forgets it: nobody waits any more.
@@ -78,7 +75,6 @@ class LiveRuns {
   /// Stops all, and waits for them. Call it without the GIL.
   void stop() {
     std::unique_lock lock(mutex_);
-    if (process_ != ::getpid()) return;
     for (const auto& [run, progress] : live_) progress->stop = true;
     changed_.wait_for(lock, k_patience, [this] { return live_.empty(); });
   }
@@ -86,14 +82,13 @@ class LiveRuns {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  pid_t process_ = 0;
   std::map<const Run*, Progress*> live_;
 };
 
-/// Lives as long as the process: a run may outlive the interpreter.
+/// Those of this process. It lives as long as the process: a run may outlive the interpreter.
 LiveRuns& live_runs() {
-  static LiveRuns* const runs = new LiveRuns;
-  return *runs;
+  static PerProcess<LiveRuns> runs;
+  return runs.get([] { return std::make_unique<LiveRuns>(); });
 }
 
 using Paths = std::vector<std::string>;

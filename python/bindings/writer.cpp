@@ -34,10 +34,7 @@ class Waiting {
   Waiting& operator=(const Waiting&) = delete;
 
   static void poll_signals() {
-    if (current_ == nullptr) return;
-    current_->with_gil([] {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    });
+    if (current_ != nullptr) current_->check_signals();
   }
 
  private:

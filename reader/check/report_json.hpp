@@ -1,7 +1,7 @@
 // Reports of reading as JSON text, each ending in a newline: those of the program and of Python.
 //
-// Names, paths and keys are strings if they are UTF-8, else {"hex": "..."} (formats/base/json.hpp), so that no byte is
-// lost.
+// Names, paths and keys are strings if they are UTF-8, else {"hex": "..."} (formats/base/json/json.hpp), so that no
+// byte is lost.
 #pragma once
 
 #include <string>

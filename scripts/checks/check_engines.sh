@@ -17,4 +17,4 @@ if ! cmp -s "$requirements" "$venv/installed.txt"; then
   cp "$requirements" "$venv/installed.txt"
 fi
 BALE_TEST_ENGINES=1 BALE_BUILD_DIR=$build PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m pytest -q \
-  -p no:cacheprovider tests/python/test_python_{slurm,ray,ray_train,spark}.py "$@"
+  -p no:cacheprovider tests/python/launch/test_python_{slurm,ray,ray_train,spark}.py "$@"

@@ -102,7 +102,7 @@ SOURCE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh", ".in"}
 
 
 def room_of(path):
-    """"reader/dataset/dataset.hpp" -> "reader"; "formats/include/bale/formats/base/error.hpp" -> "formats/base"."""
+    """"reader/dataset/dataset.cpp" -> "reader"; "formats/include/bale/formats/base/error.hpp" -> "formats/base"."""
     parts = pathlib.PurePath(PUBLIC.sub("", str(path))).parts
     inner = "/".join(parts[:2])
     return inner if len(parts) > 2 and (inner in ALLOWED or parts[0] == "formats") else parts[0]

@@ -18,7 +18,7 @@ if ! cmp -s "$home/scripts/checks/types/requirements.txt" "$venv/installed.txt";
   cp "$home/scripts/checks/types/requirements.txt" "$venv/installed.txt"
 fi
 
-cd "$build/python"  # where the stubs of the native module lie beside the Python files
+cd "$build/python"  # where the stubs of the native module lie next to the Python files
 found=0
 "$venv/bin/mypy" --config-file "$home/scripts/checks/types/mypy.ini" --cache-dir "$build/mypy" bale || found=1
 "$venv/bin/pyright" --pythonpath "$venv/bin/python" bale || found=1

@@ -39,7 +39,7 @@ class Job:
 
 
 class Pace:
-    """formats/storage/cache/order_table.cpp: how far an order is, and how long it is until a use."""
+    """formats/storage/cache/entries/order_table.cpp: how far an order is, and how long it is until a use."""
 
     def __init__(self, time, tick):
         self.first, self.first_tick = time, tick

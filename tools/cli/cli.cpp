@@ -2,7 +2,6 @@
 
 #include <new>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>

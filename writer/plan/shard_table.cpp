@@ -12,7 +12,10 @@ namespace bale {
 
 Json option_to_json(OnError policy) { return on_error_name(policy); }
 void option_from_json(const Json& json, OnError& policy) {
-  policy = parse_on_error("on_error", json.as_text("an option"));
+  const std::string& name = json.as_text("on_error");
+  if (name != "fail" && name != "skip")
+    throw Error(ErrorCode::damaged, "`on_error` of a plan is neither fail nor skip");
+  policy = name == "skip" ? OnError::skip : OnError::fail;
 }
 
 namespace {

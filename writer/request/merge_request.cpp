@@ -69,10 +69,7 @@ void add_merge_options(OptionTable& table, MergeRequest& request) {
 MergeOutcome merge(const MergeRequest& request, const RunNotes& notes, Progress& progress) {
   const auto begin = std::chrono::steady_clock::now();
   MergeOutcome outcome;
-  const auto on_warning = [&](const std::string& line) {
-    outcome.warnings.push_back(notes.options.shown(line));
-    notes.warning(outcome.warnings.back());
-  };
+  const auto on_warning = warner(outcome.warnings, notes);
   try {
     outcome.report = merged(request, on_warning, progress);
   } catch (const Error& error) {

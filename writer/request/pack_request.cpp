@@ -117,15 +117,14 @@ Where where_of(const std::string& text) {
   }
 }
 
-/// PackOptions::on_warning of a run.
-std::function<void(const std::string&)> warner(RunRemarks& remarks, const RunNotes& notes) {
-  return [&remarks, &notes](const std::string& line) {
-    remarks.warnings.push_back(notes.options.shown(line));
-    notes.warning(remarks.warnings.back());
+}  // namespace
+
+std::function<void(const std::string&)> warner(std::vector<std::string>& warnings, const RunNotes& notes) {
+  return [&warnings, &notes](const std::string& line) {
+    warnings.push_back(notes.options.shown(line));
+    notes.warning(warnings.back());
   };
 }
-
-}  // namespace
 
 ListedSource list_source(const PackRequest& asked, const RunNotes& notes) {
   const auto begin = std::chrono::steady_clock::now();
@@ -165,7 +164,7 @@ ListedSource list_source(const PackRequest& asked, const RunNotes& notes) {
 
 PackOutcome pack_listed(ListedSource& listed, const RunNotes& notes, Progress& progress) {
   PackOptions& options = listed.request.options;
-  options.on_warning = warner(listed.remarks, notes);
+  options.on_warning = warner(listed.remarks.warnings, notes);
   PackOutcome outcome;
   try {
     outcome.report = pack(*listed.source, options, progress);
@@ -178,12 +177,12 @@ PackOutcome pack_listed(ListedSource& listed, const RunNotes& notes, Progress& p
 }
 
 PlanReport plan_listed(ListedSource& listed, const std::string& path, const RunNotes& notes) {
-  listed.request.options.on_warning = warner(listed.remarks, notes);
+  listed.request.options.on_warning = warner(listed.remarks.warnings, notes);
   return plan_pack(*listed.source, listed.request.options, path);
 }
 
 PackPreview preview_listed(ListedSource& listed, const std::string& path, const RunNotes& notes) {
-  listed.request.options.on_warning = warner(listed.remarks, notes);
+  listed.request.options.on_warning = warner(listed.remarks.warnings, notes);
   return path.empty() ? preview_pack(*listed.source, listed.request.options)
                       : preview_plan(*listed.source, listed.request.options, path);
 }

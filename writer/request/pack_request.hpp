@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,9 @@ struct ListedSource {
   RunRemarks remarks{};
   std::chrono::steady_clock::time_point begin{};  // of the run
 };
+
+/// PackOptions::on_warning of a run: keeps and shows each line. Both must outlive what is returned.
+std::function<void(const std::string&)> warner(std::vector<std::string>& warnings, const RunNotes& notes);
 
 /// Lists the source, and notes what was ignored and left out. Throws what opening a source throws, and `unsupported` if
 /// the request is strict and something was not taken or used.

@@ -119,7 +119,7 @@ void add_group(PackRequest& request, OptionTable& table, const char* title,
                void (*declare)(PackRequest&, OptionTable&)) {
   const std::size_t begin = table.size();
   declare(request, table);
-  for (std::size_t i = begin; i < table.size(); ++i) table[i].group = title;
+  set_group(table, begin, title);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is said about what was packed, one line each. The rest is in reader/notice_lines.hpp.
+// What is said about what was packed, one line each. The rest is in reader/check/notice_lines.hpp.
 //
 // Pure functions, safe in any thread.
 #pragma once

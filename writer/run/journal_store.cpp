@@ -7,7 +7,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/publish/destination.hpp"
 #include "bale/writer/publish/finished_check.hpp"

@@ -1,5 +1,4 @@
 // merge_parts(): the end of packing on many machines.
-#include <algorithm>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/writer/plan/part_choice.hpp"
@@ -54,6 +53,7 @@ MergeReport merge_parts(const std::string& plan, std::uint64_t parts, unsigned j
     if (!slot.finished) report.missing_shards.push_back(slot.number);
   }
   if (!report.missing_shards.empty()) {
+    store->refresh();
     if (!take_published(opened, *store, run, report))
       name_missing_parts(*store, parts, report);  // or merged in the meantime
     return report;

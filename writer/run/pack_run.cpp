@@ -5,7 +5,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
-#include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/sidecars.hpp"
 #include "bale/writer/publish/destination.hpp"
@@ -18,11 +17,8 @@ namespace bale {
 namespace {
 
 std::unique_ptr<RunStore> open_store(const PackWork& work, const PackOptions& options, const Progress& progress) {
-  if (is_object_store(options.destination)) {
-    require_object_options(work.places, options);
-    return std::make_unique<ObjectRunStore>(options, work.plan, progress);
-  }
-  require_no_overlap(work.places, options.destination);
+  require_apart(work.places, options);
+  if (is_object_store(options.destination)) return std::make_unique<ObjectRunStore>(options, work.plan, progress);
   return std::make_unique<JournalStore>(options, work.plan, work.samples, progress);
 }
 

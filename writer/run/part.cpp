@@ -1,7 +1,6 @@
 // pack_part(): packs some shards of a plan.
 #include "bale/writer/run/part.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "bale/formats/base/error.hpp"
@@ -45,12 +44,6 @@ FinishedShard write_planned(const PlanFile& plan, const PackOptions& options, co
   return write_shard(job, progress);
 }
 
-void require_apart(const SavedSource& source, const PackOptions& options) {
-  const std::vector<std::string> places = source.begin_rows()->finish()->places();
-  is_object_store(options.destination) ? require_object_options(places, options)
-                                       : require_no_overlap(places, options.destination);
-}
-
 /// Whether the datasets are published. Then the shards are compared with their digests.
 bool is_merged(const PlanFile& plan, PartStore& store, Run& run) {
   const std::vector<Manifest> manifests = store.manifests();
@@ -92,7 +85,7 @@ PartReport report_of(const std::string& destination, const Run& run, bool is_mer
 /// Packs what is missing. Returns whether the datasets were published in the meantime.
 bool pack_slots(const PlanFile& plan, const PackOptions& options, PartStore& store, Run& run, Progress& progress) {
   const std::unique_ptr<SavedSource> source = SavedSource::open(plan.source_head());
-  require_apart(*source, options);
+  require_apart(source->begin_rows()->finish()->places(), options);
   store.begin(run.slots());
   run.adopt_recorded(CheckDepth::content);
   run.write_remaining([&](const Slot& slot, const std::string& staged) {
@@ -138,6 +131,7 @@ PartReport pack_part(const std::string& plan, const PartChoice& choice, unsigned
     // The merge removes what parts keep, if another attempt at this part was faster.
     if (error.code() == ErrorCode::changed || error.code() == ErrorCode::interrupted) throw;
     progress.stop = false;
+    store->refresh();
     if (!is_merged(opened, *store, run)) throw;
     store->clear();
     return report_of(options.destination, run, true);
@@ -145,8 +139,7 @@ PartReport pack_part(const std::string& plan, const PartChoice& choice, unsigned
 }
 
 PackPreview preview_part(const std::string& plan, const PartChoice& choice) {
-  const PlanFile opened = PlanFile::open(plan);
-  require_local_name(opened.options().destination, UrlUse::packing);
+  const PlanFile opened = open_plan(plan);
   opened.require_directory();
   if (is_object_store(opened.options().destination)) {
     require_may_join_objects(opened);

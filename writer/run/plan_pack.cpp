@@ -5,7 +5,6 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
-#include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/plan/plan_file.hpp"
 #include "bale/writer/publish/destination.hpp"
 #include "bale/writer/run/objects/object_decision.hpp"
@@ -35,8 +34,7 @@ Plan checked_plan(const Source& source, const PackOptions& options, const std::s
     throw Error(ErrorCode::invalid_argument, "a plan is for a new destination",
                 {.hint = "drop `resume` and `overwrite`: rerunning a part resumes it"});
   }
-  writes_objects ? require_object_options(source.places(), options)
-                 : require_no_overlap(source.places(), options.destination);
+  require_apart(source.places(), options);
   Plan plan = make_plan(source, options);
   tell_sizing(options, plan);
   try_format_options(options, StagingDirectory(writes_objects ? options.staging_directory : std::string{}).path());

@@ -8,7 +8,6 @@
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
-#include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/publish/destination.hpp"
@@ -108,8 +107,7 @@ PackPreview preview_of(const Source& source, const PackOptions& options, const P
 PackPreview preview_pack(const Source& source, const PackOptions& options) {
   require_local_name(options.destination, UrlUse::packing);
   const bool writes_objects = is_object_store(options.destination);
-  writes_objects ? require_object_options(source.places(), options)
-                 : require_no_overlap(source.places(), options.destination);
+  require_apart(source.places(), options);
   const Plan plan = make_plan(source, options);
   tell_sizing(options, plan);
   writes_objects ? require_may_run_objects(options, plan) : require_may_run(options, plan, samples_of(source, plan));

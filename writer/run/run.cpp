@@ -63,6 +63,10 @@ void Run::adopt_published(const Plan& plan, const std::vector<Manifest>& publish
 }
 
 void Run::adopt(ShardRecords records, CheckDepth depth) {
+  progress_.samples = 0;
+  progress_.bytes = 0;
+  progress_.skipped = 0;
+  progress_.shards = 0;
   const unsigned jobs = jobs_or(options_.jobs, depth == CheckDepth::content ? k_reading_jobs : k_looking_jobs);
   run_parallel(slots_.size(), jobs, [&](std::size_t i) {
     progress_.throw_if_stopped();

@@ -1,7 +1,7 @@
 // GrowingDataset: the dataset that a Writer writes: its destination, its shards so far, and what an earlier run left
 // there.
 //
-// Threads: one at a time calls adopt_finished(), publish(), finish() and abandon(). find() and counts may be called at
+// Threads: one at a time calls adopt_finished(), publish(), finish() and leave(). find() and counts may be called at
 // any time.
 #pragma once
 
@@ -31,7 +31,7 @@ class GrowingDataset {
   /// what Writer's constructor throws. Options and classes must outlive this object.
   GrowingDataset(const PackOptions& options, const std::vector<std::string>& classes, bool may_be_empty);
 
-  /// Adopts the shards of an earlier run and what it left waiting: one pending per shard, in order. Checks the
+  /// Adopts the shards of an earlier run and what it left waiting: one log per shard, in order. Checks the
   /// shards. Calls `on_key` for the samples of both. Appends the names of their fields to `fields`.
   std::vector<std::shared_ptr<SampleLog>> adopt_finished(const OnKey& on_key, std::vector<std::string>& fields);
 

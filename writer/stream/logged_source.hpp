@@ -17,7 +17,7 @@ std::string why_image_is_refused(const SampleView& sample);
 
 class LoggedSource : public Source {
  public:
-  /// `fields` has every name of the pending, the images first. `classes` must outlive this object.
+  /// `fields` has every name of the log, the images first. `classes` must outlive this object.
   LoggedSource(const SampleLog& pending, std::vector<std::string> fields, const std::vector<std::string>& classes);
 
   std::uint64_t size() const override { return pending_.size(); }

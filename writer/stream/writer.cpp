@@ -260,7 +260,7 @@ class Writer::Run {
     if (std::find(fields_.begin(), fields_.end(), name) == fields_.end()) fields_.emplace_back(name);
   }
 
-  /// Names of the pending's fields, the images first.
+  /// Names of the log's fields, the images first.
   std::vector<std::string> fields_of(const SampleLog& pending) const {
     std::vector<std::string> fields;
     for (const std::string& name : fields_) {
@@ -271,7 +271,7 @@ class Writer::Run {
     return fields;
   }
 
-  /// Gives the filling pending to the queue and begins the next. If it throws, the pending goes on filling.
+  /// Gives the log being filled to the queue and begins the next. If it throws, the log continues to be filled.
   void hand_over() {
     const std::shared_ptr<SampleLog> full = filling_;
     {

@@ -34,6 +34,12 @@ bool is_named(const Scheme& scheme, std::string_view name) {
 
 }  // namespace
 
+bool is_scheme_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+  });
+}
+
 void add_scheme(Scheme scheme) {
   if (find_scheme(scheme.name) != nullptr) {
     throw Error(ErrorCode::invalid_argument, fmt::format("there is a scheme {}:// already", scheme.name));

@@ -18,10 +18,7 @@ namespace {
 std::string scheme_of(std::string_view name) {
   const std::size_t colon = std::min(name.find(':'), name.size());
   const std::string scheme = lower_case(name.substr(0, colon));
-  const auto is_in_scheme = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
-  };
-  if (scheme.empty() || !std::all_of(scheme.begin(), scheme.end(), is_in_scheme)) return {};
+  if (!is_scheme_name(scheme)) return {};
   const std::string_view rest = name.substr(colon);
   if (rest.starts_with("://")) return scheme;
   return rest.starts_with(":/") && find_scheme(scheme) != nullptr ? scheme : std::string();

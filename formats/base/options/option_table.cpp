@@ -107,11 +107,15 @@ OptionModel& OptionModel::stored(std::string place) {
   return *this;
 }
 
-Json option_to_json(const std::vector<std::string>& texts) { return Json::list_of(texts); }
+Json option_to_json(const std::vector<std::string>& texts) { return bytes_list_to_json(texts); }
 
 void option_from_json(const Json& json, std::vector<std::string>& texts) {
   texts.clear();
-  for (const Json& text : json.as_list("an option")) texts.push_back(text.as_text("an option"));
+  for (const Json& text : json.as_list("an option")) texts.push_back(text.as_bytes("an option"));
+}
+
+void set_group(OptionTable& table, std::size_t begin, const std::string& title) {
+  for (std::size_t i = begin; i < table.size(); ++i) table[i].group = title;
 }
 
 OptionNames option_names(const OptionTable& table, bool are_flags) {

@@ -128,6 +128,9 @@ using OptionTable = std::deque<OptionModel>;  // references to rows last
 /// The options of a table, with the names that users have.
 OptionNames option_names(const OptionTable& table, bool are_flags);
 
+/// Gives the rows from number `begin` on a title in help texts.
+void set_group(OptionTable& table, std::size_t begin, const std::string& title);
+
 /// A value that was given for an option: texts, one unless it is repeated; none for a flag.
 using GivenOption = std::pair<std::string, std::vector<std::string>>;
 

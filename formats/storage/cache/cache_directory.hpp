@@ -2,9 +2,9 @@
 //
 // Below DIRECTORY/bale-cache-1:
 //   slots, usage, lock     of the processes that use it, and how full it is
-//   names                  which names are being asked for (name_lock.hpp)
-//   orders                 when readers need what (order_table.hpp)
-//   files/HH/HASH.map      which units of a file are there (unit_map.hpp)
+//   names                  which names are being asked for (shared/url_lock.hpp)
+//   orders                 when readers need what (entries/order_table.hpp)
+//   files/HH/HASH.map      which units of a file are there (entries/unit_map.hpp)
 //   files/HH/HASH.data     the units, at the places that they have in the file; the rest are holes
 //   files/HH/HASH.url      what is known of a name: version and size (version_catalog.hpp)
 //   files/HH/HASH.none     empty: the server did not have this name (version_catalog.hpp)
@@ -37,7 +37,7 @@ namespace bale {
 
 class CacheDirectory {
  public:
-  /// Makes the directory if there is none. Throws what prepare_cache() throws (cache_place.hpp), `io` if there is no
+  /// Makes the directory if there is none. Throws what prepare_cache() throws (cache_settings.hpp), `io` if there is no
   /// room for a cache or too many processes use it, and `invalid_argument` if the limit is below k_least_limit.
   /// If no other process uses it, the disk is counted. `counts_all`: also if it has very many files, which takes long.
   explicit CacheDirectory(const CacheSettings& settings, bool counts_all = false);

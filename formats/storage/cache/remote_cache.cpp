@@ -114,7 +114,7 @@ struct RemoteCache::State {
     std::vector<std::byte> buffer(k_units_per_region * k_unit_bytes);
     std::uint64_t wrong = 0;
     for (std::uint64_t region = 0; region < entry.map->num_regions(); ++region) {
-      if (progress.stop) throw Error(ErrorCode::interrupted, "interrupted");
+      progress.throw_if_stopped();
       const UnitRun units = entry.map->units_of_region(region);
       const std::uint64_t offset = units.first * k_unit_bytes;
       std::size_t got = 0;

@@ -65,9 +65,7 @@ std::string etag_of(const UrlSource& source) {
 HttpResult result_of(const Error& error, const std::string& url) {
   const int why = error.context().system_error;
   if (why == EACCES || why == EPERM) return HttpResponse{.status = 403};
-  if (error.code() == ErrorCode::not_found || error.code() == ErrorCode::unsupported) {
-    return HttpResponse{.status = 404};  // or it is a directory
-  }
+  if (error.code() == ErrorCode::not_found) return HttpResponse{.status = 404};
   const bool may_pass = error.code() == ErrorCode::io;
   return Error(may_pass ? ErrorCode::retryable : error.code(), error.message(),
                {.path = url, .hint = error.context().hint, .system_error = why});

@@ -1,8 +1,8 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <memory>
 #include <system_error>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,6 +32,16 @@ class MountedFile final : public UrlSource {
   File file_;
 };
 
+std::unique_ptr<UrlSource> open_mounted(const std::string& name) {
+  const std::string path = *path_of_file_url(name);
+  try {
+    return std::make_unique<MountedFile>(path);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    throw Error(ErrorCode::not_found, error.message(), {.path = path});  // a directory: a web server has no such file
+  }
+}
+
 std::vector<std::string> list_mounted(const std::string& directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -56,7 +66,7 @@ std::optional<std::string> path_of_file_url(const std::string& name) {
 
 UrlScheme file_scheme() {
   return {.name = "file",
-          .open = [](const std::string& name) { return std::make_unique<MountedFile>(*path_of_file_url(name)); },
+          .open = open_mounted,
           .list = list_mounted,
           .check = [](const std::string& name) { path_of_file_url(name); },
           .needs_network = false};

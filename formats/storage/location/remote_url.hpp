@@ -33,7 +33,7 @@ class RemoteUrl {
   virtual std::string identity() const = 0;
   /// Throws `retryable` if is_offline().
   virtual HttpRequest get(const GetCondition& condition) const = 0;
-  /// Whom it is asked of, by host and port; empty for a mounted file system.
+  /// Whom it is asked of, by host and port; for files that the program opens, the name of their scheme.
   virtual std::string server() const;
   /// Whether no server is to be asked for it: BALE_OFFLINE is set, or what else says so.
   virtual bool is_offline() const;

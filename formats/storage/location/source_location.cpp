@@ -28,7 +28,8 @@ class SourceLocation final : public RemoteUrl {
 
   std::vector<std::string> list() const override {
     if (!scheme_->list) return RemoteUrl::list();
-    std::vector<std::string> names = scheme_->list(name());
+    require_online();
+    std::vector<std::string> names = scheme_->list(url_);
     std::sort(names.begin(), names.end());
     return names;
   }

@@ -263,7 +263,7 @@ class Dataset:
 
     @property
     def notices(self) -> list[str]:
-        """What shards without an index hold besides samples (links, members that belong to no sample, other arrays), and
+        """What shards without an index hold in addition to samples (links, members that belong to no sample, other arrays), and
         warnings about them: one line per reason, with the number and an example. Opening such a dataset warns with these
         lines; after `bale index` it does not."""
         return lines_of_notices(self._dataset.notices())

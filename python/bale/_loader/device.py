@@ -1,4 +1,4 @@
-"""What a bale.Loader is told of a device, and what it says where the device or its driver refuses something."""
+"""The options of a device, and the warnings about what the device or its driver refuses."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +16,7 @@ def device_options(cuda: Cuda) -> dict[str, Any] | None:
         raise ValueError(f"decode: {decode!r} is neither 'host' nor 'device'")
     if device is None:
         if hflip:
-            raise ValueError("device_hflip needs a device")
+            raise ValueError("hflip needs a device")
         if decode == "device":
             raise ValueError("decode='device' needs a device")
         return None

@@ -25,16 +25,14 @@ from bale.parquet._samples import TableSamples, samples_of_split
 Sample = tuple[str, dict[str, Any] | Exception, Any]  # fields, or why there are none
 
 _BATCH_ROWS = 64  # of a Hugging Face dataset that are in memory
+_OF_WRITER = inspect.signature(Writer).parameters
 # Of bale.pack() for paths: they need all samples beforehand, or files.
-_NOT_FOR_SAMPLES = ("shard_count", "shuffle", "split", "stratify", "source", "include", "exclude", "exclude_from", "where",
-                    "sample", "sample_per_class", "sample_seed", "max_samples", "dry_run", "strict",
-                    "class_folders", "pair", "pair_path", "annotations", "annotations_format", "files_from", "null", "flat",
-                    "keep_extensions", "allow_empty", "root", "path_column", "path_pattern", "label_column", "allow_unlabeled")
+_NOT_FOR_SAMPLES = [option for option in PackOptions.__annotations__ if option not in (*_OF_WRITER, "class_map", "quiet")]
 
 
 def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | None, options: dict[str, Any]) -> Report:
     """Writes all samples of `source`. `make_bar` is the class of progress bars, or None. The report is Writer.close()'s."""
-    check_keywords("pack", options, PackOptions, ("image_field", *inspect.signature(Writer).parameters))
+    check_keywords("pack", options, PackOptions, ("image_field", *_OF_WRITER))
     for option in _NOT_FOR_SAMPLES:
         if options.pop(option, None) not in (None, False):
             raise ValueError(f"{option}: only for a source that is a path; pack the samples, and run bale.convert() on the result")

@@ -22,7 +22,7 @@ class Prefetcher:
     On a device with streams (CUDA, ROCm, XPU and others), the next batch is copied and normalized on a separate stream while
     you work on this one. A batch on the host, and its slot, is kept until its copy is done. So the loader is one batch ahead,
     but state_dict() is the state after the last batch that you got. Copies are asynchronous if the loader's batches are
-    page-locked: pin=True, or a DataLoader's pin_memory=True. On other devices (CPU, MPS), the batches are not copied ahead.
+    page-locked: pin_memory=True, as for a DataLoader. On other devices (CPU, MPS), the batches are not copied ahead.
 
     len(), set_epoch(), state_dict(), load_state_dict(), `sampler`, `dataset`, `batch_size` and all other attributes are
     the loader's, if it has them.
@@ -61,7 +61,7 @@ class Prefetcher:
 
     Examples
     --------
-    >>> loader = bt.Prefetcher(bt.Loader("packs/train", 256, pin=True), "cuda", normalize=True, dtype=torch.bfloat16)
+    >>> loader = bt.Prefetcher(bt.Loader("packs/train", 256, pin_memory=True), "cuda", normalize=True, dtype=torch.bfloat16)
     >>> for images, labels in loader:
     ...     loss = criterion(model(images), labels)
     """

@@ -65,10 +65,7 @@ std::vector<Field> fields_of(nb::handle given) {
 std::optional<ProcessBatch> next_batch(ProcessLoader<Loader>& self, nb::object positions) {
   std::optional<Batch> batch = self.wait_for([](Loader& loader, const auto& on_wait) { return loader.next(on_wait); });
   if (!batch) return std::nullopt;
-  const LoaderOptions& options = self.look().options();
-  std::vector<Transform> views{options.transform};
-  views.insert(views.end(), options.further_views.begin(), options.further_views.end());
-  return ProcessBatch(*std::move(batch), std::move(views), std::move(positions));
+  return ProcessBatch(*std::move(batch), std::move(positions));
 }
 
 nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<Loader>& self) {

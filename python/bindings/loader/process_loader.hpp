@@ -71,9 +71,7 @@ class ProcessLoader {
         parked_ = true;
         park();
       }
-      without_gil.with_gil([] {
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      });
+      without_gil.check_signals();
     });
   }
 

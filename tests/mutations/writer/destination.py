@@ -58,7 +58,7 @@ MUTATIONS = [
     Mutation("the journal is opened through links", "writer/journal/journal_file.cpp",
              "O_RDWR | O_CREAT | O_NOFOLLOW |", "O_RDWR | O_CREAT |", (*OVERWRITE, "journals")),
     Mutation("source and destination may overlap", "writer/run/pack_run.cpp",
-             "  require_no_overlap(work.places, options.destination);\n", "", (*OVERWRITE, "overlap")),
+             "  require_apart(work.places, options);\n", "", (*OVERWRITE, "overlap")),
     Mutation("what a destination lies in is not looked at", "writer/destination/overlap.cpp",
              '    at = open_directory(at.get(), "..");\n', "    break;\n", (*OVERWRITE, "overlap")),
     Mutation("a finished dataset is believed", "writer/publish/finished_check.cpp",

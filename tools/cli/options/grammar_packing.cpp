@@ -63,7 +63,7 @@ void declare_packing(PackCommand& command, CommandModel& app) {
   add_json(app, command.json, "Print the result as JSON");
   add_quiet(app, command.quiet);
   if (!is_plan) add_json_progress(app, command.json_progress);
-  for (std::size_t i = begin; i < app.options.size(); ++i) app.options[i].group = k_run_group;
+  set_group(app.options, begin, k_run_group);
   if (command.request.command == "pack") declare_parts(command, app);
   show_flags(app);
 }

@@ -74,7 +74,7 @@ void declare_diff(DiffCommand& command, CommandModel& app) {
   add_json_progress(app, command.json_progress);
   const std::size_t begin = app.options.size();
   add_source_options(app.options, command.source_options, SourceUse::of_each);
-  for (std::size_t i = begin; i < app.options.size(); ++i) app.options[i].group = "A and B";
+  set_group(app.options, begin, "A and B");
   show_flags(app);
   app.footer =
       "Samples are the same by their keys. Order, format and shards do not matter. Of A and B, a folder and a\n"

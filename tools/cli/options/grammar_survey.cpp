@@ -12,7 +12,7 @@ namespace {
 void declare_source(SurveyCommand& command, CommandModel& app) {
   const std::size_t begin = app.options.size();
   add_source_options(app.options, command.source_options, SourceUse::any);
-  for (std::size_t i = begin; i < app.options.size(); ++i) app.options[i].group = "Source";
+  set_group(app.options, begin, "Source");
 }
 
 void declare_near(SurveyCommand& command, CommandModel& app) {

@@ -1,8 +1,6 @@
 #include "bale/tools/cli/options/values.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -17,12 +15,11 @@ namespace {
 
 double parse_time(std::string_view option, std::string_view text, std::string_view unit) {
   constexpr double k_most = 86'400;
-  double value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || stop != text.data() + text.size() || !(value > 0) || value > k_most) {
+  const auto value = whole_number<double>(text);
+  if (!value || !(*value > 0) || *value > k_most) {
     refuse_value(option, text, fmt::format("a number of {} above 0", unit));
   }
-  return value;
+  return *value;
 }
 
 }  // namespace
@@ -82,12 +79,9 @@ Shuffle parse_order(std::string_view option, std::string_view text) {
 }
 
 double parse_similarity(std::string_view option, std::string_view text) {
-  double value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || stop != text.data() + text.size() || !(value >= 0.5 && value <= 1)) {
-    refuse_value(option, text, "a number from 0.5 to 1");
-  }
-  return value;
+  const auto value = whole_number<double>(text);
+  if (!value || !(*value >= 0.5 && *value <= 1)) refuse_value(option, text, "a number from 0.5 to 1");
+  return *value;
 }
 
 KeepRule parse_keep_rule(std::string_view option, std::string_view text) {

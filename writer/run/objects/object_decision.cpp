@@ -4,6 +4,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
+#include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/publish/destination.hpp"
 
 namespace bale {
@@ -17,6 +18,21 @@ std::string as_prefix(std::string name) {
 
 bool is_of_another(const std::optional<ObjectRun>& run, const Plan& plan) {
   return run && (run->is_parts || run->plan != plan.fingerprint);
+}
+
+void require_object_options(const std::vector<std::string>& places, const PackOptions& options) {
+  if (options.on_error == OnError::quarantine) {
+    throw Error(ErrorCode::invalid_argument, "an object store has no quarantine",
+                {.path = options.destination, .hint = "choose `on_error` fail or skip"});
+  }
+  const std::string destination = as_prefix(options.destination);
+  for (const std::string& place : places) {
+    require_apart_from_cache(place);
+    if (as_prefix(place).starts_with(destination)) {
+      throw Error(ErrorCode::invalid_argument, "holds the source",
+                  {.path = options.destination, .hint = "choose a prefix outside of the source"});
+    }
+  }
 }
 
 }  // namespace
@@ -81,19 +97,9 @@ void require_may_join(const ObjectDestination& destination, const PackOptions& o
   }
 }
 
-void require_object_options(const std::vector<std::string>& places, const PackOptions& options) {
-  if (options.on_error == OnError::quarantine) {
-    throw Error(ErrorCode::invalid_argument, "an object store has no quarantine",
-                {.path = options.destination, .hint = "choose `on_error` fail or skip"});
-  }
-  const std::string destination = as_prefix(options.destination);
-  for (const std::string& place : places) {
-    require_apart_from_cache(place);
-    if (as_prefix(place).starts_with(destination)) {
-      throw Error(ErrorCode::invalid_argument, "holds the source",
-                  {.path = options.destination, .hint = "choose a prefix outside of the source"});
-    }
-  }
+void require_apart(const std::vector<std::string>& places, const PackOptions& options) {
+  is_object_store(options.destination) ? require_object_options(places, options)
+                                       : require_no_overlap(places, options.destination);
 }
 
 void require_may_run_objects(const PackOptions& options, const Plan& plan) {

@@ -12,8 +12,9 @@
 
 namespace bale {
 
-/// Throws `invalid_argument` for options that need a directory, and if a source lies in the destination.
-void require_object_options(const std::vector<std::string>& places, const PackOptions& options);
+/// Throws `invalid_argument` if a source is in the destination or the other way round, and for options that the
+/// destination, a directory or an object store, does not have.
+void require_apart(const std::vector<std::string>& places, const PackOptions& options);
 
 /// What a run does with what it found.
 struct ObjectDecision {

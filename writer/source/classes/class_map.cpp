@@ -11,6 +11,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/source/classes/class_names.hpp"
@@ -48,7 +49,7 @@ std::string unquoted(std::string_view text) {
 std::optional<NameAndIndex> name_then_index(std::string_view line) {
   const std::size_t cut = line.find_last_of(" \t,");
   if (cut == std::string_view::npos) return std::nullopt;
-  const auto index = parse_integer(line.substr(cut + 1));
+  const auto index = whole_number<std::int64_t>(line.substr(cut + 1));
   std::string_view name = stripped(line.substr(0, cut));
   if (name.ends_with(',')) name = stripped(name.substr(0, name.size() - 1));
   if (!index || name.empty()) return std::nullopt;
@@ -59,7 +60,7 @@ std::optional<NameAndIndex> name_then_index(std::string_view line) {
 std::optional<NameAndIndex> index_then_name(std::string_view line) {
   const std::size_t cut = line.find_first_of(" \t,");
   if (cut == std::string_view::npos) return std::nullopt;
-  const auto index = parse_integer(line.substr(0, cut));
+  const auto index = whole_number<std::int64_t>(line.substr(0, cut));
   const std::string_view name = stripped(line.substr(cut + 1));
   if (!index || name.empty()) return std::nullopt;
   return NameAndIndex{unquoted(name), *index};
@@ -87,7 +88,7 @@ bool are_numbered(const std::vector<NameAndIndex>& entries) {
   if (entries.size() < 2 || entries.front().index < 0 || entries.front().index > 1) return false;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const bool is_next = entries[i].index == entries.front().index + static_cast<std::int64_t>(i);
-    if (!is_next || parse_integer(entries[i].name)) return false;
+    if (!is_next || whole_number<std::int64_t>(entries[i].name)) return false;
   }
   return true;
 }
@@ -116,7 +117,7 @@ bool has_header(std::span<const Line> lines) {
 /// {"name": 0}, {"0": "name"} or {"0": ["WordNet id", "name"]}.
 std::pair<std::string, std::int64_t> class_of_member(const std::string& key, const Json& value) {
   if (value.is_whole()) return {key, value.as_whole<std::int64_t>(fmt::format("the label of \"{}\"", printable(key)))};
-  const auto index = parse_integer(key);
+  const auto index = whole_number<std::int64_t>(key);
   if (!index) throw Error(ErrorCode::damaged, fmt::format("\"{}\" has no integer", printable(key)));
   const Json& name = value.is_array() && value.size() > 0 ? value.as_list(key).front() : value;
   return {name.as_text("a class name"), *index};

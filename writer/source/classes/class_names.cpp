@@ -10,6 +10,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/writer/source/files/text_files.hpp"
 
@@ -186,7 +187,7 @@ class DataYaml {
       take_names(after);
     } else if (*name == "nc") {
       Scanner value(stripped(after));
-      count_ = parse_integer(value.scalar("\n").value_or(""));
+      count_ = whole_number<std::int64_t>(value.scalar("\n").value_or(""));
       if (!count_) fail(ErrorCode::damaged, "nc is not a whole number");
     } else if (*name == "kpt_shape") {
       take_shape(after);
@@ -203,7 +204,7 @@ class DataYaml {
       list.skip_space();
       if (!is_flow && !list.take('-')) break;
       list.skip_space();
-      const auto number = parse_integer(list.scalar(is_flow ? ",]\n" : "\n").value_or(""));
+      const auto number = whole_number<std::int64_t>(list.scalar(is_flow ? ",]\n" : "\n").value_or(""));
       if (!number || *number < 0) break;
       numbers.push_back(static_cast<std::size_t>(*number));
       if (is_flow && !list.take(',')) break;
@@ -309,7 +310,7 @@ class DataYaml {
   }
 
   std::int64_t number_of(const std::optional<std::string>& text) const {
-    const auto number = text ? parse_integer(*text) : std::nullopt;
+    const auto number = text ? whole_number<std::int64_t>(*text) : std::nullopt;
     if (!number || *number < 0 || *number > k_max_class) fail_form();
     return *number;
   }

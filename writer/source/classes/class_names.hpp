@@ -3,7 +3,6 @@
 // Pure functions, safe in any thread.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,14 +32,5 @@ YoloData parse_data_yaml(std::string_view text, const std::string& path);
 
 /// One name per line.
 std::vector<std::string> parse_class_lines(std::string_view text);
-
-/// Parses decimal integers.
-/// The integer that the whole of `text` represents; nullopt if it is anything else.
-inline std::optional<std::int64_t> parse_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 }  // namespace bale

@@ -41,6 +41,8 @@ class Batch {
 
   /// Number of views of each image: 1 + LoaderOptions::further_views.
   std::size_t num_views() const;
+  /// The transform of a view. Lives as long as this object. Precondition: view < num_views().
+  const Transform& transform(std::size_t view = 0) const;
 
   /// All rows of a view without gaps: size() x H x W x 3 or size() x 3 x H x W, in the transform's layout and dtype.
   /// Throws `invalid_argument` for ragged and raw transforms.

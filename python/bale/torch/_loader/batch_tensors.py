@@ -7,9 +7,9 @@ import torch
 import torch.utils.dlpack
 
 
-def tensor_of_array(array: Any, transform: Any) -> torch.Tensor:
-    tensor = torch.from_numpy(array.view("int16") if transform.dtype == "bfloat16" else array)
-    return tensor.view(torch.bfloat16) if transform.dtype == "bfloat16" else tensor
+def tensor_of_array(array: Any, is_bfloat16: bool) -> torch.Tensor:
+    tensor = torch.from_numpy(array.view("int16") if is_bfloat16 else array)
+    return tensor.view(torch.bfloat16) if is_bfloat16 else tensor
 
 
 def cuda_device(device: torch.device | str | int) -> torch.device | None:

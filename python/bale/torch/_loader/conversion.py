@@ -28,6 +28,7 @@ class Conversion:
     def __init__(self, views: Sequence[Any], device: torch.device | None, *, with_mask: bool, with_samples: bool, pin: bool,
                  shortens: bool, mix: Mix | None, fields: Mapping[str, str | Field] | None) -> None:
         self._num_views, self._transform = len(views), views[0]
+        self._is_bfloat16 = views[0].dtype == "bfloat16"
         self._device = device
         self._with_mask, self._with_samples, self.pin = with_mask, with_samples, pin
         self.shortens = shortens
@@ -68,7 +69,7 @@ class Conversion:
 
     def _images_and_labels(self, batch: Batch, rows: int) -> tuple[Any, torch.Tensor]:
         if self._transform.shape != "fixed":
-            images = [self._chw(tensor_of_array(batch.image(i), self._transform)) for i in range(rows)]
+            images = [self._chw(tensor_of_array(batch.image(i), self._is_bfloat16)) for i in range(rows)]
             return [image.pin_memory() for image in images] if self.pin else images, torch.from_numpy(batch.labels)
         first, labels = map(torch.utils.dlpack.from_dlpack, batch.capsules())
         more_views = [batch.capsules(view)[0] for view in range(1, self._num_views)]
@@ -81,7 +82,7 @@ class Conversion:
         rows = len(batch)
         if batch.is_beyond_hold:
             self._warn_once("you keep so many batches on the device that more of its memory is taken for each further one. "
-                            "Keep fewer, keep copies in ordinary memory (tensor.cpu()), or raise hold")
+                            "Keep fewer, keep copies in ordinary memory (tensor.cpu()), or raise hold of bale.Cuda")
         if self.shortens:
             rows = rows_up_to_the_last(tensor_of(batch.mask).cpu().numpy())
             if rows == 0:

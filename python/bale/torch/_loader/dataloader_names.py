@@ -22,7 +22,7 @@ _OURS = {
     "worker_init_fn": (None, "the Loader's workers are programs that run no Python; leave it out, and give a seed for the "
                              "same batches every time"),
     "multiprocessing_context": (None, "the Loader's workers are programs that run no Python; leave it out"),
-    "timeout": (0, "give stall_timeout_s, the seconds after which a stalled worker is replaced"),
+    "timeout": (0, "give reading=bale.Reading(stall_timeout_s=...), the seconds after which a stalled worker is replaced"),
 }
 
 
@@ -137,5 +137,5 @@ def _options_of_sampler(sampler: Any, reach: Reach) -> dict[str, Any]:
     theirs = torch.utils.data.Sampler
     if isinstance(sampler, theirs) and getattr(kind, "__iter__", None) is not getattr(theirs, "__iter__", None):
         return {"shuffle": False, "drawn": drawn_of(sampler, False, reach)}
-    raise TypeError(f"sampler: {kind.__name__} is not a torch.utils.data.Sampler that can be iterated: make it one, or give shuffle, subset, weights with "
-                    f"num_draws, repeats, or rank and world_size")
+    raise TypeError(f"sampler: {kind.__name__} is not a torch.utils.data.Sampler that can be iterated: make it one, or give shuffle, rank and "
+                    f"world_size, or order=bale.Order(...) with subset, weights and num_draws, or repeats")

@@ -157,7 +157,7 @@ def _instead_of(dataset: Any) -> str:
 
 
 class Part(torch.utils.data.Subset[Any]):
-    """`loader.dataset` of a Loader with subset=. It has as many samples as an epoch, so scripts may divide sums by its
+    """`loader.dataset` of a Loader whose order has a subset. It has as many samples as an epoch, so scripts may divide sums by its
     length."""
 
     @property

@@ -361,7 +361,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
 
     @property
     def dataset(self) -> Any:
-        """The dataset that was given; for a path its bale.Dataset, or with subset= a torch Subset of that."""
+        """The dataset that was given; for a path its bale.Dataset, or with `subset` in its order a torch Subset of that."""
         if is_asked_to_overfit():
             self._stop_shuffling()
             raise AttributeError("dataset")  # then Lightning leaves the loader as it is

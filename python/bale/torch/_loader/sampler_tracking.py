@@ -95,4 +95,4 @@ class GivenSampler:
     def refuse_ranks(self, world_size: int) -> None:
         if self._drawn is not None and world_size > 1:
             raise TypeError(f"sampler: {type(self._drawn.sampler).__name__} has no counterpart that several ranks share; give world_size=1 "
-                            f"if it gives each rank samples of its own, or give shuffle, subset, weights or a DistributedSampler")
+                            f"if it gives each rank samples of its own, or give shuffle, order=bale.Order(...) with subset or weights, or a DistributedSampler")

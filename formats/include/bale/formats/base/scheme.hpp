@@ -22,6 +22,8 @@ struct Scheme {
   bool can_write() const { return !destination.empty(); }
 };
 
+/// Whether a text may name a scheme: lower case letters, digits, '+', '-' and '.'; not empty.
+bool is_scheme_name(std::string_view text);
 /// Adds a scheme to this process, for as long as it runs. Call before other threads open files. Throws
 /// `invalid_argument` if there is one with this name.
 void add_scheme(Scheme scheme);

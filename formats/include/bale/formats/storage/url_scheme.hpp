@@ -36,9 +36,11 @@ struct UrlScheme {
   std::string name{};  // of NAME://PATH: two or more of a-z, 0-9, '+', '-' and '.'
   /// Opens the file of a name, which begins with this scheme in lower case. Called for each request, of which there may
   /// be thousands, by up to 16 threads. Throws bale::Error: `not_found` if there is no such file; after `retryable` and
-  /// `io` the request is made again until BALE_NETWORK_TIMEOUT is over; any other ends the run.
+  /// `io` the request is made again until BALE_NETWORK_TIMEOUT is over, except a refusal (EACCES, EPERM); any other
+  /// ends the run.
   std::function<std::unique_ptr<UrlSource>(const std::string& name)> open{};
   /// The names of the files directly in a directory, in any order: what globs and directories without a manifest need.
+  /// The name of the directory begins with this scheme in lower case, too.
   /// Empty: there are no listings.
   std::function<std::vector<std::string>(const std::string& directory)> list{};
   /// Throws `invalid_argument` for a malformed name. Empty: all names are well-formed.
