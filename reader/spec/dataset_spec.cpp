@@ -65,10 +65,10 @@ std::vector<std::string> shards_at(const std::string& path) {
 }
 
 /// Before any remote file is opened, which makes the cache.
-void require_named_apart_from_cache(const std::string& spec) {
+void require_named_outside_cache(const std::string& spec) {
   for (std::string_view rest = spec; !rest.empty();) {
     const std::size_t end = std::min(end_of_first_name(rest), rest.size());
-    if (end > 0) require_apart_from_cache(std::string(rest.substr(0, end)));
+    if (end > 0) require_outside_cache(std::string(rest.substr(0, end)));
     rest.remove_prefix(std::min(end + 2, rest.size()));
   }
 }
@@ -77,7 +77,7 @@ DatasetSpec resolve_parts(const std::string& spec) {
   DatasetSpec resolved;
   if (const std::string manifest = manifest_path_of(spec); !manifest.empty()) {
     resolved.manifest_path = manifest;
-    require_apart_from_cache(spec);
+    require_outside_cache(spec);
     resolved.parts.push_back({.path = spec, .manifest_path = manifest});
     return resolved;
   }
@@ -85,17 +85,17 @@ DatasetSpec resolve_parts(const std::string& spec) {
     const std::vector<std::string> shards = shards_at(path);
     resolved.shards.insert(resolved.shards.end(), shards.begin(), shards.end());
     if (const std::string manifest = manifest_path_of(path); !manifest.empty()) {
-      require_apart_from_cache(path);
+      require_outside_cache(path);
       resolved.parts.push_back({.path = path, .manifest_path = manifest});
     } else if (is_directory(path) || shards != std::vector{path}) {  // of this machine, or listed by a server
-      require_apart_from_cache(path);
+      require_outside_cache(path);
       resolved.parts.push_back({.path = path, .shards = shards});
     } else if (const std::string directory = parent_directory(path); !resolved.parts.empty() &&
                                                                      resolved.parts.back().path == directory &&
                                                                      resolved.parts.back().manifest_path.empty()) {
       resolved.parts.back().shards.push_back(path);
     } else {
-      require_apart_from_cache(path);  // of this shard, not of its directory: a cache may lie next to it
+      require_outside_cache(path);
       resolved.parts.push_back({.path = directory, .shards = {path}});
     }
   }
@@ -105,7 +105,7 @@ DatasetSpec resolve_parts(const std::string& spec) {
 }  // namespace
 
 DatasetSpec resolve_dataset(const std::string& spec) {
-  require_named_apart_from_cache(spec);
+  require_named_outside_cache(spec);
   return resolve_parts(spec);
 }
 

@@ -13,6 +13,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
+#include "bale/reader/spec/directory_content.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 
 namespace bale {
@@ -97,9 +98,15 @@ void require_no_overlap_of(const std::vector<std::string>& places, const std::st
   }
 }
 
+void require_sources_apart_from_cache(const std::vector<std::string>& places) {
+  for (const std::string& place : places) {
+    is_packed_dataset(place) ? require_outside_cache(place) : require_apart_from_cache(place);
+  }
+}
+
 void require_no_overlap(const std::vector<std::string>& places, const std::string& destination) {
   require_no_overlap_of(places, destination);
-  for (const std::string& place : places) require_apart_from_cache(place);
+  require_sources_apart_from_cache(places);
   require_apart_from_cache(destination);
 }
 

@@ -64,6 +64,26 @@ std::filesystem::path resolved(const std::string& path) {
   return canonical.has_filename() ? canonical : canonical.parent_path();
 }
 
+/// Whether a path is the directory or lies in it, with links resolved. Neither has to exist.
+bool is_in(const std::string& path, const std::string& directory) {
+  const std::filesystem::path outer = resolved(directory);
+  const std::filesystem::path inner = resolved(path);
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+/// `also_around`: the cache may not lie in the place either.
+void require_apart(const std::string& name, bool also_around) {
+  const std::string place = path_of_file_url(name).value_or(name);
+  if (remote_scheme_of(place) != nullptr || !is_cache_named()) return;
+  const CacheSettings settings = cache_settings();
+  if (settings.directory.empty()) return;
+  // Only what bale makes below the named directory is the cache: a dataset may be next to it.
+  const std::string cache = join_path(settings.directory, k_cache_name);
+  if (!is_in(place, cache) && !(also_around && is_in(cache, place))) return;
+  throw Error(ErrorCode::invalid_argument, "the cache of remote files may not lie in what is read or written",
+              {.path = place, .hint = "name another directory in BALE_CACHE_DIR"});
+}
+
 }  // namespace
 
 std::string prepare_cache(const std::string& directory) {
@@ -79,22 +99,8 @@ std::string prepare_cache(const std::string& directory) {
   return path;
 }
 
-bool do_overlap(const std::string& a, const std::string& b) {
-  const std::filesystem::path first = resolved(a);
-  const std::filesystem::path second = resolved(b);
-  const auto [x, y] = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
-  return x == first.end() || y == second.end();
-}
+void require_apart_from_cache(const std::string& place) { require_apart(place, true); }
 
-void require_apart_from_cache(const std::string& place) {
-  if (const auto path = path_of_file_url(place)) return require_apart_from_cache(*path);
-  if (remote_scheme_of(place) != nullptr || !is_cache_named()) return;
-  const CacheSettings settings = cache_settings();
-  if (settings.directory.empty()) return;
-  // Only what bale makes below the named directory is the cache: a dataset may be next to it.
-  if (!do_overlap(join_path(settings.directory, k_cache_name), place)) return;
-  throw Error(ErrorCode::invalid_argument, "the cache of remote files may not lie in what is read or written",
-              {.path = place, .hint = "name another directory in BALE_CACHE_DIR"});
-}
+void require_outside_cache(const std::string& place) { require_apart(place, false); }
 
 }  // namespace bale

@@ -29,9 +29,6 @@ inline constexpr const char* k_cache_name = "bale-cache-1";
 /// a directory that belongs to this user or to root and is writable by nobody else.
 std::string prepare_cache(const std::string& directory);
 
-/// Whether one of two paths is the other or lies in it, with links resolved. Neither has to exist.
-bool do_overlap(const std::string& a, const std::string& b);
-
 /// Passes one line to the handler of this process (remote_cache.hpp): the first one, and no other.
 void warn_of_cache(const std::string& what);
 

@@ -199,7 +199,7 @@ def test_a_cache_in_the_destination(remote, server, place, tmp_path):
 
 @pytest.mark.parametrize("place", [".", "class0/cache"])
 def test_a_cache_in_a_source(bale, remote, server, photos, place, tmp_path):
-    """A folder that is packed, or a dataset that is read."""
+    """A folder that is packed may not hold it. Of a packed dataset only its own files are read: it may, but not among them."""
     source = tmp_path / "source"
     shutil.copytree(photos, source)
     before = tree_bytes(source)
@@ -208,6 +208,14 @@ def test_a_cache_in_a_source(bale, remote, server, photos, place, tmp_path):
     assert result.code == USAGE and "BALE_CACHE_DIR" in result.error_line()
     bale.pack(source, tmp_path / "packed")
     remote.env["BALE_CACHE_DIR"] = str(tmp_path / "packed" / place)
+    for name in ("packed", "packed/manifest.json", "packed/*.tar"):
+        remote.ok("verify", tmp_path / name)
+    remote.ok("convert", tmp_path / "packed", tmp_path / "again")
     result = remote("verify", f"{tmp_path}/packed::{server.url}")
-    assert result.code == USAGE and "BALE_CACHE_DIR" in result.error_line()
+    assert result.code == (USAGE if place == "." else 0) and ("BALE_CACHE_DIR" in result.err) == (place == ".")
+    remote.ok("verify", tmp_path / "packed")  # also once the cache is filled
+    for inside in ("bale-cache-1", "bale-cache-1/files"):
+        shutil.copytree(tmp_path / "again", tmp_path / "packed" / place / inside, dirs_exist_ok=True)
+        result = remote("verify", tmp_path / "packed" / place / inside)
+        assert result.code == USAGE and "BALE_CACHE_DIR" in result.error_line()
     assert tree_bytes(source) == before

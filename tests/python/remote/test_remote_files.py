@@ -2,6 +2,7 @@
 in brackets."""
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -99,9 +100,12 @@ def test_names(remote, heavy_tar, tmp_path):  # noqa: F811
     assert result.code == USAGE and "write file:///PATH" in result.error_line(), result
 
 
-def test_a_cache_in_the_source_is_refused(remote, heavy_tar, fresh_copy):  # noqa: F811
+def test_a_dataset_in_the_cache_is_refused(remote, heavy_tar, fresh_copy):  # noqa: F811
     local = fresh_copy(heavy_tar)
-    result = remote("verify", url_of(local), env={"BALE_CACHE_DIR": str(local / "cache")})
+    cache = local / "cache"
+    remote.ok("verify", url_of(local), env={"BALE_CACHE_DIR": str(cache)})
+    shutil.copytree(heavy_tar, cache / "bale-cache-1" / "packed")
+    result = remote("verify", url_of(cache / "bale-cache-1" / "packed"), env={"BALE_CACHE_DIR": str(cache)})
     assert result.code == USAGE and "may not lie in" in result.error_line(), result
 
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/storage/remote_cache.hpp"
 #include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/publish/destination.hpp"
 
@@ -26,8 +25,8 @@ void require_object_options(const std::vector<std::string>& places, const PackOp
                 {.path = options.destination, .hint = "choose `on_error` fail or skip"});
   }
   const std::string destination = as_prefix(options.destination);
+  require_sources_apart_from_cache(places);
   for (const std::string& place : places) {
-    require_apart_from_cache(place);
     if (as_prefix(place).starts_with(destination)) {
       throw Error(ErrorCode::invalid_argument, "holds the source",
                   {.path = options.destination, .hint = "choose a prefix outside of the source"});

@@ -23,10 +23,11 @@ namespace bale {
 /// it before remote files are opened.
 void set_cache_warning_handler(std::function<void(const std::string& line)> handler);
 
-/// Throws `invalid_argument` if the cache is `place`, lies in it or contains it: a folder that is packed, a packed
-/// dataset, or a destination. `place` may be a remote name, which is ignored. Checked if BALE_CACHE_DIR names the
-/// cache.
+/// Throws `invalid_argument` if the cache is `place`, lies in it or contains it: a folder that is packed, or a
+/// destination. `place` may be a remote name, which is ignored. Checked if BALE_CACHE_DIR names the cache.
 void require_apart_from_cache(const std::string& place);
+/// The same if the cache is `place` or contains it: a packed dataset, of which only its own files are read.
+void require_outside_cache(const std::string& place);
 
 /// Throws `invalid_argument` if this process has opened a remote file, so that its cache is settled.
 void require_cache_unused();
