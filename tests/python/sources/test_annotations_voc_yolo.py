@@ -168,7 +168,7 @@ def test_yolo_labels_by_their_directory(bale, tmp_path):
     bale.ok("pack", root / "images", tmp_path / "q", "--annotations", root / "labels", "--annotations-format", "yolo")
     assert set(rows(bale, tmp_path / "q")) == {f"train/{name}" for name in ("a", "b", "none", "empty")}
     (labels / "a.txt").write_text("0 0.1 0.2 0.5 0.2 0.5 0.9\n")
-    bale.ok("pack", images, tmp_path / "r", "--annotations", root / "data.yaml")
+    bale.ok("pack", images, tmp_path / "r", "--annotations", root / "data.yaml", "--annotations-format", "yolo-polygons")
     width, height = Image.open(images / "a.jpg").size
     assert rows(bale, tmp_path / "r")["a"][0].tolist() == np.array([[.1 * width, .2 * height, .5 * width, .9 * height]], np.float32).tolist()
 
@@ -223,7 +223,7 @@ def test_poses(bale, tmp_path, numbers, given):
 
 
 # What all lines of a dataset can be, by a.txt and b.txt: their points after class and box.
-TWO, THREE = "1 .5 .5 .5 .25 .25 .5 0 0", "1 .5 .5 .5 .25 .25 .5 1 .5 .5 0"
+BOX, TWO, THREE = "1 .5 .5 .5 .25", "1 .5 .5 .5 .25 .25 .5 0 0", "1 .5 .5 .5 .25 .25 .5 1 .5 .5 0"
 ONE_LENGTH = [([TWO], [TWO], "polygons or boxes with 2 keypoints of 2 numbers"),
               ([THREE], [], "polygons or boxes with 2 keypoints of 3 numbers"),  # no visibility is 2
               (["0 .9 .1 .2 .2 .3 .3"], ["0 .1 .2 .5 .2 .5 .9"] * 3, "polygons or boxes with 1 keypoints of 2 numbers")]
@@ -263,7 +263,8 @@ def test_lines_that_are_poses_without_kpt_shape(bale, tmp_path, a, b, numbers):
     assert stored["keypoints"][2::3] == [float(word) for word in a.split()[7::3]]
 
 
-@pytest.mark.parametrize("a, b", [(TWO, "1 .5 .5 .5 .25"), ("1 .5 .5 .5 .25", TWO), (TWO, TWO + " .1 .1"), (TWO + " 1 1\n" + TWO, "")])
+@pytest.mark.parametrize("a, b", [(TWO, BOX + "\n" + TWO + " .1 .1"), (BOX, TWO + "\n" + TWO + " .1 .1"), (TWO, TWO + " .1 .1"),
+                                  (TWO + " 1 1\n" + TWO, "")])
 def test_lines_of_several_lengths_are_boxes_and_polygons(bale, tmp_path, a, b):
     root, images, labels, _ = yolo(tmp_path)
     (labels / "a.txt").write_text(a)
@@ -272,6 +273,31 @@ def test_lines_of_several_lengths_are_boxes_and_polygons(bale, tmp_path, a, b):
     assert [len(numbers) + 1 for numbers in rows(bale, tmp_path / "p")["a"][2]["yolo"]] == [len(line.split()) for line in a.splitlines()]
     result = bale("pack", images, tmp_path / "q", "--annotations", root / "data.yaml", "--annotations-format", "yolo-pose")
     assert result.code == 2 and "not all lines are boxes with the same number of keypoints" in result.error_line()
+
+
+@pytest.mark.parametrize("a, b", [(TWO, BOX), (BOX, TWO), (BOX + "\n" + THREE, ""), (THREE, BOX)])
+def test_boxes_among_lines_that_may_be_two_things(bale, tmp_path, a, b):
+    """Polygons among boxes, or poses of which some lost their points."""
+    root, images, labels, _ = yolo(tmp_path)
+    (labels / "a.txt").write_text(a)
+    (labels / "b.txt").write_text(b)
+    command = ("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")
+    result = bale(*command)
+    assert result.code == 2 and "all lines but those of boxes have" in result.error_line(), result
+    assert "--annotations-format yolo-polygons or yolo-pose, or a data.yaml with kpt_shape" in result.error_line()
+    result = bale(*command, "--annotations-format", "yolo-pose")
+    assert result.code == 1 and "5 numbers, not the" in result.error_line() and ".txt" in result.error_line()
+    bale.ok(*command, "--annotations-format", "yolo-polygons")
+    assert [len(numbers) + 1 for numbers in rows(bale, tmp_path / "p")["a"][2]["yolo"]] == [len(line.split()) for line in a.splitlines()]
+
+
+def test_boxes_among_poses_are_named(bale, tmp_path):
+    """A visibility of 2 says that the others are poses."""
+    root, images, labels, _ = yolo(tmp_path)
+    (labels / "a.txt").write_text(BOX)
+    (labels / "b.txt").write_text(THREE[:-1] + "2")
+    result = bale("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")
+    assert result.code == 1 and "a.txt" in result.error_line() and "5 numbers, not the 11 of a box with 2 keypoints" in result.error_line()
 
 
 @pytest.mark.parametrize("line, says", [("0 0.5 0.5 0.1", "line 2: 4 numbers"), ("0 12 30 5 5", "not between 0 and 1"),

@@ -209,7 +209,8 @@ class Yolo : public AnnotationSet {
     const std::string what = fmt::format("boxes with {} keypoints of {} numbers", found.count, found.numbers);
     if (!must_be_poses && shapes.may_be_boxes_and_polygons()) {
       throw Error(ErrorCode::invalid_argument,
-                  fmt::format("all lines have {} numbers, which are polygons or {}", shapes.num_numbers(), what),
+                  fmt::format("all lines{} have {} numbers, which are polygons or {}",
+                              shapes.has_boxes() ? " but those of boxes" : "", shapes.num_numbers(), what),
                   {.path = labels_,
                    .hint = fmt::format("give `annotations_format` {} or {}, or a data.yaml with kpt_shape",
                                        k_yolo_polygons, k_yolo_pose)});

@@ -60,6 +60,10 @@ void YoloShapes::add(std::string_view line) {
   const std::vector<std::string_view> words = split_words(line);
   const auto numbers = numbers_of(words);
   if (!numbers) return;
+  if (words.size() == k_box_words) {
+    has_boxes_ = true;
+    return;
+  }
   if (length_ == 0) length_ = words.size();
   const bool is_pose = words.size() == length_ && length_ > k_box_words;
   const std::size_t of_points = std::max(length_, k_box_words) - k_box_words;

@@ -24,7 +24,8 @@ struct YoloLine {
 YoloLine parse_yolo_line(std::string_view line, const YoloKeypoints& keypoints);
 
 /// What the lines of a dataset can be, by those that were added. Lines of poses are equally long and longer than that
-/// of a box. Third numbers of their points are 0, 1 or 2, and all other numbers are parts of a side.
+/// of a box. Third numbers of their points are 0, 1 or 2, and all other numbers are parts of a side. Lines of boxes say
+/// nothing of the others: polygons may be among them, and poses of which some have no points.
 class YoloShapes {
  public:
   /// A line with words that are not numbers says nothing.
@@ -36,10 +37,12 @@ class YoloShapes {
   bool are_no_poses() const { return length_ != 0 && !pairs_ && !triples_; }
   /// The keypoints of all lines, if these are poses. Third numbers that all may be visibilities are such.
   YoloKeypoints keypoints() const;
-  /// Of a line, with the class.
+  bool has_boxes() const { return has_boxes_; }
+  /// Of a line that is not a box, with the class.
   std::size_t num_numbers() const { return length_; }
 
  private:
+  bool has_boxes_ = false;
   std::size_t length_ = 0;
   bool polygons_ = true;
   bool pairs_ = true;    // x, y
