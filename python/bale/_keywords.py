@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from bale.errors import KeywordError, make_error
 
@@ -11,7 +10,7 @@ _VALUES = {"shuffle": "the seed of the order, such as shuffle=1", "where": "a co
            "split": "names and fractions, such as split='train=0.9,val=0.1'"}
 
 
-def check_keywords(function: str, given: Mapping[str, Any], options: type, more: Iterable[str] = ()) -> None:
+def check_keywords(function: str, given: Mapping[str, object], options: type, more: Iterable[str] = ()) -> None:
     """Compares keywords with those of a class of bale.options, and with `more`. Raises KeywordError for one that is none of
     them, and ArgumentError for True as the value of one that needs another."""
     types = options.__annotations__

@@ -21,7 +21,7 @@ def lazy_names(package: dict[str, Any], modules: Mapping[str, str],
     module_of = {name: module for module, names in modules.items() for name in names.split()}
     public = sorted([*module_of, *submodules.split()])
 
-    def get(name: str) -> Any:
+    def get(name: str) -> object:
         if name in module_of:
             value = package[name] = getattr(import_module(f"{name_of_package}.{module_of[name]}"), name)
             return value

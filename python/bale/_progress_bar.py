@@ -2,7 +2,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Protocol, TextIO
+
+
+class Bar(Protocol):
+    """What is used of a bar of tqdm."""
+
+    n: int
+    total: int
+
+    def update(self, count: int = 1, /) -> object: ...
+    def set_postfix_str(self, text: str, /, refresh: bool = True) -> None: ...
+    def close(self) -> None: ...
+    def write(self, line: str, /, file: TextIO) -> None: ...
 
 
 def is_watched() -> bool:
@@ -21,7 +33,7 @@ def bar_class() -> Any:
     return tqdm
 
 
-def bar_of_samples(progress: bool | None, name: str, total: int) -> Any:
+def bar_of_samples(progress: bool | None, name: str, total: int) -> Bar | None:
     """A bar of tqdm for work of this process; None if none is wanted. `progress` is as for pack()."""
     kind = bar_class() if (is_watched() if progress is None else progress) else None
     return kind and kind(desc=name, unit="img", total=total)
@@ -33,7 +45,7 @@ class RunDisplay:
     def __init__(self, command: str) -> None:
         self._command = command
         self._make = bar_class() or PlainBar
-        self._bar: Any = None
+        self._bar: Bar | None = None
         self._counted = "samples"
 
     def __enter__(self) -> RunDisplay:
@@ -68,7 +80,7 @@ class PlainBar:
         self._redraws = sys.stderr is not None and sys.stderr.isatty()
 
     @staticmethod
-    def write(line: str, file: Any) -> None:
+    def write(line: str, file: TextIO | None) -> None:
         if file is not None:
             print("\r\033[K" * file.isatty() + line, file=file, flush=True)
 

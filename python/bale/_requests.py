@@ -5,13 +5,14 @@ import atexit
 import contextlib
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bale import _bale
 from bale._dataset.cache import use_cache, warn_of_cache
+from bale._docs import reporting
 from bale._keywords import check_keywords
 from bale._progress_bar import RunDisplay, bar_class, is_watched
-from bale._types import Path, Report
+from bale._types import Options, Path, Report
 from bale._warnings import report_of, warn_of_left_out
 from bale._writer.pack_samples import pack_samples, pack_splits, tables_of
 from bale.errors import make_error
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 atexit.register(_bale.stop_requests)
 
 
-def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress: bool | None = None,
+def pack(source: Path | Iterable[object] | None, /, destination: Path, *, progress: bool | None = None,
          **options: Unpack[PackOptions]) -> Report:
     """Packs files or samples.
 
@@ -88,6 +89,7 @@ def pack(source: Path | Iterable[Any] | None, /, destination: Path, *, progress:
     return _run("pack", [destination] if source is None else [source, destination], dict(options), progress)
 
 
+@reporting
 def convert(source: Path, /, destination: Path, *, progress: bool | None = None,
             **options: Unpack[ConvertOptions]) -> Report:
     """Runs `bale convert`: packs a packed dataset again, in another format or with other shards.
@@ -98,15 +100,8 @@ def convert(source: Path, /, destination: Path, *, progress: bool | None = None,
         A packed dataset, as `bale convert` takes it.
     destination : path
         A directory, created if it does not exist.
-    progress : bool or None, default None
-        As for pack().
     **options : keyword arguments
         The command's flags, with underscores (bale.options.ConvertOptions; `bale convert --help`).
-
-    Returns
-    -------
-    dict
-        The report, as of pack().
 
     Raises
     ------
@@ -153,6 +148,7 @@ def plan(source: Path, /, destination: Path, output: Path, **options: Unpack[Pla
     return _run("plan", [source, destination, output], dict(options), progress=False)
 
 
+@reporting
 def pack_part(plan: Path, part: int, parts: int, *, jobs: int | None = None, progress: bool | None = None,
               staging_dir: Path | None = None) -> Report:
     """Packs one part of a plan.
@@ -170,16 +166,9 @@ def pack_part(plan: Path, part: int, parts: int, *, jobs: int | None = None, pro
         Number of parts.
     jobs : int or None, default None
         Number of shards written at a time. None: one per core.
-    progress : bool or None, default None
-        As for pack().
     staging_dir : path or None, default None
         If the destination is an s3:// name: the local directory in which shards are built before they are uploaded. None:
         TMPDIR or /tmp.
-
-    Returns
-    -------
-    dict
-        The report, as of pack().
 
     Raises
     ------
@@ -191,6 +180,7 @@ def pack_part(plan: Path, part: int, parts: int, *, jobs: int | None = None, pro
     return _run("pack_part", [plan], options, progress)
 
 
+@reporting
 def merge(source: Path | Sequence[Path], destination: Path | None = None, *, parts: int | None = None, name: str | None = None,
           link: bool = False, resume: bool = False, overwrite: bool = False, progress: bool | None = None) -> Report:
     """Makes one dataset of the parts of a plan, of the parts of Writers, or of packed datasets.
@@ -214,13 +204,6 @@ def merge(source: Path | Sequence[Path], destination: Path | None = None, *, par
         Of packed datasets: continue an interrupted run.
     overwrite : bool, default False
         Of packed datasets: replace the dataset in the destination; it stays until the new one is complete.
-    progress : bool or None, default None
-        As for pack().
-
-    Returns
-    -------
-    dict
-        The report, as of pack().
 
     Raises
     ------
@@ -238,6 +221,7 @@ def merge(source: Path | Sequence[Path], destination: Path | None = None, *, par
     return _run("merge", sources, options, progress)
 
 
+@reporting
 def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[VerifyOptions]) -> Report:
     """Runs `bale verify`: reads a dataset and compares all checksums.
 
@@ -245,8 +229,6 @@ def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[Verify
     ----------
     spec : path
         A packed dataset, or shards of any format.
-    progress : bool or None, default None
-        As for pack().
     **options : keyword arguments
         The command's flags, with underscores (bale.options.VerifyOptions; `bale verify --help`).
 
@@ -285,7 +267,7 @@ def inspect(spec: Path) -> Report:
     return _run("inspect", [spec], {}, progress=False)
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     """The value of an option as the libraries take it: none for a flag."""
     if value is True:
         return []
@@ -293,7 +275,7 @@ def _texts(value: Any) -> list[str]:
     return [os.fsdecode(one) if isinstance(one, (bytes, os.PathLike)) else str(one) for one in values]
 
 
-def _run(command: str, paths: list[Path], options: dict[str, Any], progress: bool | None) -> Report:
+def _run(command: str, paths: list[Path], options: Options, progress: bool | None) -> Report:
     use_cache(options.pop("cache_dir", None), options.pop("cache_limit", None))
     quiet = options.pop("quiet", False)
     is_shown = not quiet and (is_watched() if progress is None else progress)

@@ -48,7 +48,7 @@ def _lines(report: Report) -> list[str]:
     return lines
 
 
-def _of_first(skipped: dict[str, Any]) -> str:
+def _of_first(skipped: dict[str, object]) -> str:
     origin, why = str(skipped["origin"]), str(skipped["why"])
     return why if why.startswith(origin) else f"{origin}: {why}"
 

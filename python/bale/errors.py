@@ -1,7 +1,7 @@
 """bale.Error and its subclasses."""
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Callable
 
 
 class Error(RuntimeError):
@@ -38,7 +38,7 @@ class Error(RuntimeError):
     def __str__(self) -> str:
         return self.args[0] if self.args else ""
 
-    def __reduce__(self) -> tuple[Callable[..., Error], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Error], tuple[object, ...]]:
         return make_error, (self.code, str(self), self.path or "", self.key or "", self.offset, self.hint or "")
 
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 from bale._cli import program_path
-from bale._loader.nvjpeg import library_path
+from bale._loader.device import nvjpeg_path
 
 RESULT = re.compile(r"^(begins|ok|failed|skipped): (.*)$")
 NO_DEVICE = 3  # exit code of test_gpu
@@ -35,7 +35,7 @@ def results_of(lines):
 
 def run(program, seconds, tests=(), before=()):
     """The report of those tests, or of all; `before`: the words of a program that runs test_gpu."""
-    environment = {**os.environ, "BALE_WORKER": program_path("bale-worker"), "BALE_NVJPEG": library_path()}
+    environment = {**os.environ, "BALE_WORKER": program_path("bale-worker"), "BALE_NVJPEG": nvjpeg_path()}
     words = [*before, os.path.abspath(program)] + ([",".join(tests)] if tests else [])
     try:
         done = subprocess.run(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",

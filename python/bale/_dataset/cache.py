@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Literal
 
 from bale import _bale
 from bale._types import Path
@@ -49,7 +49,7 @@ def set_cache(directory: Path | Literal[False] | None = None, limit: Size | None
 
 def use_cache(directory: Path | None, limit: Size | None) -> None:
     """set_cache() for one call, with the values of the program's flags. The cache may be set so already."""
-    wanted: dict[str, Any] = {_DIRECTORY: directory and ("none" if directory == "none" else os.path.abspath(os.fsdecode(directory))),
+    wanted: dict[str, object] = {_DIRECTORY: directory and ("none" if directory == "none" else os.path.abspath(os.fsdecode(directory))),
                               _LIMIT: limit and str(limit)}
     if any(value and value != os.environ.get(name) for name, value in wanted.items()):
         set_cache(False if directory == "none" else directory, limit)

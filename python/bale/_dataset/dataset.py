@@ -176,7 +176,7 @@ class Dataset:
             raise ValueError(f"threads: {threads} is below 0")
         if out is None:
             return self._dataset.read_many(positions, field, min(threads, 1024))
-        place: Any = memoryview(out).cast("B")
+        place: memoryview = memoryview(out).cast("B")
         views, begin = [], 0
         for size in self._dataset.read_many_into(positions, field, min(threads, 1024), place):
             views.append(place[begin:begin + size])

@@ -5,7 +5,7 @@ import base64
 import html
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bale._dataset.spec import shown
 from bale.errors import Error
@@ -136,7 +136,7 @@ def _data_url(stored: bytes, size: int) -> str:
 def _thumbnail(stored: bytes, size: int) -> bytes:
     from PIL import Image
 
-    image: Any
+    image: object
     if stored.startswith(_ARRAY):
         import numpy as np
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bale import _bale
 from bale._dataset.cache import warn_of_cache
@@ -130,7 +130,7 @@ class OpenedFile(io.RawIOBase):
         if self.closed:
             raise ValueError(f"{_bale.without_secrets(self.name)} is closed")
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         self._check()
         return type(self), (self.name, self._position)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from bale import _bale
 from bale._dataset.dataset import Dataset
@@ -76,7 +75,7 @@ def to_mds(dataset: Dataset | Path | Sequence[Path], destination: Path, *, field
     return len(shards.listed)
 
 
-def _named(classes: Sequence[str]) -> dict[str, Any]:
+def _named(classes: Sequence[str]) -> dict[str, object]:
     """What index.json says of names of classes, which Streaming ignores. Bytes that are not UTF-8 are as in bale's manifest."""
     texts: list[str | dict[str, str]] = []
     for name in classes:
@@ -125,7 +124,7 @@ class _Columns:
         for before, after in zip(self.columns, self.columns[1:], strict=False):
             if before.name == after.name:
                 raise ValueError(f"{shown(dataset.spec)}: two columns would be called {after.name!r}: name the fields to write in `fields`")
-        self.config: dict[str, Any] = {
+        self.config: dict[str, object] = {
             "column_encodings": [column.encoding for column in self.columns], "column_names": [column.name for column in self.columns],
             "column_sizes": [column.size for column in self.columns], "compression": None, "format": "mds", "hashes": [], "version": 2}
 
@@ -160,7 +159,7 @@ class _Shards:
         self._limit = limit
         self._samples: list[bytes] = []
         self._bytes = self._head_bytes(0)
-        self.listed: list[dict[str, Any]] = []
+        self.listed: list[dict[str, object]] = []
 
     def _head_bytes(self, num_samples: int) -> int:
         return 4 * (num_samples + 2) + len(self._config_bytes)

@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bale import _bale
 from bale._dataset.dataset import Dataset
@@ -18,6 +18,10 @@ from bale.errors import make_error
 from bale.options import Size
 from bale.parquet._columns import CLASSES_NOTE, KEYS_NOTE
 from bale.parquet._tables import require_pyarrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 _GROUP_ROWS = 100  # as datasets writes images: a viewer reads one group to show one row
 _GROUP_BYTES = 64 << 20
@@ -108,14 +112,14 @@ class _Columns:
 
         self._image, self._label, self._key = image, label, key
         self._picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-        self._features: dict[str, Any] = {}
-        self._types: list[tuple[str, Any]] = []
+        self._features: dict[str, object] = {}
+        self._types: list[tuple[str, pa.DataType]] = []
         sets = field_sets(dataset)
         if any(main_image(names) for _, names in sets):
             self._add(image, self._picture, {"_type": "Image"})
         self._has_labels = any(has_label for has_label, _ in sets)
         if self._has_labels:
-            named = {"names": _different_names(dataset.classes), "_type": "ClassLabel"}
+            named: dict[str, object] = {"names": _different_names(dataset.classes), "_type": "ClassLabel"}
             self._add(label, pa.int64(), named if dataset.classes else {"dtype": "int64", "_type": "Value"})
         if key:
             self._add(key, pa.string(), {"dtype": "string", "_type": "Value"})
@@ -129,9 +133,9 @@ class _Columns:
         self._key_of, are_of_files = _key_reader(dataset)
         if are_of_files:
             metadata[KEYS_NOTE] = "encoded"
-        self.schema: Any = pa.schema(self._types, metadata=metadata)
+        self.schema: pa.Schema = pa.schema(self._types, metadata=metadata)
 
-    def _add(self, name: str, kind: Any, feature: dict[str, Any]) -> None:
+    def _add(self, name: str, kind: pa.DataType, feature: dict[str, object]) -> None:
         if name in self._features:
             raise ValueError(f"two columns would be called {name!r}: use another image_column, label_column or key_column, or name the "
                              "fields to write in `fields`")
@@ -148,10 +152,10 @@ class _Columns:
             self._add(column, pa.string() if kind == "text" else pa.binary(),
                       {"dtype": "string" if kind == "text" else "binary", "_type": "Value"})
 
-    def row_of(self, dataset: Dataset, i: int) -> tuple[dict[str, Any], int]:
+    def row_of(self, dataset: Dataset, i: int) -> tuple[dict[str, object], int]:
         """A row, and how many bytes its fields have."""
         fields, key = dataset[i], self._key_of(i)
-        row: dict[str, Any] = dict.fromkeys(self.schema.names)
+        row: dict[str, object] = dict.fromkeys(self.schema.names)
         main = main_image(fields)
         if main is not None:
             row[self._image] = {"bytes": fields[main], "path": f"{key}.{main}"}
@@ -182,13 +186,13 @@ def _key_reader(dataset: Dataset) -> tuple[Callable[[int], str], bool]:
 class _Files:
     """The files, under names without their number, which is known at the end."""
 
-    def __init__(self, directory: str, schema: Any) -> None:
+    def __init__(self, directory: str, schema: pa.Schema) -> None:
         self._directory = directory
         self._schema = schema
         self._names: list[str] = []
-        self._writer: Any = None
+        self._writer: pq.ParquetWriter | None = None
 
-    def write(self, rows: list[dict[str, Any]]) -> None:
+    def write(self, rows: list[dict[str, object]]) -> None:
         """Adds a row group to the file, and starts one if there is none."""
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -216,7 +220,7 @@ class _Files:
 
 def _write(dataset: Dataset, columns: _Columns, files: _Files, rows_per_file: int | None, max_bytes: int | None,
            progress: bool | None) -> None:
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     group_bytes = file_bytes = file_rows = 0
     for i in read_ahead(dataset, "to_parquet", progress):
         row, size = columns.row_of(dataset, i)
@@ -234,7 +238,7 @@ def _write(dataset: Dataset, columns: _Columns, files: _Files, rows_per_file: in
         files.write(rows)
 
 
-def _value(dataset: Dataset, key: str, name: str, content: bytes) -> Any:
+def _value(dataset: Dataset, key: str, name: str, content: bytes) -> object:
     kind = _kind_of(name)
     if kind == "image":
         return {"bytes": content, "path": f"{key}.{name}"}

@@ -20,12 +20,14 @@ from bale._loader.lazy_keys import LazyKeys
 from bale._loader.native import Native
 from bale._loader.options import Cuda, Order, native_options
 from bale._loader.passes import Place
-from bale._types import Path
+from bale._types import Options, Path
 from bale._warnings import warn
 from bale.errors import make_error
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from bale.transforms import Compose
 
 _live: weakref.WeakSet[LoaderBase] = weakref.WeakSet()
 
@@ -43,17 +45,17 @@ class LoaderBase:
     """A Loader without its options and its batches: over one Native, and one count of epochs."""
 
     _fixed: ClassVar[frozenset[str]]  # attributes that nobody may set
-    _given: tuple[tuple[Any, ...], dict[str, Any]]
+    _given: tuple[tuple[object, ...], Options]
     _native: Native
-    views: list[Any]
-    transform: Any
+    views: list[Compose]
+    transform: Compose
 
-    def __new__(cls, *args: Any, **options: Any) -> Self:
+    def __new__(cls, *args: object, **options: object) -> Self:
         made = super().__new__(cls)
         made._given = (args, options)
         return made
 
-    def _open(self, spec: Path | Sequence[Path] | Dataset, views: list[Any], cuda: Cuda, order: Order, **options: Any) -> None:
+    def _open(self, spec: Path | Sequence[Path] | Dataset, views: list[Compose], cuda: Cuda, order: Order, **options: Any) -> None:
         """Called once, at the end of a constructor. `options` are those of native_options()."""
         is_open = isinstance(spec, Dataset)  # then it has warned already
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
@@ -228,11 +230,14 @@ class LoaderBase:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         if self._native.is_used:
             raise make_error("invalid_argument", "a Loader that was iterated has workers of this process and cannot be pickled; "
                              "pickle it before its first iteration, or make one in each process")
-        return _made_again, (type(self), *self._given, self.state_dict())
+        return _made_again, (type(self), self._given[0], self._options_to_pickle(), self.state_dict())
+
+    def _options_to_pickle(self) -> Options:
+        return self._given[1]
 
     def __setattr__(self, name: str, value: object) -> None:
         """ValueError for what the workers know already: to set it would change nothing."""
@@ -241,12 +246,12 @@ class LoaderBase:
         super().__setattr__(name, value)
 
 
-def option_names(function: Callable[..., Any]) -> frozenset[str]:
+def option_names(function: Callable[..., object]) -> frozenset[str]:
     code = function.__code__
     return frozenset(code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount])
 
 
-def _made_again(kind: type[LoaderBase], args: tuple[Any, ...], options: dict[str, Any], state: dict[str, int]) -> LoaderBase:
+def _made_again(kind: type[LoaderBase], args: tuple[object, ...], options: Options, state: dict[str, int]) -> LoaderBase:
     made = kind(*args, **options)
     made.load_state_dict(state)
     return made

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bale._docs import of_field
 from bale._loader.lazy_keys import LazyKeys
 from bale._loader.ragged import Ragged
 from bale.errors import make_error
@@ -80,33 +81,20 @@ class BatchFields(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"BatchFields({', '.join(f'{name}: {kind}' for name, (_, kind) in self._numbers.items())})"
 
+    @of_field
     def present(self, name: str) -> NDArray[np.bool_]:
         """Says which rows have a field.
-
-        Parameters
-        ----------
-        name : str
-            Name of the field.
 
         Returns
         -------
         array of bool, shape (N,)
             Whether the sample of the row has the field. A copy.
-
-        Raises
-        ------
-        KeyError
-            If there is no such field.
         """
         return self._batch.field_present(self._numbers[name][0])
 
+    @of_field
     def labels(self, name: str) -> Ragged:
         """Returns the labels of boxes or keypoints.
-
-        Parameters
-        ----------
-        name : str
-            Name of the field.
 
         Returns
         -------
@@ -117,24 +105,18 @@ class BatchFields(Mapping[str, Any]):
         ------
         TypeError
             If the field is of another kind.
-        KeyError
-            If there is no such field.
         """
         number, kind = self._numbers[name]
         if kind not in _NUMBERS:
             raise TypeError(f"{name!r} is a field of the kind {kind}; boxes and keypoints have labels")
         return self._targets(number, kind, "label")
 
+    @of_field
     def numbers(self, name: str) -> Ragged:
         """Returns which boxes of the stored field are there.
 
         Transforms (SanitizeBoundingBoxes) and `without` of the field leave out some. By these numbers one finds what
         else the stored field says of a box.
-
-        Parameters
-        ----------
-        name : str
-            Name of the field.
 
         Returns
         -------
@@ -145,8 +127,6 @@ class BatchFields(Mapping[str, Any]):
         ------
         TypeError
             If the field is of another kind.
-        KeyError
-            If there is no such field.
 
         Examples
         --------
@@ -158,33 +138,20 @@ class BatchFields(Mapping[str, Any]):
             raise TypeError(f"{name!r} is a field of the kind {kind}; boxes have numbers")
         return self._targets(number, kind, "number")
 
+    @of_field
     def kind(self, name: str) -> str:
         """Returns the kind of a field.
-
-        Parameters
-        ----------
-        name : str
-            Name of the field.
 
         Returns
         -------
         str
             As bale.Field has it: "text", "json", "array", "bytes", "mask", "boxes" or "keypoints".
-
-        Raises
-        ------
-        KeyError
-            If there is no such field.
         """
         return str(self._numbers[name][1])
 
+    @of_field
     def ragged(self, name: str) -> Ragged:
         """Returns the stored bytes of a field of text, JSON or bytes.
-
-        Parameters
-        ----------
-        name : str
-            Name of the field.
 
         Returns
         -------
@@ -195,8 +162,6 @@ class BatchFields(Mapping[str, Any]):
         ------
         TypeError
             If the field is an array or a target.
-        KeyError
-            If there is no such field.
         """
         number, kind = self._numbers[name]
         if kind in ("array", "mask"):
@@ -240,7 +205,7 @@ class JsonRows:
         self._present = present
         self._indices = indices
         self._positions = positions
-        self._parsed: dict[int, Any] = {}
+        self._parsed: dict[int, object] = {}
 
     def __len__(self) -> int:
         return len(self.bytes)
@@ -256,7 +221,7 @@ class JsonRows:
     def __iter__(self) -> Iterator[Any]:
         return (self[row] for row in range(len(self)))
 
-    def _parse(self, row: int) -> Any:
+    def _parse(self, row: int) -> object:
         try:
             return json.loads(self.bytes[row])
         except ValueError as error:

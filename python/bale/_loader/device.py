@@ -1,15 +1,17 @@
 """The options of a device, and the warnings about what the device or its driver refuses."""
 from __future__ import annotations
 
-from typing import Any
+import importlib.util
+import os
+import pathlib
 
 from bale import _bale
-from bale._loader.nvjpeg import library_path
 from bale._loader.options import Cuda
+from bale._types import Options
 from bale._warnings import warn
 
 
-def device_options(cuda: Cuda) -> dict[str, Any] | None:
+def device_options(cuda: Cuda) -> Options | None:
     """The options of a _bale.CudaLoader; None without a device. Raises ValueError for options that contradict each other."""
     device, depth, hold, hflip, convert, decode = cuda
     if decode not in ("host", "device"):
@@ -22,7 +24,7 @@ def device_options(cuda: Cuda) -> dict[str, Any] | None:
         return None
     return {"device": _ordinal(device), "depth": depth, "hold": hold, "device_hflip": hflip,
             "device_convert": convert, "decodes": decode == "device",
-            "nvjpeg_library": library_path() if decode == "device" else ""}
+            "nvjpeg_library": nvjpeg_path() if decode == "device" else ""}
 
 
 def _ordinal(device: str) -> int:
@@ -30,6 +32,18 @@ def _ordinal(device: str) -> int:
     if kind != "cuda" or not (number == "" or number.isdecimal()):
         raise ValueError(f"device: {device!r} is neither 'cuda' nor 'cuda:N'")
     return int(number or 0)
+
+
+def nvjpeg_path() -> str:
+    """Where NVIDIA's nvJPEG is: $BALE_NVJPEG, else the newest library of PyPI's packages (nvidia-nvjpeg-cu12, nvidia-nvjpeg). "": neither is there, so
+    it is looked for by name."""
+    given = os.environ.get("BALE_NVJPEG")
+    if given:
+        return given
+    spec = importlib.util.find_spec("nvidia")
+    folders = [] if spec is None else [pathlib.Path(folder) for folder in spec.submodule_search_locations or []]
+    found = [path for folder in folders for path in folder.glob("*/lib/libnvjpeg.so.1[23]")]
+    return str(max(found, key=lambda path: path.suffix)) if found else ""
 
 
 class Fallbacks:

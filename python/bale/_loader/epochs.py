@@ -71,7 +71,7 @@ class Batches(Protocol):
     def _seek(self) -> None:
         """Goes to where the next pass begins."""
 
-    def _take(self) -> Any:
+    def _take(self) -> object:
         """The next batch; None at the end."""
 
     def _begin(self) -> Begun:

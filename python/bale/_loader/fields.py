@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
 
 import numpy as np
 
 from bale._dtypes import dtype_name
+
+if TYPE_CHECKING:
+    from bale._dtypes import DType
 
 Kind = Literal["text", "json", "array", "bytes", "mask", "boxes", "keypoints"]
 Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str, int | None, list[str], list[str]]
@@ -69,7 +72,7 @@ class Field(NamedTuple):
 
     source: str
     kind: Kind | None = None
-    dtype: Any = None
+    dtype: DType | None = None
     shape: Sequence[int] | None = None
     optional: bool = False
     fill: int = 0
@@ -113,7 +116,7 @@ def _options_of_one(name: str, field: Field) -> Options:
             _view_of(name, field.view), members, _left_out_by(name, field))
 
 
-def _view_of(name: str, view: Any) -> int | None:
+def _view_of(name: str, view: SupportsIndex | None) -> int | None:
     if view is None:
         return None
     number = operator.index(view)

@@ -2,9 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from bale import transforms
+from bale import _docs, transforms
 from bale._bale import Batch, DeviceBatch
 from bale._dataset.dataset import Dataset
 from bale._loader import order as orders
@@ -18,6 +17,7 @@ from bale._types import Path, Shuffle, Tail
 from bale.transforms._translation.translation import views_of_loader
 
 
+@_docs.loader
 class Loader(LoaderBase):
     """Shuffled, augmented batches of a packed dataset.
 
@@ -40,10 +40,6 @@ class Loader(LoaderBase):
     spec : path, sequence of paths or bale.Dataset
         A packed dataset as bale.Dataset takes it, also a remote one ("s3://bucket/packs/train", "https://..."), or a
         list of datasets.
-    batch_size : int, default 256
-        Samples per batch and rank.
-    workers : int or None, default None
-        Number of worker processes. None: one per core that this rank has. 0: decode in the caller.
     seed : int, default 0
         Seed of the order, and of the augmentation unless `order` has another.
     rank, world_size : int, default 0 and 1
@@ -53,23 +49,8 @@ class Loader(LoaderBase):
         shards, the same in every epoch, so that its cache fetches and holds only that part; see docs/SCALE.md for what
         that costs in randomness. "stream" is for shards without an index and a manifest: epoch 0 is in stored order, and
         each block_samples * window_blocks (bale.Order) consecutive samples are shuffled with each other; later epochs are as with True.
-    tail : {'pad', 'drop', 'uneven'}, default 'pad'
-        The incomplete end of an epoch: "pad" repeats samples, "drop" leaves it out, "uneven" masks the missing rows.
     drop_last : bool, default False
         The same as tail="drop".
-    transform : transform or None, default None
-        One of bale.transforms, or one of torchvision or timm, which is translated (bale.transforms.translate). None:
-        bale.transforms.train().
-    views : sequence of transforms or None, default None
-        Instead of `transform`: each image is decoded once and made into one image per view, with draws of its own:
-        `views=[global_crop] * 2 + [local_crop] * 6`. Images are then a list with one array per view. Not with a device.
-    threads : bool, default False
-        Decode in threads of this process instead of worker processes.
-    prefetch : int, default 4
-        Number of batches in the ring, for all workers together, including those that you hold.
-    on_bad_sample : {'fail', 'skip', 'substitute'}, default 'fail'
-        What happens to a sample that cannot be read or decoded: "fail" raises bale.Error, "skip" gives a masked row of zeros,
-        "substitute" gives another sample. `bad_samples` lists them.
     fields : mapping from str to str, Field or None, default None
         Further fields of each sample, {"caption": "txt", "embedding": bale.Field("npy", shape=(768,))}: names in the
         batch, and stored fields. `batch.fields` has them, with a device in ordinary memory (docs/FIELDS.md). Masks,
@@ -104,8 +85,6 @@ class Loader(LoaderBase):
     bale.Error
         If the dataset cannot be opened, and, while iterating, for a bad sample with on_bad_sample="fail" (code
         "damaged"), for files that changed ("changed"), and for storage that does not answer in time ("retryable").
-    ValueError
-        If an option is out of range, or options contradict each other.
     TypeError
         If a transform cannot be translated, or there is no such option.
 
@@ -131,9 +110,9 @@ class Loader(LoaderBase):
 
     def __init__(self, spec: Path | Sequence[Path] | Dataset, batch_size: int = 256, *, workers: int | None = None, seed: int = 0,
                  rank: int = 0, world_size: int = 1, shuffle: Shuffle = True, tail: Tail = "pad", drop_last: bool = False,
-                 transform: Any = None, views: Sequence[Any] | None = None, threads: bool = False, prefetch: int = 4, on_bad_sample: OnBadSample = "fail",
+                 transform: object = None, views: Sequence[object] | None = None, threads: bool = False, prefetch: int = 4, on_bad_sample: OnBadSample = "fail",
                  fields: Mapping[str, str | Field] | None = None, device: str | Cuda | None = None, mix: transforms.Mix | None = None,
-                 order: Order = Order(), reading: Reading = Reading(), **old: Any) -> None:
+                 order: Order = Order(), reading: Reading = Reading(), **old: object) -> None:
         cuda = device if isinstance(device, Cuda) else Cuda(device)
         order, reading, cuda = with_old_keywords("bale.Loader", old, order=order, reading=reading, device=cuda)
         made_views = views_of_loader(transform, views, reading.mode)

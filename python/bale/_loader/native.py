@@ -12,6 +12,7 @@ from bale._loader.bad_sample import BadSample
 from bale._loader.device import Fallbacks
 from bale._loader.lazy_keys import LazyKeys
 from bale._loader.passes import Place
+from bale._types import Options
 
 
 class Native:
@@ -23,7 +24,7 @@ class Native:
     is_used    a batch was taken; then it is the process's that has taken it
     """
 
-    def __init__(self, spec: str, options: dict[str, Any], chosen: _bale.Selection | None, device: dict[str, Any] | None,
+    def __init__(self, spec: str, options: Options, chosen: _bale.Selection | None, device: Options | None,
                  keys: LazyKeys, name: str) -> None:
         self.options, self.chosen, self.keys = options, chosen, keys
         self._spec, self._device = spec, device
@@ -31,7 +32,7 @@ class Native:
         self._made, self._process = self._make(), os.getpid()
         self._place: tuple[int, ...] | None = None  # of a state within an epoch, until a batch was taken
         self._earlier_bad: list[BadSample] = []     # of those made before
-        self._earlier_counters: dict[str, Any] = {}
+        self._earlier_counters: dict[str, object] = {}
         self.is_used = False
         keys.bind(self._made.version())
         self.num_deliveries_known: int | None = None
@@ -50,7 +51,7 @@ class Native:
             self.make_again()
         return self._made
 
-    def make_again(self, resumes: bool = True, **options: Any) -> None:
+    def make_again(self, resumes: bool = True, **options: object) -> None:
         """At the same place, with changed options."""
         if self.is_used and self._process == os.getpid():
             self._earlier_bad, self._earlier_counters = self.bad_samples, self.counters
@@ -60,7 +61,7 @@ class Native:
         if resumes and self._place is not None:
             self._made.load_state(*self._place)
 
-    def choose(self, chosen: _bale.Selection | None, **options: Any) -> None:
+    def choose(self, chosen: _bale.Selection | None, **options: object) -> None:
         """Makes it again for other samples, at the beginning of an epoch."""
         self.chosen = chosen
         self.num_deliveries_known = None

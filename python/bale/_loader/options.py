@@ -10,7 +10,7 @@ from bale._cli import program_path
 from bale._loader import order as orders
 from bale._loader.fields import Field
 from bale._loader.fields import options_of as options_of_fields
-from bale._types import Numbers, Shuffle, Tail
+from bale._types import Numbers, Options, Shuffle, Tail
 
 OnBadSample = Literal["fail", "skip", "substitute"]
 ImageMode = Literal["RGB", "L", "RGBA", "I;16"]
@@ -170,8 +170,8 @@ class Cuda(NamedTuple):
 
 
 def native_options(*, batch_size: int, workers: int | None, threads: bool, prefetch: int, seed: int, shuffle: Shuffle, rank: int, world_size: int,
-                   tail: Tail, views: Sequence[Any], fields: Mapping[str, str | Field] | None, on_bad_sample: OnBadSample,
-                   mix: transforms.Mix | None, order: Order, reading: Reading) -> dict[str, Any]:
+                   tail: Tail, views: Sequence[transforms.Compose], fields: Mapping[str, str | Field] | None, on_bad_sample: OnBadSample,
+                   mix: transforms.Mix | None, order: Order, reading: Reading) -> Options:
     """The options of a _bale.Loader. Raises ValueError and TypeError for values that it cannot have."""
     mixes = transforms.Mix() if mix is None else mix
     return {

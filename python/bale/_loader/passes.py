@@ -6,7 +6,7 @@ import contextlib
 import operator
 from collections.abc import Mapping, MutableSequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 
 class Numbers(Protocol):
@@ -14,7 +14,7 @@ class Numbers(Protocol):
 
     values: MutableSequence[int]
 
-    def locked(self) -> AbstractContextManager[Any]: ...
+    def locked(self) -> AbstractContextManager[object]: ...
 
 COUNTED = -1
 _EPOCH_BITS = 40  # counted_epoch() of bale/reader/order/epoch_order.hpp
@@ -52,7 +52,7 @@ class Place(NamedTuple):
         return {**state, "pass": self.again}
 
     @classmethod
-    def of_state(cls, state: Mapping[str, Any], what: str) -> Place:
+    def of_state(cls, state: Mapping[str, int], what: str) -> Place:
         """Raises ValueError if it is not a state."""
         if state.get("version") != 1:
             raise ValueError(f"not a state of {what}: {state!r}")
@@ -68,7 +68,7 @@ class Own:
     def __init__(self) -> None:
         self.values: MutableSequence[int] = [0] * SIZE
 
-    def locked(self) -> AbstractContextManager[Any]:
+    def locked(self) -> AbstractContextManager[object]:
         return contextlib.nullcontext()
 
 # Places of numbers: the next pass, the epoch that was set last, how often one was set, how many passes have begun, and the

@@ -12,10 +12,11 @@ from bale._warnings import warn
 from bale.errors import make_error
 
 if TYPE_CHECKING:
+    from PIL import Image as PilImage
     from typing_extensions import Buffer
 
 # Formats of Pillow by the name of the field, and how they are saved: without loss if the format can.
-_PILLOW: dict[str, tuple[str, dict[str, Any]]] = {
+_PILLOW: dict[str, tuple[str, dict[str, object]]] = {
     "jpg": ("JPEG", {}), "jpeg": ("JPEG", {}), "png": ("PNG", {}), "webp": ("WEBP", {"lossless": True}),
     "tif": ("TIFF", {}), "tiff": ("TIFF", {}), "bmp": ("BMP", {}), "ppm": ("PPM", {}), "pgm": ("PPM", {}),
 }
@@ -34,7 +35,7 @@ class FieldValues:
         self._jpeg_quality = jpeg_quality
         self._warned = False
 
-    def bytes_of(self, name: str, value: Any) -> Buffer:
+    def bytes_of(self, name: str, value: object) -> Buffer:
         """The bytes of `value` in a field of this name. Raises TypeError for a value that the field cannot hold."""
         if isinstance(value, (bytes, bytearray)):
             return value
@@ -53,14 +54,14 @@ class FieldValues:
             return repr(float(value)).encode()
         return self._pixels_or_array(name, extension, value)
 
-    def column_of(self, name: str, values: Iterable[Any]) -> list[Buffer]:
+    def column_of(self, name: str, values: Iterable[object]) -> list[Buffer]:
         """The bytes of each of `values`. An error begins with the position of its value."""
         if isinstance(values, (str, bytes, bytearray)):
             raise TypeError(f"column {name!r}: {type(values).__name__}, not an iterable of values, one per key")
         return [value if type(value) is bytes else _at(position, self.bytes_of, name, value)
                 for position, value in enumerate(values)]
 
-    def _pixels_or_array(self, name: str, extension: str, value: Any) -> Buffer:
+    def _pixels_or_array(self, name: str, extension: str, value: object) -> Buffer:
         pillow = sys.modules.get("PIL.Image")
         if pillow is not None and isinstance(value, pillow.Image):
             return self._image(name, extension, value)
@@ -84,7 +85,7 @@ class FieldValues:
             value = value[:, :, 0]
         return self._saved(name, extension, Image.fromarray(numpy.ascontiguousarray(value)))
 
-    def _image(self, name: str, extension: str, image: Any) -> Buffer:
+    def _image(self, name: str, extension: str, image: PilImage.Image) -> Buffer:
         if extension not in _PILLOW:
             raise TypeError(f"field {name!r}: to store an image, name the field {', '.join(_PILLOW)}, or pass its bytes")
         made_as = _PILLOW[extension][0]
@@ -103,7 +104,7 @@ class FieldValues:
         warn(f"field {name!r}: a decoded JPEG is encoded again, with quality {self._jpeg_quality}, which changes its "
              "pixels; to keep them, pass the bytes of its file, or name the field png")
 
-    def _saved(self, name: str, extension: str, image: Any) -> Buffer:
+    def _saved(self, name: str, extension: str, image: PilImage.Image) -> Buffer:
         out = io.BytesIO()
         kind, how = _PILLOW[extension]
         if kind == "JPEG":
@@ -119,7 +120,7 @@ class FieldValues:
         return out.getbuffer()
 
 
-def _untouched_file(image: Any) -> bytes | None:
+def _untouched_file(image: object) -> bytes | None:
     """The file of an image that Pillow has opened and not decoded yet: nothing can have changed its pixels."""
     file = getattr(image, "fp", None)
     if not getattr(image, "tile", None) or file is None or getattr(image, "_exclusive_fp", None) is None:
@@ -136,7 +137,7 @@ def _untouched_file(image: Any) -> bytes | None:
     return content
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A value inside of JSON that the json module does not know: of numpy or torch."""
     for method in ("tolist", "item"):
         if hasattr(value, method):
@@ -144,19 +145,19 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be JSON")
 
 
-def _wrong(name: str, value: Any) -> TypeError:
+def _wrong(name: str, value: object) -> TypeError:
     hint = "a json field" if isinstance(value, (dict, list, tuple, bool, type(None))) else "bytes"
     return TypeError(f"field {name!r} cannot hold a value of type {type(value).__name__}: use {hint}")
 
 
-def labels_of(labels: Iterable[Any], numbers_of_classes: dict[str, int]) -> list[int | None]:
+def labels_of(labels: Iterable[object], numbers_of_classes: dict[str, int]) -> list[int | None]:
     """label_of() of each. An error begins with the position of its label."""
     tolist = getattr(labels, "tolist", None)  # of numpy or torch
     return [label if type(label) is int else _at(position, label_of, label, numbers_of_classes)
             for position, label in enumerate(labels if tolist is None else tolist())]
 
 
-def _at(position: int, make: Callable[..., Any], *given: Any) -> Any:
+def _at(position: int, make: Callable[..., object], *given: object) -> Any:
     try:
         return make(*given)
     except (TypeError, ValueError) as error:
@@ -164,7 +165,7 @@ def _at(position: int, make: Callable[..., Any], *given: Any) -> Any:
         raise kind(f"position {position}: {error}") from None
 
 
-def label_of(label: Any, numbers_of_classes: dict[str, int]) -> int | None:
+def label_of(label: object, numbers_of_classes: dict[str, int]) -> int | None:
     """A class number from a number or the name of a class."""
     if label is None:
         return None

@@ -8,14 +8,18 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from PIL import Image as PilImage
 
 
 class OpenedFiles:
     """What Pillow's Image.open() was given by this thread inside of watched()."""
 
     def __init__(self) -> None:
-        self._given: list[Any] = []
+        self._given: list[object] = []
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -39,7 +43,7 @@ class OpenedFiles:
         finally:
             setattr(Image, "open", opened)
 
-    def content_of(self, image: Any) -> bytes | None:
+    def content_of(self, image: object) -> bytes | None:
         """The bytes of the file that was opened whose pixels are those of `image`; None if there is none."""
         pillow = sys.modules.get("PIL.Image")
         if pillow is None or not isinstance(image, pillow.Image):
@@ -57,7 +61,7 @@ def _read(given: Any) -> bytes | None:
         return None
 
 
-def _content_or_path(fp: Any) -> Any:
+def _content_or_path(fp: object) -> object:
     """Bytes in memory, or the path of a file; None for anything else."""
     if isinstance(fp, (str, bytes, os.PathLike)):
         return os.fsdecode(fp)
@@ -67,7 +71,7 @@ def _content_or_path(fp: Any) -> Any:
     return name if isinstance(name, str) and os.path.isfile(name) else None
 
 
-def _is_of_file(image: Any, content: bytes, pillow: Any) -> bool:
+def _is_of_file(image: PilImage.Image, content: bytes, pillow: ModuleType) -> bool:
     """Whether decoding the file gives the image: as it is, or converted to RGB, as loaders do it."""
     try:
         with pillow.open(io.BytesIO(content)) as original:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from bale import _bale
@@ -19,7 +19,7 @@ class Labels:
     `own` are the names of the source's classes, or None. `wanted` and `class_map` are what the user gives: they renumber classes that
     have names by these names, and name others. Raises ValueError if both are given."""
 
-    def __init__(self, own: Sequence[str] | None, wanted: Iterable[Any] | None, class_map: Path | None) -> None:
+    def __init__(self, own: Sequence[str] | None, wanted: Iterable[object] | None, class_map: Path | None) -> None:
         if wanted is not None and class_map is not None:
             raise ValueError("classes and class_map exclude each other")
         self._own = own
@@ -48,7 +48,7 @@ class Labels:
                              hint="name all classes of the source, in any order")
         return self._numbers[label]
 
-    def take(self, fields: dict[str, Any], label: Any) -> tuple[dict[str, Any], Any]:
+    def take(self, fields: dict[str, object], label: object) -> tuple[dict[str, object], Any]:
         """Fields and label of a sample with the number of its class, which may be in the field cls."""
         if self._numbers is not None and label is None and "cls" in fields:
             fields = dict(fields)
@@ -57,7 +57,7 @@ class Labels:
         return fields, self.number(label)
 
 
-def class_names(names: Iterable[Any], ids: Sequence[str] | None = None) -> list[str]:
+def class_names(names: Iterable[object], ids: Sequence[str] | None = None) -> list[str]:
     """Names of classes as texts. A tuple of synonyms, as torchvision's ImageNet has them, is the first that no other class has as its
     first, else all of them, else with its id. Raises TypeError for anything else."""
     given = list(names)
@@ -66,13 +66,14 @@ def class_names(names: Iterable[Any], ids: Sequence[str] | None = None) -> list[
         if not synonyms or not all(isinstance(word, str) for word in synonyms):
             raise TypeError(f"classes: {name!r} is not a name")
     texts = [synonyms[0] for synonyms in words]
-    for longer in (lambda i: ", ".join(words[i]), lambda i: f"{', '.join(words[i])} ({ids[i] if ids else i})"):
+    ways: tuple[Callable[[int], str], ...] = (lambda i: ", ".join(words[i]), lambda i: f"{', '.join(words[i])} ({ids[i] if ids else i})")
+    for longer in ways:
         counts = Counter(texts)
         texts = [longer(i) if counts[text] > 1 and not isinstance(given[i], str) else text for i, text in enumerate(texts)]
     return texts
 
 
-def classes_of(source: Any) -> list[str] | None:
+def classes_of(source: object) -> list[str] | None:
     """The names of the classes of a torch dataset, also of a Subset; None if it has none."""
     while source is not None:
         classes = getattr(source, "classes", None)

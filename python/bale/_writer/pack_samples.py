@@ -11,7 +11,8 @@ from typing import Any
 from bale import _bale
 from bale._dataset.remote_file import open_file
 from bale._keywords import check_keywords
-from bale._types import Path, Report
+from bale._progress_bar import Bar
+from bale._types import Options, Path, Report
 from bale._writer.image_files import OpenedFiles
 from bale._writer.labels import Labels, classes_of
 from bale._writer.writer import Writer
@@ -22,7 +23,7 @@ from bale.parquet._found import find_splits, is_table_name, may_hold_tables
 from bale.parquet._rows import rows_of_batch
 from bale.parquet._samples import TableSamples, samples_of_split
 
-Sample = tuple[str, dict[str, Any] | Exception, Any]  # fields, or why there are none
+Sample = tuple[str, dict[str, object] | Exception, object]  # fields, or why there are none
 
 _BATCH_ROWS = 64  # of a Hugging Face dataset that are in memory
 _OF_WRITER = inspect.signature(Writer).parameters
@@ -30,7 +31,7 @@ _OF_WRITER = inspect.signature(Writer).parameters
 _NOT_FOR_SAMPLES = [option for option in PackOptions.__annotations__ if option not in (*_OF_WRITER, "class_map", "quiet")]
 
 
-def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | None, options: dict[str, Any]) -> Report:
+def pack_samples(source: object, destination: Path, make_bar: Callable[..., Bar] | None, options: Options) -> Report:
     """Writes all samples of `source`. `make_bar` is the class of progress bars, or None. The report is Writer.close()'s."""
     check_keywords("pack", options, PackOptions, ("image_field", *_OF_WRITER))
     for option in _NOT_FOR_SAMPLES:
@@ -63,7 +64,7 @@ def pack_samples(source: Any, destination: Path, make_bar: Callable[..., Any] | 
     return writer.report
 
 
-def tables_of(source: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def tables_of(source: object, options: Mapping[str, object]) -> dict[str, Any]:
     """The splits of a path, or of a list of paths, that names Parquet or Arrow files with images, or of Hugging Face's
     DatasetDict; empty for other sources."""
     if isinstance(source, Mapping) and source and all(map(_is_of_hugging_face, source.values())):
@@ -115,8 +116,8 @@ def _has_manifest(directory: str) -> bool:
     return True
 
 
-def pack_splits(tables: dict[str, Any], destination: Path, make_bar: Callable[..., Any] | None,
-                options: dict[str, Any]) -> Report:
+def pack_splits(tables: dict[str, Any], destination: Path, make_bar: Callable[..., Bar] | None,
+                options: Options) -> Report:
     """Packs a source with one split into `destination`, and each of several into a directory of its name there. The report of
     several is their sum."""
     if len(tables) == 1:
@@ -134,7 +135,9 @@ def _sum(a: Any, b: Any) -> Any:
     """Of two reports, or parts of them: counts add up, lists follow one another; a text or null of the first stays."""
     if isinstance(a, dict):
         return {**a, **{name: _sum(a[name], value) if name in a else value for name, value in b.items()}}
-    return a + b if isinstance(a, (int, float, list)) and isinstance(b, (int, float, list)) else a
+    if isinstance(a, list) and isinstance(b, list):
+        return [*a, *b]
+    return a + b if isinstance(a, (int, float)) and isinstance(b, (int, float)) else a
 
 
 class _Samples:
@@ -195,7 +198,7 @@ class _Samples:
         with self._opened.watched():
             return source[i]
 
-    def _sample_or_why_not(self, i: int, item: Any) -> Sample:
+    def _sample_or_why_not(self, i: int, item: object) -> Sample:
         """Of a generator: what it raises itself ends it, and a file that it names may be bad."""
         try:
             return self._sample(i, item)
@@ -213,7 +216,7 @@ class _Samples:
                 raise
             return _key(i), error, None
 
-    def _sample(self, i: int, item: Any) -> Sample:
+    def _sample(self, i: int, item: object) -> Sample:
         if isinstance(item, Mapping):
             fields = dict(item)
             key = fields.pop("__key__", None)
@@ -229,8 +232,8 @@ class _Samples:
         raise TypeError(f"sample {i}: {type(item).__name__} is none of (image, label), (path, label), (key, fields), "
                         "(key, fields, label) and a dict of fields")
 
-    def _pair(self, i: int, image: Any, label: Any) -> Sample:
-        fields: dict[str, Any] = {}
+    def _pair(self, i: int, image: object, label: object) -> Sample:
+        fields: dict[str, object] = {}
         place: int | str = i
         if isinstance(image, (str, os.PathLike)):  # of a file
             place = os.fsdecode(image)
@@ -248,7 +251,7 @@ class _Samples:
             return _key(i), fields, label
         return _key(i), {**fields, "json": label}, None  # boxes, several labels, a regression target
 
-    def _content_of(self, image: Any) -> bytes | None:
+    def _content_of(self, image: object) -> bytes | None:
         """The file that the dataset opened to make this image of Pillow, if its pixels are the file's."""
         content = self._opened.content_of(image) if self._takes_files else None
         return content if content and _bale.image_field_of(content) else None
@@ -307,11 +310,11 @@ def _key(i: int) -> str:
     return f"{i:08d}"
 
 
-def _is_of_hugging_face(source: Any) -> bool:
+def _is_of_hugging_face(source: object) -> bool:
     return hasattr(source, "features") and hasattr(source, "cast_column")
 
 
-def _refuse_containers(source: Any) -> None:
+def _refuse_containers(source: object) -> None:
     """Of samples, which would be taken for something else."""
     kind = f"{type(source).__module__}.{type(source).__name__}"
     if type(source).__name__ == "DataFrame":
@@ -321,20 +324,20 @@ def _refuse_containers(source: Any) -> None:
         raise make_error("invalid_argument", f"source: a {kind} is not a sequence of samples: pack each of its values")
 
 
-def _is_pair_of_arrays(source: Any) -> bool:
+def _is_pair_of_arrays(source: object) -> bool:
     if not (isinstance(source, (tuple, list)) and len(source) == 2):
         return False
     images, labels = source
     return getattr(images, "ndim", 0) in (3, 4) and getattr(labels, "ndim", 0) >= 1 and len(images) == len(labels)
 
 
-def _has_files(source: Any) -> bool:
+def _has_files(source: object) -> bool:
     """A DatasetFolder of torchvision that changes nothing: its files are packed as they are."""
     return all(hasattr(source, name) for name in ("root", "samples", "classes", "loader", "extensions")) and all(
         getattr(source, name, None) is None for name in ("transform", "target_transform", "transforms"))
 
 
-def _rows_first(image: Any) -> Any:
+def _rows_first(image: object) -> Any:
     """torch's images are channels x height x width."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(image, torch.Tensor) and image.ndim == 3 and image.shape[0] in (1, 3, 4):

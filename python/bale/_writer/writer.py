@@ -184,7 +184,7 @@ class Writer:
         self._check_state(resume)
         _live.add(self)
 
-    def add(self, key: str, fields: Mapping[str, Any], label: int | str | None = None) -> int:
+    def add(self, key: str, fields: Mapping[str, object], label: int | str | None = None) -> int:
         """Adds a sample after all others. Everything is copied.
 
         Parameters
@@ -227,7 +227,7 @@ class Writer:
         number = label if type(label) is int else label_of(label, self._numbers)
         return self._writer.add(key, values, number)
 
-    def add_many(self, keys: Iterable[str], columns: Mapping[str, Iterable[Any]],
+    def add_many(self, keys: Iterable[str], columns: Mapping[str, Iterable[object]],
                  labels: Iterable[int | str | None] | None = None) -> int:
         """Adds samples, one after another, as that many calls of add() do.
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+from bale._docs import launcher
 from bale._types import Path, Report
 from bale.launch._dataset_parts import DatasetParts
 from bale.launch._part import Parts, run_part
 from bale.launch._progress import PartProgress
 
 
+@launcher
 def pack_locally(plan: Path, parts: int | None = None, *, jobs: int = 1, in_flight: int | None = None, retries: int = 3,
                  program: Path | None = None, progress: bool | None = None) -> Report:
     """Packs the missing parts of a plan on this machine, a process per part, and merges them.
 
     Parameters
     ----------
-    plan : path
-        What bale.plan() wrote.
     parts : int or None, default None
         Number of parts. None: one per GiB of payload, at least two per part that runs at a time, at most 1,000 and at most one per
         `jobs` shards.
@@ -29,19 +29,6 @@ def pack_locally(plan: Path, parts: int | None = None, *, jobs: int = 1, in_flig
         How often a part that fails is tried again.
     program : path or None, default None
         The program `bale`. None: that of this package.
-    progress : bool or None, default None
-        Show how many parts are packed. None: in a terminal or a notebook.
-
-    Returns
-    -------
-    dict
-        The report of bale.merge().
-
-    Raises
-    ------
-    bale.Error
-        A part failed. The message has its reason, the parts that are missing and the command that packs them. What the other
-        parts packed is kept.
     """
     at_once = in_flight or max(len(os.sched_getaffinity(0)) // max(jobs, 1), 1)
     dataset = DatasetParts(plan, parts, jobs=jobs, program=program, engine="local", workers=2 * at_once)

@@ -3,9 +3,8 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import Any
 
-from bale._progress_bar import bar_class, is_watched
+from bale._progress_bar import Bar, bar_class, is_watched
 
 
 class PartProgress:
@@ -16,7 +15,7 @@ class PartProgress:
         watched = is_watched()
         self._shown = watched if shown is None else shown
         make = bar_class() if self._shown and watched else None  # a log gets lines
-        self._bar: Any = make(desc=engine, total=total, unit="part") if make else None
+        self._bar: Bar | None = make(desc=engine, total=total, unit="part") if make else None
 
     def __enter__(self) -> PartProgress:
         return self

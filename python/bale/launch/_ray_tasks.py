@@ -5,14 +5,16 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
+from bale._docs import launcher
 from bale._types import Path, Report
 from bale.launch._dataset_parts import DatasetParts
 from bale.launch._part import Parts, run_part
 from bale.launch._progress import PartProgress
 
 
+@launcher
 def pack_on_ray(plan: Path, parts: int | None = None, *, jobs: int = 1, in_flight: int | None = None, retries: int = 3,
-                program: Path | None = None, progress: bool | None = None, task_options: Mapping[str, Any] | None = None) -> Report:
+                program: Path | None = None, progress: bool | None = None, task_options: Mapping[str, object] | None = None) -> Report:
     """Packs the missing parts of a plan as tasks of Ray, and merges them in this process.
 
     It uses the cluster that ray.init() has joined. Otherwise it calls ray.init(), which joins the cluster of RAY_ADDRESS or
@@ -21,33 +23,15 @@ def pack_on_ray(plan: Path, parts: int | None = None, *, jobs: int = 1, in_fligh
 
     Parameters
     ----------
-    plan : path
-        What bale.plan() wrote.
-    parts : int or None, default None
-        Number of parts. None: one per GiB of payload, at least 16, at most 1,000 and at most one per `jobs` shards.
-    jobs : int, default 1
-        Shards that a part writes at a time, and processors that its task asks for.
     in_flight : int or None, default None
         Tasks that are submitted at a time. None: twice as many as the cluster has processors for.
     retries : int, default 3
         How often Ray tries a part again that failed, or whose worker or machine died.
-    program : path or None, default None
-        The program `bale`. None: that of the package on each machine.
-    progress : bool or None, default None
-        Show how many parts are packed. None: in a terminal or a notebook.
     task_options : mapping or None, default None
         Further options of ray.remote, such as {"resources": {"disk": 1}}.
 
-    Returns
-    -------
-    dict
-        The report of bale.merge().
-
     Raises
     ------
-    bale.Error
-        A part failed. The message has its reason, the parts that are missing and the command that packs them. What the other
-        parts packed is kept.
     ImportError
         Ray is not installed.
     """
@@ -95,7 +79,7 @@ def _run(ray: Any, task: Any, parts: Parts, missing: list[int], at_once: int, sh
         raise
 
 
-def _reason(error: Any, part: int, count: int) -> Exception:
+def _reason(error: object, part: int, count: int) -> Exception:
     """What the task raised, or why it could not run."""
     from bale.errors import Error, make_error
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bale._cli import program_path
+from bale._docs import slurm_launcher, slurm_submitter
 from bale._types import Path, Report
 from bale.errors import make_error
 from bale.launch._dataset_parts import DatasetParts
@@ -50,6 +51,7 @@ class SlurmJobs:
     missing: str
 
 
+@slurm_submitter
 def submit_to_slurm(plan: Path, parts: int | None = None, *, jobs: int = 1, in_flight: int | None = None, retries: int = 3,
                     program: Path | None = None, options: Sequence[str] = ()) -> SlurmJobs:
     """Submits an array job of the missing parts of a plan, and a job that merges when the array has ended.
@@ -59,18 +61,6 @@ def submit_to_slurm(plan: Path, parts: int | None = None, *, jobs: int = 1, in_f
 
     Parameters
     ----------
-    plan : path
-        What bale.plan() wrote.
-    parts : int or None, default None
-        Number of parts. None: one per GiB of payload, at least 16, at most 1,000 and at most one per `jobs` shards.
-    jobs : int, default 1
-        Shards that a part writes at a time, and processors that its task asks for.
-    in_flight : int or None, default None
-        Tasks of the array that run at a time. None: as many as Slurm allows.
-    retries : int, default 3
-        How often a task that fails is requeued.
-    program : path or None, default None
-        The program `bale` on the nodes. None: that of this package, under the same path.
     options : sequence of str, default ()
         Further options of sbatch for both jobs: ["--partition=cpu", "--time=2:00:00"].
 
@@ -93,6 +83,7 @@ def submit_to_slurm(plan: Path, parts: int | None = None, *, jobs: int = 1, in_f
     return SlurmJobs(array, _job_id(_submit(words, merge)), dataset.parts.count, dataset.array)
 
 
+@slurm_launcher
 def pack_on_slurm(plan: Path, parts: int | None = None, *, jobs: int = 1, in_flight: int | None = None, retries: int = 3,
                   program: Path | None = None, options: Sequence[str] = ()) -> Report:
     """Submits an array job of the missing parts of a plan, waits for it, and merges in this process.
@@ -101,25 +92,8 @@ def pack_on_slurm(plan: Path, parts: int | None = None, *, jobs: int = 1, in_fli
 
     Parameters
     ----------
-    plan : path
-        What bale.plan() wrote.
-    parts : int or None, default None
-        Number of parts. None: one per GiB of payload, at least 16, at most 1,000 and at most one per `jobs` shards.
-    jobs : int, default 1
-        Shards that a part writes at a time, and processors that its task asks for.
-    in_flight : int or None, default None
-        Tasks of the array that run at a time. None: as many as Slurm allows.
-    retries : int, default 3
-        How often a task that fails is requeued.
-    program : path or None, default None
-        The program `bale` on the nodes. None: that of this package, under the same path.
     options : sequence of str, default ()
         Further options of sbatch: ["--partition=cpu", "--time=2:00:00"].
-
-    Returns
-    -------
-    dict
-        The report of bale.merge().
 
     Raises
     ------

@@ -5,12 +5,14 @@ import os
 import re
 from typing import Any
 
+from bale._docs import launcher
 from bale._types import Path, Report
 from bale.errors import make_error
 from bale.launch._dataset_parts import DatasetParts
 from bale.launch._part import Parts, run_part
 
 
+@launcher
 def pack_on_spark(plan: Path, parts: int | None = None, *, jobs: int = 1, program: Path | None = None, session: Any = None) -> Report:
     """Packs the missing parts of a plan as tasks of one Spark job, and merges them in this process.
 
@@ -20,27 +22,13 @@ def pack_on_spark(plan: Path, parts: int | None = None, *, jobs: int = 1, progra
 
     Parameters
     ----------
-    plan : path
-        What bale.plan() wrote.
-    parts : int or None, default None
-        Number of parts. None: one per GiB of payload, at least 16, at most 1,000 and at most one per `jobs` shards.
     jobs : int, default 1
         Shards that a part writes at a time. Set `spark.task.cpus` to the same.
-    program : path or None, default None
-        The program `bale`. None: that of the package on each machine.
     session : pyspark.sql.SparkSession or None, default None
         None: SparkSession.builder.getOrCreate(). Spark Connect has no RDDs and cannot be used.
 
-    Returns
-    -------
-    dict
-        The report of bale.merge().
-
     Raises
     ------
-    bale.Error
-        A part failed. The message has its reason, the parts that are missing and the command that packs them. What the other
-        parts packed is kept.
     ImportError
         PySpark is not installed.
     """

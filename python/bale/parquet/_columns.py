@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bale import _bale
+from bale._types import Json
 from bale.errors import make_error
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 Kind = Literal["image", "images", "file", "text", "json", "array", "bytes", "number"]
 
@@ -80,7 +83,7 @@ class Columns:
         """Names of all columns that are read."""
         return [name for name in (self.image, self.label, *(column.name for column in self.fields)) if name]
 
-    def _feature(self, name: str) -> dict[str, Any]:
+    def _feature(self, name: str) -> Json:
         feature = self._features.get(name)
         return feature if isinstance(feature, dict) else {}
 
@@ -153,7 +156,7 @@ class Columns:
         return Column(name, "number", stem, classes=tuple(next(_class_labels(self._feature(name)), ())))
 
 
-def _class_labels(feature: Any) -> Iterator[list[str]]:
+def _class_labels(feature: object) -> Iterator[list[str]]:
     """The names of the classes of each ClassLabel in a feature."""
     if isinstance(feature, dict):
         if feature.get("_type") == "ClassLabel" and isinstance(feature.get("names"), list):
@@ -175,7 +178,7 @@ def classes_in(schema: pa.Schema) -> list[str]:
     return [str(name) for name in names] if isinstance(names, list) else []
 
 
-def features_of(schema: pa.Schema) -> dict[str, Any]:
+def features_of(schema: pa.Schema) -> Json:
     """The features that Hugging Face's datasets stores in a schema; empty if it has none. Raises ValueError if they are not JSON."""
     text = (schema.metadata or {}).get(b"huggingface")
     if text is None:
@@ -188,10 +191,10 @@ def features_of(schema: pa.Schema) -> dict[str, Any]:
     return features if isinstance(features, dict) else {}
 
 
-def fields_of_batch(batch: pa.RecordBatch, columns: Iterable[Column], bytes_of: Callable[[Any], bytes | None]) -> list[dict[str, Any]]:
+def fields_of_batch(batch: pa.RecordBatch, columns: Iterable[Column], bytes_of: Callable[[object], bytes | None]) -> list[dict[str, object]]:
     """The fields of each row. `bytes_of` gives the content of a value {bytes, path}."""
-    rows: list[dict[str, Any]] = [{} for _ in range(batch.num_rows)]
-    numbers: list[dict[str, Any]] = [{} for _ in rows]
+    rows: list[dict[str, object]] = [{} for _ in range(batch.num_rows)]
+    numbers: list[dict[str, object]] = [{} for _ in rows]
     columns = list(columns)
     for column in columns:
         found = _values(batch.column(column.name), column)
@@ -212,14 +215,14 @@ def fields_of_batch(batch: pa.RecordBatch, columns: Iterable[Column], bytes_of: 
     return rows
 
 
-def put(fields: dict[str, Any], name: str, value: Any) -> None:
+def put(fields: dict[str, object], name: str, value: object) -> None:
     """Sets a field. Raises ValueError if another column gave it already."""
     if name in fields:
         raise ValueError(f"two columns give the field {name!r}: leave one out, with the columns to keep in `columns`")
     fields[name] = value
 
 
-def _add(fields: dict[str, Any], column: Column, value: Any, bytes_of: Callable[[Any], bytes | None]) -> None:
+def _add(fields: dict[str, object], column: Column, value: Any, bytes_of: Callable[[object], bytes | None]) -> None:
     if column.kind in ("image", "file"):
         content = bytes_of(value)
         if content is not None:
@@ -271,7 +274,7 @@ def _require_different(columns: Sequence[Column]) -> None:
         seen[column.stem] = column.name
 
 
-def _values(array: pa.Array, column: Column) -> list[Any]:
+def _values(array: pa.Array, column: Column) -> list[object]:
     """One value per row: Python's, and numpy's for arrays."""
     import pyarrow as pa
 
@@ -280,12 +283,12 @@ def _values(array: pa.Array, column: Column) -> list[Any]:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if column.kind != "array":
-        plain: list[Any] = array.to_pylist()
+        plain: list[object] = array.to_pylist()
         return plain
     return [_array(array[i], column) for i in range(len(array))]
 
 
-def _array(scalar: Any, column: Column) -> Any:
+def _array(scalar: pa.Scalar, column: Column) -> NDArray[np.generic] | None:
     if not scalar.is_valid:
         return None
     values = scalar.values
@@ -298,7 +301,8 @@ def _array(scalar: Any, column: Column) -> Any:
     if values.null_count and not _is_floating(values.type):
         raise _null_inside(column)
     assert column.shape is not None
-    return values.to_numpy(zero_copy_only=False).reshape(_whole_shape(column.shape, shape[0], len(values)))
+    array: NDArray[np.generic] = values.to_numpy(zero_copy_only=False).reshape(_whole_shape(column.shape, shape[0], len(values)))
+    return array
 
 
 def _whole_shape(shape: tuple[int, ...], rows: int, count: int) -> tuple[int, ...]:
@@ -315,11 +319,11 @@ def _null_inside(column: Column) -> Exception:
                       hint="leave it out, with the columns to keep in `columns`")
 
 
-def _json(value: Any) -> bytes:
+def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, default=_plain).encode()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     import datetime
     import decimal
 
@@ -333,13 +337,13 @@ def _plain(value: Any) -> Any:
                      hint="leave its column out, with the columns to keep in `columns`")
 
 
-def _storage(kind: Any) -> Any:
+def _storage(kind: pa.DataType) -> pa.DataType:
     import pyarrow as pa
 
     return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
 
 
-def _is_file(kind: Any) -> bool:
+def _is_file(kind: object) -> bool:
     """{bytes, path}, as datasets stores images; other writers leave out one of the two, or have only nulls in it."""
     members = _members(kind)
     if "bytes" not in members or not set(members) <= {"bytes", "path"}:
@@ -349,63 +353,63 @@ def _is_file(kind: Any) -> bool:
     return is_right and (has_path or "path" not in members or _is_called(members["path"], "null"))
 
 
-def _members(kind: Any) -> dict[str, Any]:
+def _members(kind: pa.DataType) -> dict[str, object]:
     """The types of the members of a struct; empty of anything else."""
     import pyarrow as pa
 
     return {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)} if pa.types.is_struct(kind) else {}
 
 
-def _is_called(kind: Any, name: str) -> bool:
+def _is_called(kind: object, name: str) -> bool:
     """Whether pyarrow's is_NAME() is true, if this pyarrow has it."""
     import pyarrow as pa
 
     return kind is not None and bool(getattr(pa.types, f"is_{name}", lambda _: False)(kind))
 
 
-def _is_bytes(kind: Any) -> bool:
+def _is_bytes(kind: object) -> bool:
     return any(_is_called(kind, name) for name in ("binary", "large_binary", "fixed_size_binary", "binary_view"))
 
 
-def is_text(kind: Any) -> bool:
+def is_text(kind: pa.DataType) -> bool:
     """Whether values of an Arrow type, or None, are strings."""
     if _is_called(kind, "dictionary"):
         kind = kind.value_type
     return any(_is_called(kind, name) for name in ("string", "large_string", "string_view"))
 
 
-def _is_integer(kind: Any) -> bool:
+def _is_integer(kind: object) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_integer(kind))
 
 
-def _is_floating(kind: Any) -> bool:
+def _is_floating(kind: object) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_floating(kind))
 
 
-def _is_list(kind: Any) -> bool:
+def _is_list(kind: object) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def _is_nested(kind: Any) -> bool:
+def _is_nested(kind: object) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_nested(kind))
 
 
-def _holds_bytes(kind: Any) -> bool:
+def _holds_bytes(kind: pa.DataType) -> bool:
     kind = _storage(kind)
     if _is_bytes(kind):
         return True
     return _is_nested(kind) and any(_holds_bytes(kind.field(i).type) for i in range(kind.num_fields))
 
 
-def _shape_of_array(kind: Any) -> tuple[int, ...] | None:
+def _shape_of_array(kind: pa.DataType) -> tuple[int, ...] | None:
     """Of a list of numbers, whose inner lists all have fixed sizes: (-1, ...). None for all others."""
     import pyarrow as pa
 

@@ -5,10 +5,10 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bale import _bale
-from bale._types import Path
+from bale._types import Json, Path
 from bale.errors import make_error
 
 _SUFFIXES = (".parquet", ".arrow")
@@ -144,7 +144,7 @@ def _cached(directory: str, names: list[str]) -> dict[str, Split]:
     return splits or _by_name(directory, [os.path.join(directory, name) for name in names if is_table_name(name)])
 
 
-def _num_rows(info: dict[str, Any], split: str | None) -> int | None:
+def _num_rows(info: Json, split: str | None) -> int | None:
     number = ((info.get("splits") or {}).get(split or "") or {}).get("num_examples")
     return number if isinstance(number, int) else None
 
@@ -183,7 +183,7 @@ def _require_all(files: list[str]) -> None:
             raise make_error("not_found", f"{file}: not there, and state.json lists it", file, hint="copy the dataset again")
 
 
-def _json_of(directory: str, name: str) -> dict[str, Any]:
+def _json_of(directory: str, name: str) -> Json:
     path = os.path.join(directory, name)
     try:
         with open(path, "rb") as file:

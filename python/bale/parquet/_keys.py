@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bale.parquet._tables import Table
 
@@ -18,7 +18,7 @@ def number_key(i: int) -> str:
     return f"{i:08d}"
 
 
-def key_of_path(path: Any) -> str | None:
+def key_of_path(path: object) -> str | None:
     """The key of a file: its path without the extension; of an absolute path or a URL, its last part. None if it is not a key."""
     if not isinstance(path, str):
         return None
@@ -27,7 +27,7 @@ def key_of_path(path: Any) -> str | None:
     return key_of_text(posixpath.splitext(posixpath.normpath(path))[0]) if path else None
 
 
-def key_of_text(text: Any) -> str | None:
+def key_of_text(text: object) -> str | None:
     """A text or whole number as a key; None if it cannot be one."""
     if isinstance(text, int) and not isinstance(text, bool):
         text = str(text)
@@ -41,12 +41,12 @@ def flat_column(batch: pa.RecordBatch, name: str) -> pa.Array:
     if name in batch.schema.names:
         return batch.column(name)
     column, _, member = name.rpartition(".")
-    struct: Any = batch.column(column)
+    struct: pa.Array = batch.column(column)
     struct = getattr(struct, "storage", struct)
     return struct.flatten()[struct.type.get_field_index(member)]  # null where the struct is
 
 
-def are_keys(tables: Sequence[Table], columns: Sequence[str], key_of: Callable[[Any], str | None]) -> bool:
+def are_keys(tables: Sequence[Table], columns: Sequence[str], key_of: Callable[[object], str | None]) -> bool:
     """Whether the columns, one per table, hold a key in each row, and none twice. Reads these columns. Takes 8 bytes per row;
     keys are compared by a hash of 64 bits, which is the same in every run."""
     import hashlib  # not above: importing bale need not wait for it

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Row(NamedTuple):
     """What a sample is made of, without its key. `has_image` is false if the table has images and this row none."""
 
-    fields: dict[str, Any]
+    fields: dict[str, object]
     label: int | None
     has_image: bool
 
@@ -22,13 +22,13 @@ def rows_of_batch(batch: pa.RecordBatch | pa.Table, columns: Columns, numbers: M
                   read_file: Callable[[str], bytes]) -> Iterator[Row]:
     """The rows of a batch with these columns. `numbers` are those of classes that the label's column names; `read_file` reads an image
     that a row names by its path. Raises ValueError for values that cannot be stored."""
-    def content_of(value: Any) -> bytes | None:
+    def content_of(value: object) -> bytes | None:
         return _content(value, read_file)
 
     images, labels = _list(batch, columns.image), _list(batch, columns.label)
     for i, rest in enumerate(fields_of_batch(batch, columns.fields, content_of)):
         content = content_of(images[i])
-        fields: dict[str, Any] = {} if content is None else {field_of_image(content): content}
+        fields: dict[str, object] = {} if content is None else {field_of_image(content): content}
         for name, value in rest.items():
             put(fields, name, value)
         label = None if labels[i] == -1 and columns.classes is not None else labels[i]  # -1: of a split without labels
@@ -48,7 +48,7 @@ def _content(value: Any, read_file: Callable[[str], bytes]) -> bytes | None:
     return None if path is None else read_file(path)
 
 
-def _label(label: Any, numbers: Mapping[str, int]) -> int | None:
+def _label(label: object, numbers: Mapping[str, int]) -> int | None:
     if label is None:
         return None
     if isinstance(label, str):
@@ -58,9 +58,9 @@ def _label(label: Any, numbers: Mapping[str, int]) -> int | None:
     return label
 
 
-def _list(batch: Any, name: str | None) -> list[Any]:
+def _list(batch: pa.RecordBatch, name: str | None) -> list[object]:
     if name is None:
         return [None] * batch.num_rows
     array = batch.column(name)
-    values: list[Any] = getattr(array, "storage", array).to_pylist()
+    values: list[object] = getattr(array, "storage", array).to_pylist()
     return values

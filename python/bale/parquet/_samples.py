@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from bale import _bale
 from bale._dataset.remote_file import open_file
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Missing = Literal["auto", "keep", "skip", "fail"]
-Sample = tuple[str, dict[str, Any], Any]
+Sample = tuple[str, dict[str, object], int | None]
 
 _MAX_CLASSES = 1_000_000
 
@@ -115,7 +115,7 @@ class TableSamples:
         self._key = key
         self._are_keys_chosen = False
         self._key_columns: list[str] | None = None  # one per table; None: running numbers
-        self._key_of: Callable[[Any], str | None] = key_of_text
+        self._key_of: Callable[[object], str | None] = key_of_text
         self._columns = [self._columns_of(table, image, label, columns) for table in self._tables]
         self._missing = ["skip" if _is_of_img2dataset(table) else "keep" for table in self._tables]
         if missing != "auto":

@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bale import _bale
 from bale._dataset.remote_file import open_file
@@ -13,6 +13,7 @@ from bale.parquet._columns import features_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 _BATCH_BYTES = 16 << 20  # of the rows of a batch; pyarrow takes up to three times as much while it makes one
 _MAX_ROWS = 256
@@ -88,7 +89,7 @@ class Table:
                     yield from self._of_group(parquet, number, columns, first, after)
                 first += group.num_rows
 
-    def _of_group(self, parquet: Any, number: int, columns: Sequence[str], first: int, after: int) -> Iterator[Rows]:
+    def _of_group(self, parquet: pq.ParquetFile, number: int, columns: Sequence[str], first: int, after: int) -> Iterator[Rows]:
         group = parquet.metadata.row_group(number)
         size = _rows_per_batch(group.total_byte_size, group.num_rows)
         place = f"row group {number}"
@@ -137,7 +138,7 @@ class Table:
                 number += 1
 
 
-def _count_rows(name: str, metadata: Any) -> int:
+def _count_rows(name: str, metadata: pq.FileMetaData) -> int:
     """What a file of Parquet says of its rows, twice."""
     count: int = metadata.num_rows
     in_groups = sum(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
@@ -150,7 +151,7 @@ def _rows_per_batch(num_bytes: int, num_rows: int) -> int:
     return min(_MAX_ROWS, max(1, _BATCH_BYTES // max(1, num_bytes // max(1, num_rows))))
 
 
-def _open(name: str) -> Any:
+def _open(name: str) -> pa.NativeFile:
     """A local file is mapped, so that batches of Arrow are views of it."""
     import pyarrow as pa
 
@@ -163,13 +164,13 @@ def _open(name: str) -> Any:
     return pa.memory_map(name)
 
 
-def _parquet(file: Any) -> Any:
+def _parquet(file: pa.NativeFile) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(file, buffer_size=_BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True)
 
 
-def _arrow(name: str, file: Any) -> Any:
+def _arrow(name: str, file: pa.NativeFile) -> pa.RecordBatchFileReader:
     """A reader of Arrow's file or stream format. A stream that ends without its last marker may have been cut off between two
     batches, which nothing else shows."""
     import pyarrow as pa

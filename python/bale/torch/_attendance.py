@@ -34,7 +34,7 @@ class Attendance:
         self._turn = 0
         self._counted: dict[str, Pass] = {}
         self._ended: list[Pass] = []  # that some ranks had not begun then
-        self._store: Any = None       # as long as there are such: its server may be in this process
+        self._store: object = None       # as long as there are such: its server may be in this process
         self._has_warned = False      # other ranks rely on the counts after that, too
         self._is_broken = False       # the store does not answer
 
@@ -70,7 +70,7 @@ class Attendance:
         if self._ended:
             self._warn(self._ended[-1], self._add(self._store, self._ended[-1].key, 0))
 
-    def _check(self, store: Any) -> None:
+    def _check(self, store: object) -> None:
         waited_for = []
         for ended in self._ended:
             come = self._add(store, _turn_key(ended.turn), 0)  # before `begun`, which may grow in the meantime
@@ -103,7 +103,7 @@ def _turn_key(turn: int) -> str:
     return f"bale/turn/{turn}"
 
 
-def _default_store() -> Any:
+def _default_store() -> object:
     """That of the default process group; None if there is none."""
     try:
         if not (torch.distributed.is_available() and torch.distributed.is_initialized()):

@@ -44,7 +44,7 @@ class CopyStream:
         self._stream = streams.Stream(device=device)
         self._read: deque[tuple[Any, Any]] = deque()  # (event after the copy, batch of the host)
 
-    def copy(self, batch: Any, moved: Callable[..., Any]) -> tuple[Any, Any]:
+    def copy(self, batch: Any, moved: Callable[..., object]) -> tuple[Any, Any]:
         # What is on a device was made by the work's stream. Without record_stream() memory is used again when its tensor is
         # gone, so copies come after all work so far.
         if self._device.type in _unmarked or any(tensor.device.type != "cpu" for tensor in tensors(batch)):

@@ -72,7 +72,7 @@ def _image(stored: bytes, decode: str, mode: str | None) -> Any:
     return image if decode == "pil" else _tensor(image)
 
 
-def _tensor(image: Any) -> torch.Tensor:
+def _tensor(image: object) -> torch.Tensor:
     import numpy as np
 
     pixels = np.array(image)

@@ -11,22 +11,25 @@ import torch
 import torch.utils.data
 
 from bale import _bale
+from bale._docs import torch_dataset
 from bale._loader import order as orders
 from bale._loader.old_keywords import with_old_keywords
 from bale._loader.options import Order
 from bale._loader.passes import Begun, Passes, Place
-from bale._types import Shuffle, Tail
+from bale._types import Json, Shuffle, Tail
 from bale.torch._attendance import ATTENDANCE, Pass
 from bale.torch._ranks import rank_and_world_size, rows_of_rank
 from bale.torch._samples import Decode, Samples, Spec
 from bale.torch._shared_numbers import SharedNumbers
 
 if TYPE_CHECKING:
+
     from bale.transforms._operations.arguments import Mode
 
 _GROUP_SAMPLES = 64  # are asked for at a time, one such group ahead of what is read
 
 
+@torch_dataset
 class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     """The samples of a Dataset as a stream, in the Loader's order.
 
@@ -41,27 +44,6 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     Parameters
     ----------
-    spec : path, sequence of paths or bale.Dataset
-        A packed dataset, as bale.Dataset takes it, or a bale.Dataset.
-    transform : callable or None, default None
-        Applied to the image.
-    target_transform : callable or None, default None
-        Applied to the target.
-    transforms : callable or None, default None
-        Instead of these two: applied to both, transforms(image, target), as in torchvision's VisionDataset. A
-        v2.Compose that begins with bale.torch.to_tv_tensors crops image and mask alike.
-    fields : sequence of str or None, default None
-        Names of the image and its targets; several targets become a tuple. "jpg;png" is the first of these that a
-        sample has; "cls" is the label, "__key__" the sample's key, "__index__" its position. None: the image and its
-        label.
-    field : str or None, default None
-        Name of the image, with the label as target. None: each sample's first field with an image's name.
-    label_field : str or None, default None
-        Name of the field of the label, such as "label.cls". None: the labels of the dataset.
-    decode : {'pil', 'tensor', 'bytes'}, default 'pil'
-        "pil": images in RGB, as ImageFolder loads them. "tensor": uint8 C x H x W. "bytes": every field as stored.
-        Unless "bytes": an image that is a target keeps its stored mode (a mask's class numbers), `json` is decoded,
-        `txt` is a str, `npy` an array, a label an int, -100 if the sample has none (torch's ignore_index).
     seed : int, default 0
         Seed of the order.
     shuffle : bool, 'block' or 'stream', default True
@@ -78,11 +60,6 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     rank, world_size : int or None, default None
         None: those of torch.distributed if it is initialized when an iteration begins, else $RANK and $WORLD_SIZE, else
         0 and 1. With Accelerate, which distributes a stream to ranks by itself, pass 0 and 1.
-    verify_checksums : bool, default True
-        Compare the checksum of each field before it is returned.
-    mode : {'RGB', 'L', 'RGBA', 'I;16'}, default 'RGB'
-        What images are converted to, by Pillow's names; "I;16" only from images of 16-bit gray. Not of images that are
-        targets.
     order : bale.Order, default bale.Order()
         Which samples an epoch has: subset, weights, repeats; sizes of blocks. Its other members have no meaning here.
     **old : object
@@ -95,8 +72,6 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     bale.Error
         If the dataset cannot be opened; while iterating with code "damaged" if a field cannot be decoded, "unsupported"
         if an image does not have the mode.
-    ValueError
-        If options contradict each other, or no sample has one of the fields.
 
     Notes
     -----
@@ -113,13 +88,13 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     ...         pass
     """
 
-    def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None = None,
-                 target_transform: Callable[[Any], Any] | None = None, *,
-                 transforms: Callable[[Any, Any], Any] | None = None, fields: Sequence[str] | None = None,
+    def __init__(self, spec: Spec, transform: Callable[..., object] | None = None,
+                 target_transform: Callable[..., object] | None = None, *,
+                 transforms: Callable[..., object] | None = None, fields: Sequence[str] | None = None,
                  field: str | None = None, label_field: str | None = None, decode: Decode = "pil", seed: int = 0,
                  shuffle: Shuffle = True, tail: Tail = "pad", drop_last: bool = False, batch_size: int = 1,
                  rank: int | None = None, world_size: int | None = None, verify_checksums: bool = True, mode: Mode = "RGB",
-                 order: Order = Order(), **old: Any) -> None:
+                 order: Order = Order(), **old: object) -> None:
         order, = with_old_keywords("bale.torch.IterableDataset", old, order=order)
         if (order.ranks_per_node, order.augment_seed) != (None, None):
             raise ValueError("order: ranks_per_node and augment_seed are only for Loaders")
@@ -147,7 +122,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
             self._who = seed, self._iterations[worker.id], self._passes.turn
         return self._deliver(self._who)
 
-    def _deliver(self, who: tuple[int, int, int] | None) -> Iterator[Any]:
+    def _deliver(self, who: tuple[int, int, int] | None) -> Iterator[object]:
         begun = self._passes.begin(who)
         progress = self._progress = self._progress_at(begun.place)
         attended = self._attend(begun.place) if who is None else None
@@ -243,7 +218,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     # --- resuming
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, object]:
         """Returns the place after the last sample that was returned, as bale.Loader.state_dict() does.
 
         If the stream is iterated in one process, the state can be loaded with any world size, and is interchangeable with
@@ -257,12 +232,12 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         """
         progress = self._latest()
         place = progress.place._replace(position=progress.position)
-        state: dict[str, Any] = {**place.in_state(), "fingerprint": self._fingerprint}
+        state: dict[str, object] = {**place.in_state(), "fingerprint": self._fingerprint}
         if progress.num_workers > 1:
             state["worker"] = {**progress.share, "taken": progress.taken}
         return state
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Json) -> None:
         """Makes the next iteration begin at the place of a state. States of earlier versions load, too.
 
         Parameters
@@ -299,7 +274,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         yield self._order.fingerprint(size)
         yield self._order.fingerprint(size, self.samples._dataset.identity_of_samples())
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         state = self.__dict__.copy()
         state.pop("_order", None)
         state["_given_rank"] = self._rank_and_world_size  # a spawned worker knows no torch.distributed

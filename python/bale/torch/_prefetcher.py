@@ -70,14 +70,14 @@ class Prefetcher:
         def state_dict(self) -> dict[str, Any]: ...
         def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
-    def __new__(cls, loader: Iterable[Any], *_: Any, **__: Any) -> Prefetcher:
+    def __new__(cls, loader: Iterable[object], *_: object, **__: object) -> Prefetcher:
         # Who looks for state_dict() looks at the class, so there are two.
         stateful = cls is Prefetcher and hasattr(loader, "state_dict") and hasattr(loader, "load_state_dict")
         kind: Any = _StatefulPrefetcher if stateful else cls
         made: Prefetcher = super().__new__(kind)
         return made
 
-    def __init__(self, loader: Iterable[Any], device: torch.device | str | int, *,
+    def __init__(self, loader: Iterable[object], device: torch.device | str | int, *,
                  normalize: bool | tuple[Any, Any] | None = None, dtype: torch.dtype | str | None = None,
                  images: int | str | None = None) -> None:
         self.loader = loader
@@ -111,7 +111,7 @@ class Prefetcher:
         self._copies = CopyStream(self.device, streams)
         return self._ahead(batches, self._copies, self._turn)
 
-    def _ahead(self, batches: Iterator[Any], copies: CopyStream, turn: int) -> Iterator[Any]:
+    def _ahead(self, batches: Iterator[object], copies: CopyStream, turn: int) -> Iterator[Any]:
         try:
             pending = [self._next(batches, copies)]
             while pending[0] is not _END:
@@ -127,7 +127,7 @@ class Prefetcher:
             copies.drain()
         self._state = None
 
-    def _next(self, batches: Iterator[Any], copies: CopyStream) -> Any:
+    def _next(self, batches: Iterator[object], copies: CopyStream) -> Any:
         """Starts the next copy. Returns it, or the exception to raise after the batch before it was returned."""
         try:
             copies.let_go()
@@ -136,7 +136,7 @@ class Prefetcher:
         except Exception as error:
             return error
 
-    def _moved(self, batch: Any, non_blocking: bool) -> Any:
+    def _moved(self, batch: object, non_blocking: bool) -> Any:
         moved = map_tensors(lambda tensor: tensor.to(self.device, non_blocking=non_blocking), batch)
         if not self._pixels.wanted:
             return moved
@@ -185,7 +185,7 @@ class _StatefulPrefetcher(Prefetcher):
         """The state of the loader after the last batch that was returned."""
         return self._loaders_state() if self._state is None else self._state
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, object]) -> None:
         self._state = None
         self.loader.load_state_dict(state)  # type: ignore[attr-defined]
 

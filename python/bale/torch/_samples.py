@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import bale
 from bale._dataset.dataset import Dataset
@@ -26,8 +26,8 @@ _ANY_IMAGE = ""
 class Samples:
     """The (image, target) at each position of a packed dataset; see Dataset for the options."""
 
-    def __init__(self, spec: Spec, transform: Callable[[Any], Any] | None,
-                 target_transform: Callable[[Any], Any] | None, transforms: Callable[[Any, Any], Any] | None,
+    def __init__(self, spec: Spec, transform: Callable[..., object] | None,
+                 target_transform: Callable[..., object] | None, transforms: Callable[..., object] | None,
                  fields: Sequence[str] | None, field: str | None, label_field: str | None, decode: Decode,
                  verify_checksums: bool, mode: str) -> None:
         if mode not in MODES:
@@ -76,7 +76,7 @@ class Samples:
         """Class numbers by name, as in torchvision's datasets."""
         return self.samples.class_to_idx
 
-    def _at(self, i: int) -> Any:
+    def _at(self, i: int) -> object:
         image, *targets = [self._value(i, names, first=number == 0) for number, names in enumerate(self.fields)]
         target = targets[0] if len(targets) == 1 else tuple(targets)
         if self.transforms is not None:
@@ -87,7 +87,7 @@ class Samples:
             target = self.target_transform(target)
         return image, target
 
-    def _value(self, i: int, names: str, first: bool) -> Any:
+    def _value(self, i: int, names: str, first: bool) -> object:
         if names == _LABEL:
             label = self.samples.label(i)
             return IGNORE_INDEX if label is None else label

@@ -7,9 +7,9 @@ import mmap
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableSequence
 from multiprocessing import context, reduction
-from typing import Any
+from typing import Any, cast
 
 from bale._loader.passes import SIZE
 
@@ -23,7 +23,8 @@ class SharedNumbers:
     def __init__(self, fd: int | None = None) -> None:
         self._fd = _new_file() if fd is None else fd
         weakref.finalize(self, os.close, self._fd)
-        self.values: Any = memoryview(mmap.mmap(self._fd, _BYTES)).cast("q")
+        self._memory = memoryview(mmap.mmap(self._fd, _BYTES))
+        self.values = cast("MutableSequence[int]", self._memory.cast("q"))
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -33,9 +34,9 @@ class SharedNumbers:
         finally:
             fcntl.lockf(self._fd, fcntl.LOCK_UN)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         if context.get_spawning_popen() is None:
-            return _copied, (bytes(self.values),)
+            return _copied, (bytes(self._memory),)
         return _attached, (reduction.DupFd(self._fd),)
 
 
@@ -51,7 +52,7 @@ def _new_file() -> int:
 
 def _copied(content: bytes) -> SharedNumbers:
     copy = SharedNumbers()
-    copy.values.cast("B")[:] = content
+    copy._memory[:] = content
     return copy
 
 

@@ -9,7 +9,7 @@ import torch
 from bale.torch._loader.fields import Ragged
 
 
-def map_tensors(change: Callable[[torch.Tensor], Any], batch: Any) -> Any:
+def map_tensors(change: Callable[[torch.Tensor], object], batch: object) -> Any:
     """The same structure with every tensor replaced by change(tensor). Other values stay the same."""
     if isinstance(batch, torch.Tensor):
         return change(batch)
@@ -22,7 +22,7 @@ def map_tensors(change: Callable[[torch.Tensor], Any], batch: Any) -> Any:
     return batch
 
 
-def change_entry(change: Callable[[Any], Any], batch: Any, where: Any) -> Any:
+def change_entry(change: Callable[[object], object], batch: Any, where: Any) -> Any:
     """The same tuple, list or dict with one entry changed. Raises LookupError if there is no such entry."""
     if isinstance(batch, Mapping):
         return {**batch, where: change(batch[where])}
@@ -31,14 +31,14 @@ def change_entry(change: Callable[[Any], Any], batch: Any, where: Any) -> Any:
     return like(batch, entries)
 
 
-def like(batch: tuple[Any, ...] | list[Any], entries: list[Any]) -> Any:
+def like(batch: tuple[object, ...] | list[object], entries: list[Any]) -> Any:
     """The entries in a container of the type of `batch`: a list, a tuple or a namedtuple."""
     if isinstance(batch, list):
         return entries
     return type(batch)(*entries) if hasattr(batch, "_fields") else tuple(entries)
 
 
-def tensors(batch: Any) -> Iterator[torch.Tensor]:
+def tensors(batch: object) -> Iterator[torch.Tensor]:
     """All tensors of a nested batch."""
     if isinstance(batch, torch.Tensor):
         yield batch

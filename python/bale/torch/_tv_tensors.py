@@ -9,7 +9,7 @@ import torch
 from bale.torch._tree import like
 
 
-def to_tv_tensors(*sample: Any) -> Any:
+def to_tv_tensors(*sample: object) -> Any:
     """Wraps images and masks, so that torchvision's v2 transforms treat them alike.
 
     The first value is the image, PIL or tensor. Among the others, a PIL image, and a tensor of integers with two or

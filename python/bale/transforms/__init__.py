@@ -10,94 +10,68 @@ Pillow's.
 from typing import TYPE_CHECKING
 
 from bale._lazy import lazy_names
+from bale.transforms._mix import Mix
+from bale.transforms._operations.boxes import ClampBoundingBoxes, RandomIoUCrop, SanitizeBoundingBoxes
+from bale.transforms._operations.color import (
+    ColorJitter,
+    GaussianBlur,
+    Grayscale,
+    PillowGaussianBlur,
+    RandomAdjustSharpness,
+    RandomAutocontrast,
+    RandomChannelPermutation,
+    RandomEqualize,
+    RandomGrayscale,
+    RandomInvert,
+    RandomPhotometricDistort,
+    RandomPosterize,
+    RandomSolarize,
+)
+from bale.transforms._operations.compose import Compose, Transform
+from bale.transforms._operations.control import RandomApply, RandomChoice, RandomOrder
+from bale.transforms._operations.ending import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    ConvertImageDtype,
+    Normalize,
+    RandomErasing,
+    ToDtype,
+    ToTensor,
+    mean_and_std,
+)
+from bale.transforms._operations.geometry import (
+    CenterCrop,
+    FixedSizeCrop,
+    Pad,
+    PadIfSmaller,
+    PadTo,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResize,
+    RandomResizedCrop,
+    RandomShortestSize,
+    RandomVerticalFlip,
+    RandomZoomOut,
+    Resize,
+    ScaleJitter,
+)
+from bale.transforms._operations.markers import Identity, PILToTensor, ToImage, ToPureTensor
+from bale.transforms._operations.operation import Operation
+from bale.transforms._operations.policies import (
+    AugMix,
+    AutoAugment,
+    RandAugment,
+    ThreeAugment,
+    TimmAutoAugment,
+    TrivialAugmentWide,
+)
+from bale.transforms._operations.warps import RandomAffine, RandomPerspective, RandomRotation
+from bale.transforms._recipes import padded, ragged, raw, train, val
+from bale.transforms._replaying import replay
+from bale.transforms._translation.translation import translate
 
 if TYPE_CHECKING:
     from bale.transforms import presets
-    from bale.transforms._mix import Mix
-    from bale.transforms._operations.boxes import ClampBoundingBoxes, RandomIoUCrop, SanitizeBoundingBoxes
-    from bale.transforms._operations.color import (
-        ColorJitter,
-        GaussianBlur,
-        Grayscale,
-        PillowGaussianBlur,
-        RandomAdjustSharpness,
-        RandomAutocontrast,
-        RandomChannelPermutation,
-        RandomEqualize,
-        RandomGrayscale,
-        RandomInvert,
-        RandomPhotometricDistort,
-        RandomPosterize,
-        RandomSolarize,
-    )
-    from bale.transforms._operations.compose import Compose, Transform
-    from bale.transforms._operations.control import RandomApply, RandomChoice, RandomOrder
-    from bale.transforms._operations.ending import (
-        IMAGENET_MEAN,
-        IMAGENET_STD,
-        ConvertImageDtype,
-        Normalize,
-        RandomErasing,
-        ToDtype,
-        ToTensor,
-        mean_and_std,
-    )
-    from bale.transforms._operations.geometry import (
-        CenterCrop,
-        FixedSizeCrop,
-        Pad,
-        PadIfSmaller,
-        PadTo,
-        RandomCrop,
-        RandomHorizontalFlip,
-        RandomResize,
-        RandomResizedCrop,
-        RandomShortestSize,
-        RandomVerticalFlip,
-        RandomZoomOut,
-        Resize,
-        ScaleJitter,
-    )
-    from bale.transforms._operations.markers import Identity, PILToTensor, ToImage, ToPureTensor
-    from bale.transforms._operations.operation import Operation
-    from bale.transforms._operations.policies import (
-        AugMix,
-        AutoAugment,
-        RandAugment,
-        TimmAutoAugment,
-        TrivialAugmentWide,
-    )
-    from bale.transforms._operations.three_augment import ThreeAugment
-    from bale.transforms._operations.warps import RandomAffine, RandomPerspective, RandomRotation
-    from bale.transforms._recipes import padded, ragged, raw, train, val
-    from bale.transforms._replaying import replay
-    from bale.transforms._translation.translation import translate
-
-# A program that needs none of the classes of lists starts sooner.
-__getattr__, __dir__ = lazy_names(globals(), {
-    "_mix": "Mix",
-    "_operations.boxes": "ClampBoundingBoxes RandomIoUCrop SanitizeBoundingBoxes",
-    "_operations.color": (
-        "ColorJitter GaussianBlur Grayscale PillowGaussianBlur RandomAdjustSharpness RandomAutocontrast "
-        "RandomChannelPermutation RandomEqualize RandomGrayscale RandomInvert RandomPhotometricDistort "
-        "RandomPosterize RandomSolarize"),
-    "_operations.compose": "Compose Transform",
-    "_operations.control": "RandomApply RandomChoice RandomOrder",
-    "_operations.ending": (
-
-        "ConvertImageDtype IMAGENET_MEAN IMAGENET_STD Normalize RandomErasing ToDtype ToTensor mean_and_std"),
-    "_operations.geometry": (
-        "CenterCrop FixedSizeCrop Pad PadIfSmaller PadTo RandomCrop RandomHorizontalFlip RandomResize "
-        "RandomResizedCrop RandomShortestSize RandomVerticalFlip RandomZoomOut Resize ScaleJitter"),
-    "_operations.markers": "Identity PILToTensor ToImage ToPureTensor",
-    "_operations.operation": "Operation",
-    "_operations.policies": "AugMix AutoAugment RandAugment TimmAutoAugment TrivialAugmentWide",
-    "_operations.three_augment": "ThreeAugment",
-    "_operations.warps": "RandomAffine RandomPerspective RandomRotation",
-    "_recipes": "padded ragged raw train val",
-    "_replaying": "replay",
-    "_translation.translation": "translate",
-}, submodules="presets")
 
 __all__ = ["AugMix", "AutoAugment", "CenterCrop", "ClampBoundingBoxes", "ColorJitter", "Compose", "ConvertImageDtype",
            "FixedSizeCrop", "GaussianBlur", "Grayscale", "IMAGENET_MEAN", "IMAGENET_STD", "Identity", "Mix",
@@ -110,3 +84,8 @@ __all__ = ["AugMix", "AutoAugment", "CenterCrop", "ClampBoundingBoxes", "ColorJi
            "SanitizeBoundingBoxes", "ScaleJitter", "ThreeAugment", "TimmAutoAugment", "ToDtype", "ToImage",
            "ToPureTensor", "ToTensor", "Transform", "TrivialAugmentWide", "mean_and_std", "padded", "presets",
            "ragged", "raw", "replay", "train", "translate", "val"]
+__getattr__, _ = lazy_names(globals(), {}, submodules="presets")
+
+
+def __dir__() -> list[str]:
+    return __all__

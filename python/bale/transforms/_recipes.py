@@ -3,8 +3,9 @@ torchvision's, pixels are Pillow's, bit for bit."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from bale._docs import makes_list
 from bale.transforms._operations import arguments
 from bale.transforms._operations.color import ColorJitter, RandomGrayscale
 from bale.transforms._operations.compose import Compose
@@ -12,56 +13,27 @@ from bale.transforms._operations.ending import Normalize, ToDtype, mean_and_std
 from bale.transforms._operations.geometry import CenterCrop, PadTo, RandomHorizontalFlip, RandomResizedCrop, Resize
 from bale.transforms._operations.operation import Operation
 
+if TYPE_CHECKING:
+    from bale._dtypes import DType
+    from bale.transforms._operations.arguments import Interpolation
+
 Size = int | Sequence[int]
 Range = tuple[float, float]
-DType = Literal["uint8", "float16", "bfloat16", "float32"]
 Layout = Literal["nhwc", "nchw"]
 MeanAndStd = bool | Sequence[Sequence[float]] | None
 
 
+@makes_list
 def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4, 4 / 3), hflip: float = 0.5,
-          jitter: Sequence[float | Range] | None = None, gray: float = 0.0, interpolation: Any = "bilinear",
-          dtype: DType | Any = "uint8", layout: Layout = "nhwc", normalize: MeanAndStd = None,
+          jitter: Sequence[float | Range] | None = None, gray: float = 0.0, interpolation: Interpolation = "bilinear",
+          dtype: DType = "uint8", layout: Layout = "nhwc", normalize: MeanAndStd = None,
           pillow: str | int = "13") -> Compose:
     """RandomResizedCrop(size, scale, ratio), RandomHorizontalFlip(hflip), ColorJitter(*jitter), RandomGrayscale(gray).
 
     Parameters
     ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
-    scale : (float, float), default (0.08, 1.0)
-        Range of the crop's area, as a share of the image's.
-    ratio : (float, float), default (3 / 4, 4 / 3)
-        Range of the crop's width / height.
-    hflip : float, default 0.5
-        Probability that the image is mirrored.
     jitter : sequence of float or (float, float), or None, default None
         (brightness, contrast, saturation, hue) as for ColorJitter, each a number or a range. None: no jitter.
-    gray : float, default 0.0
-        Probability that the image becomes gray.
-    interpolation : str or enum, default 'bilinear'
-        As for Resize: "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos".
-    dtype : {'uint8', 'float16', 'bfloat16', 'float32'}, default 'uint8'
-        Dtype of the batch, by its name or as torch or numpy have it. Float values are value / 255.
-    layout : {'nhwc', 'nchw'}, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-    normalize : bool, (mean, std) or None, default None
-        True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each (one for a Loader with
-        mode="L", four for "RGBA"). Needs a float dtype.
-    pillow : str or int, default '13'
-        "13" or "12": the version of Pillow whose rounding is used.
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        For values that are out of range or contradict each other.
-    TypeError
-        If an argument has a type that it cannot have.
 
     Examples
     --------
@@ -77,40 +49,16 @@ def train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4
     return Compose(found + _ending(dtype, normalize), layout, pillow)
 
 
-def val(size: Size = 224, *, resize: int | None = None, interpolation: Any = "bilinear",
-        dtype: DType | Any = "uint8", layout: Layout = "nhwc", normalize: MeanAndStd = None,
+@makes_list
+def val(size: Size = 224, *, resize: int | None = None, interpolation: Interpolation = "bilinear",
+        dtype: DType = "uint8", layout: Layout = "nhwc", normalize: MeanAndStd = None,
         pillow: str | int = "13") -> Compose:
     """Resize(resize), CenterCrop(size).
 
     Parameters
     ----------
-    size : int or (int, int), default 224
-        Side in pixels, or (height, width).
     resize : int or None, default None
         The shorter side in pixels, not below `size`. None: size * 256 / 224.
-    interpolation : str or enum, default 'bilinear'
-        As for Resize: "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos".
-    dtype : {'uint8', 'float16', 'bfloat16', 'float32'}, default 'uint8'
-        Dtype of the batch, by its name or as torch or numpy have it. Float values are value / 255.
-    layout : {'nhwc', 'nchw'}, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-    normalize : bool, (mean, std) or None, default None
-        True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each (one for a Loader with
-        mode="L", four for "RGBA"). Needs a float dtype.
-    pillow : str or int, default '13'
-        "13" or "12": the version of Pillow whose rounding is used.
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        For values that are out of range or contradict each other.
-    TypeError
-        If an argument has a type that it cannot have.
     """
     sides = arguments.sides("size", size)
     if resize is None:
@@ -119,76 +67,25 @@ def val(size: Size = 224, *, resize: int | None = None, interpolation: Any = "bi
     return Compose([Resize(short, interpolation), CenterCrop(sides), *_ending(dtype, normalize)], layout, pillow)
 
 
-def padded(size: Size, *, dtype: DType | Any = "uint8", layout: Layout = "nhwc", normalize: MeanAndStd = None) -> Compose:
-    """The image, unscaled, at the top left of (height, width), with zeros elsewhere. Larger images are bad samples.
-
-    Parameters
-    ----------
-    size : int or (int, int)
-        Side in pixels, or (height, width).
-    dtype : {'uint8', 'float16', 'bfloat16', 'float32'}, default 'uint8'
-        Dtype of the batch, by its name or as torch or numpy have it. Float values are value / 255.
-    layout : {'nhwc', 'nchw'}, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-    normalize : bool, (mean, std) or None, default None
-        True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each (one for a Loader with
-        mode="L", four for "RGBA"). Needs a float dtype.
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        For values that are out of range or contradict each other.
-    TypeError
-        If an argument has a type that it cannot have.
-    """
+@makes_list
+def padded(size: Size, *, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: MeanAndStd = None) -> Compose:
+    """The image, unscaled, at the top left of (height, width), with zeros elsewhere. Larger images are bad samples."""
     return Compose([PadTo(size), *_ending(dtype, normalize)], layout)
 
 
-def ragged(*, dtype: DType | Any = "uint8", layout: Layout = "nhwc", normalize: MeanAndStd = None) -> Compose:
-    """The image, unscaled; each row has its own size.
-
-    Parameters
-    ----------
-    dtype : {'uint8', 'float16', 'bfloat16', 'float32'}, default 'uint8'
-        Dtype of the batch, by its name or as torch or numpy have it. Float values are value / 255.
-    layout : {'nhwc', 'nchw'}, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-    normalize : bool, (mean, std) or None, default None
-        True (ImageNet's mean and standard deviation), or (mean, std) of three numbers each (one for a Loader with
-        mode="L", four for "RGBA"). Needs a float dtype.
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-
-    Raises
-    ------
-    ValueError
-        For values that are out of range or contradict each other.
-    TypeError
-        If an argument has a type that it cannot have.
-    """
+@makes_list
+def ragged(*, dtype: DType = "uint8", layout: Layout = "nhwc", normalize: MeanAndStd = None) -> Compose:
+    """The image, unscaled; each row has its own size."""
     return Compose(_ending(dtype, normalize), layout, shape="ragged")
 
 
+@makes_list
 def raw() -> Compose:
-    """The stored bytes, not decoded.
-
-    Returns
-    -------
-    Compose
-        For Loader(transform=...).
-    """
+    """The stored bytes, not decoded."""
     return Compose([], shape="raw")
 
 
-def _ending(dtype: Any, normalize: MeanAndStd) -> list[Operation]:
+def _ending(dtype: DType, normalize: MeanAndStd) -> list[Operation]:
     end, given = ToDtype(dtype), mean_and_std(normalize)
     if end.dtype == "uint8":
         if given is not None:

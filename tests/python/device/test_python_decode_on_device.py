@@ -159,14 +159,14 @@ def test_where_the_library_is_looked_for(tmp_path):
 import os, sys
 sys.path.insert(0, sys.argv[1])
 os.environ.pop("BALE_NVJPEG", None)
-from bale._loader.nvjpeg import library_path
-assert library_path() == sys.argv[1] + "/nvidia/cu13/lib/libnvjpeg.so.13", library_path()
-os.remove(library_path())
-assert library_path() == sys.argv[1] + "/nvidia/nvjpeg/lib/libnvjpeg.so.12", library_path()
-os.remove(library_path())
-assert library_path() == ""
+from bale._loader.device import nvjpeg_path
+assert nvjpeg_path() == sys.argv[1] + "/nvidia/cu13/lib/libnvjpeg.so.13", nvjpeg_path()
+os.remove(nvjpeg_path())
+assert nvjpeg_path() == sys.argv[1] + "/nvidia/nvjpeg/lib/libnvjpeg.so.12", nvjpeg_path()
+os.remove(nvjpeg_path())
+assert nvjpeg_path() == ""
 os.environ["BALE_NVJPEG"] = "other"
-assert library_path() == "other"
+assert nvjpeg_path() == "other"
 """, tmp_path, python=SYSTEM_PYTHON)
 
 

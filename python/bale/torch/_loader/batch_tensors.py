@@ -1,13 +1,17 @@
 """Tensors of what the native loader delivers: rows as arrays, DLPack capsules, and where they are on a device."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 import torch.utils.dlpack
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-def tensor_of_array(array: Any, is_bfloat16: bool) -> torch.Tensor:
+
+def tensor_of_array(array: NDArray[np.generic], is_bfloat16: bool) -> torch.Tensor:
     tensor = torch.from_numpy(array.view("int16") if is_bfloat16 else array)
     return tensor.view(torch.bfloat16) if is_bfloat16 else tensor
 
@@ -34,13 +38,13 @@ def to_device(tensor: torch.Tensor, device: torch.device | None) -> torch.Tensor
     return copy
 
 
-def tensor_of(exported: Any) -> torch.Tensor:
+def tensor_of(exported: object) -> torch.Tensor:
     """The tensor of a DLPack capsule, or of an object that exports one."""
     tensor: torch.Tensor = torch.utils.dlpack.from_dlpack(exported)
     return tensor
 
 
-def rows_up_to_the_last(mask: Any) -> int:
+def rows_up_to_the_last(mask: NDArray[np.bool_]) -> int:
     """Rows of a batch without the masked ones at its end."""
     counted = mask.nonzero()[0]
     return int(counted[-1]) + 1 if len(counted) else 0

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.utils.dlpack
@@ -18,6 +18,9 @@ from bale.torch._loader.soft_labels import soft_labels_of
 from bale.torch._tree import map_tensors
 from bale.transforms import Mix
 
+if TYPE_CHECKING:
+    from bale.transforms import Compose
+
 
 class Conversion:
     """Makes tensors of native batches.
@@ -25,7 +28,7 @@ class Conversion:
     shortens   a last batch without rows at its end has fewer rows, or is none
     """
 
-    def __init__(self, views: Sequence[Any], device: torch.device | None, *, with_mask: bool, with_samples: bool, pin: bool,
+    def __init__(self, views: Sequence[Compose], device: torch.device | None, *, with_mask: bool, with_samples: bool, pin: bool,
                  shortens: bool, mix: Mix | None, fields: Mapping[str, str | Field] | None) -> None:
         self._num_views, self._transform = len(views), views[0]
         self._is_bfloat16 = views[0].dtype == "bfloat16"
@@ -44,11 +47,11 @@ class Conversion:
         """The handle of the stream on which the next batch will be used."""
         return 0 if self._device is None else current_stream(self._device)
 
-    def __call__(self, batch: Batch | DeviceBatch, keys: LazyKeys) -> tuple[Any, ...] | None:
+    def __call__(self, batch: Batch | DeviceBatch, keys: LazyKeys) -> tuple[object, ...] | None:
         """None for a batch that is nothing but rows without a sample, if it shortens."""
         return self._of_host(batch, keys) if isinstance(batch, Batch) else self._of_device(batch, keys)
 
-    def _of_host(self, batch: Batch, keys: LazyKeys) -> tuple[Any, ...] | None:
+    def _of_host(self, batch: Batch, keys: LazyKeys) -> tuple[object, ...] | None:
         mask = batch.mask if self._with_mask or self.shortens else None
         rows = len(batch)
         if self.shortens and mask is not None and not mask[-1]:
@@ -78,7 +81,7 @@ class Conversion:
             views = [view.pin_memory() for view in views]
         return views if more_views else views[0], labels
 
-    def _of_device(self, batch: DeviceBatch, keys: LazyKeys) -> tuple[Any, ...] | None:
+    def _of_device(self, batch: DeviceBatch, keys: LazyKeys) -> tuple[object, ...] | None:
         rows = len(batch)
         if batch.is_beyond_hold:
             self._warn_once("you keep so many batches on the device that more of its memory is taken for each further one. "
@@ -103,7 +106,7 @@ class Conversion:
     def _samples_of(self, batch: Batch | DeviceBatch, keys: LazyKeys, rows: int) -> tuple[Samples, ...]:
         return (Samples(torch.from_numpy(batch.indices)[:rows], keys),) if self._with_samples else ()
 
-    def _fields_of(self, batch: Batch | DeviceBatch, rows: int) -> tuple[dict[str, Any], ...]:
+    def _fields_of(self, batch: Batch | DeviceBatch, rows: int) -> tuple[dict[str, object], ...]:
         """The last element of a batch: its fields, if it has any."""
         if not self._has_fields:
             return ()

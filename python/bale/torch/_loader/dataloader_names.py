@@ -36,7 +36,7 @@ class DataLoaderOptions(TypedDict, total=False):
     generator: torch.Generator | None
     sampler: torch.utils.data.Sampler[int] | Sequence[int] | None
     batch_sampler: torch.utils.data.Sampler[list[int]] | Sequence[Sequence[int]] | None
-    collate_fn: Callable[..., Any] | None
+    collate_fn: Callable[..., object] | None
     prefetch_factor: None
     worker_init_fn: None
     multiprocessing_context: None
@@ -60,7 +60,7 @@ class Attributes:
     worker_init_fn = None
 
 
-def taken_from(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def taken_from(options: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options that are DataLoader's, and the others. Raises TypeError for the first that has no meaning here, saying what to use
     instead."""
     options = dict(options)
@@ -75,7 +75,7 @@ def taken_from(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
     return theirs, options
 
 
-def same(ours_name: str, ours: Any, theirs_name: str, theirs: Any, default: Any) -> Any:
+def same(ours_name: str, ours: object, theirs_name: str, theirs: object, default: object) -> Any:
     """The value of an option with two names. Raises ValueError if both are given and differ."""
     if theirs == default:
         return ours
@@ -84,7 +84,7 @@ def same(ours_name: str, ours: Any, theirs_name: str, theirs: Any, default: Any)
     return theirs
 
 
-def options_of_samplers(sampler: Any, batch_sampler: Any, reach: Reach) -> dict[str, Any]:
+def options_of_samplers(sampler: object, batch_sampler: object, reach: Reach) -> dict[str, Any]:
     """The Loader's options that follow from a sampler or a batch_sampler, and as `sampler` what is left of the two. Raises ValueError
     if both are given."""
     if type(batch_sampler) is torch.utils.data.BatchSampler:
@@ -111,7 +111,7 @@ def _options_of_sampler(sampler: Any, reach: Reach) -> dict[str, Any]:
     samples than those in reach."""
     kind = type(sampler)
 
-    def part_of(source: Any) -> dict[str, Any]:
+    def part_of(source: object) -> dict[str, object]:
         positions = reach.positions_of(source)
         return {} if positions is None else {"subset": positions}
 

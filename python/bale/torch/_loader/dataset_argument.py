@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 import torch.utils.data
@@ -21,7 +21,7 @@ class Given(NamedTuple):
     dataset: Any                     # what was given, if it is a dataset
 
 
-def given(spec: Any) -> Given:
+def given(spec: object) -> Given:
     """Resolves what was given as `spec`. Raises TypeError for other datasets, and for those whose samples the Loader would
     not deliver unchanged."""
     if isinstance(spec, torch.utils.data.Subset):
@@ -43,7 +43,7 @@ def given(spec: Any) -> Given:
 class Reach:
     """The samples that a Loader is to read, and what a sampler over some dataset means among them."""
 
-    def __init__(self, taken: Given, subset: Any) -> None:
+    def __init__(self, taken: Given, subset: object) -> None:
         self.taken, self._subset = taken, subset
         self.spec = taken.spec  # a Dataset, once its samples had to be counted
 
@@ -62,7 +62,7 @@ class Reach:
     def size(self) -> int:
         return self._size_of_whole() if self._own is None else len(self._own)
 
-    def positions_of(self, source: Any) -> list[int] | None:
+    def positions_of(self, source: object) -> list[int] | None:
         """The positions in what the Loader was given that a sampler over `source` gives; None: all, in their order. Raises ValueError
         if it is over other samples."""
         root, places = _root_of(source, self.taken.dataset)
@@ -83,13 +83,13 @@ class Reach:
             self._refuse(source)
         return None if positions == own else [place_of[position] for position in positions]
 
-    def _refuse(self, source: Any) -> NoReturn:
+    def _refuse(self, source: object) -> NoReturn:
         others = ", not all of them those" if _length(source) == self.size else ""
         raise ValueError(f"sampler: it is over {_length(source)} samples{others}, and the Loader is to read {self.size}; give the Loader the Subset "
                          f"that the sampler was made for, or make the sampler of the Loader's dataset or a Subset of it")
 
 
-def _root_of(source: Any, given: Any) -> tuple[Any, list[int] | None]:
+def _root_of(source: object, given: object) -> tuple[Any, list[int] | None]:
     """The dataset of which `source` is a Subset, or a concatenation of such, and the positions in it; None: `source` itself."""
     if source is given:
         return source, None
@@ -148,7 +148,7 @@ def _fields_of(dataset: Dataset) -> tuple[str, str]:
     return field, label_field
 
 
-def _instead_of(dataset: Any) -> str:
+def _instead_of(dataset: object) -> str:
     if isinstance(dataset, torch.utils.data.ConcatDataset):
         return "give the packed datasets as a list"
     if isinstance(dataset, Samples):
@@ -161,16 +161,17 @@ class Part(torch.utils.data.Subset[Any]):
     length."""
 
     @property
+    def _whole(self) -> PlainDataset:
+        return cast("PlainDataset", self.dataset)
+
+    @property
     def classes(self) -> list[str]:
-        dataset: Any = self.dataset
-        classes: list[str] = dataset.classes
-        return classes
+        return self._whole.classes
 
     @property
     def num_classes(self) -> int:
         """Of the whole dataset."""
-        dataset: Any = self.dataset
-        return int(dataset.num_classes)
+        return self._whole.num_classes
 
     @property
     def class_to_idx(self) -> dict[str, int]:
@@ -179,7 +180,5 @@ class Part(torch.utils.data.Subset[Any]):
     @property
     def targets(self) -> list[int]:
         """Labels of these samples; bale.NO_LABEL for a sample without one."""
-        dataset: Any = self.dataset
-        label_of = dataset.labels
-        targets: list[int] = [int(label_of[i]) for i in self.indices]
-        return targets
+        label_of = self._whole.labels
+        return [int(label_of[i]) for i in self.indices]

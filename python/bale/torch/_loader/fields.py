@@ -28,7 +28,7 @@ class Ragged(PlainRagged):
     data: torch.Tensor
     offsets: torch.Tensor
 
-    def to(self, *args: Any, **kwargs: Any) -> Self:
+    def to(self, *args: object, **kwargs: object) -> Self:
         """Returns it with data and offsets on another device.
 
         Parameters
@@ -75,7 +75,7 @@ def numbers_name(name: str) -> str:
 PARTNERS = "partners"
 
 
-def check_names(fields: Mapping[str, Any], mixes: bool) -> None:
+def check_names(fields: Mapping[str, object], mixes: bool) -> None:
     """Raises ValueError if a mask, labels, or the partners of mixed images, would have the name of a field."""
     if mixes and PARTNERS in fields:
         raise ValueError(f"fields: {PARTNERS!r} is the name of the rows that were mixed in; use another name")
@@ -88,17 +88,17 @@ def check_names(fields: Mapping[str, Any], mixes: bool) -> None:
             raise ValueError(f"fields: {numbers_name(name)!r} is the name of the numbers of {name!r}; use another name")
 
 
-def numbered_in(fields: Mapping[str, Any] | None) -> set[str]:
+def numbered_in(fields: Mapping[str, object] | None) -> set[str]:
     """The names of the fields whose boxes are numbered."""
     return {name for name, field in (fields or {}).items() if getattr(field, "numbered", False)}
 
 
-def tensors_of(batch: Batch | DeviceBatch, optional: set[str], numbered: set[str], rows: int, pin: bool) -> dict[str, Any]:
+def tensors_of(batch: Batch | DeviceBatch, optional: set[str], numbered: set[str], rows: int, pin: bool) -> dict[str, object]:
     """The first rows of all fields of a batch: text as a list of str, JSON as JsonRows, arrays as tensors, bytes as
     Ragged; for each optional field also its mask, a bool tensor; for boxes and keypoints also their labels; for
     numbered boxes their numbers; for mixed images the rows of their partners."""
     fields: BatchFields = batch.fields
-    made: dict[str, Any] = {}
+    made: dict[str, object] = {}
     for name in fields:
         value = fields[name]
         if isinstance(value, PlainRagged):

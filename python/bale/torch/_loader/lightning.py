@@ -17,7 +17,7 @@ def warn_of_states_left(fingerprint: int) -> None:
              "epochs * len(loader)")
 
 
-def _states_left_behind() -> list[Any]:
+def _states_left_behind() -> list[object]:
     """States of a checkpoint that Lightning's fit loop, which asks for batches, has not loaded and will not load: it sets up
     the loaders once, and a configure_optimizers() that reads trainer.estimated_stepping_batches has it do so too early."""
     frame = sys._getframe(1) if "lightning" in sys.modules or "pytorch_lightning" in sys.modules else None

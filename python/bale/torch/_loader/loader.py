@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 import torch.utils.data
 
-from bale import transforms
+from bale import _bale, _docs, transforms
 from bale._bale import NO_LABEL
 from bale._loader import order as orders
 from bale._loader.base import LoaderBase, option_names
@@ -16,7 +16,7 @@ from bale._loader.fields import Field
 from bale._loader.old_keywords import OLD_KEYWORDS, with_old_keywords
 from bale._loader.options import Cuda, OnBadSample, Order, Reading
 from bale._loader.passes import Begun, Place
-from bale._types import Shuffle, Tail
+from bale._types import Options, Shuffle, Tail
 from bale._warnings import warn
 from bale.torch._copy_stream import can_pin
 from bale.torch._loader import dataloader_names
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bale.torch._loader.dataloader_names import DataLoaderOptions
 
 
+@_docs.loader
 class Loader(LoaderBase, dataloader_names.Attributes):
     """bale.Loader with tensors: shuffled, augmented batches (images, labels) of a packed dataset, in place of a DataLoader.
 
@@ -63,14 +64,6 @@ class Loader(LoaderBase, dataloader_names.Attributes):
     spec : path, sequence of paths, bale.Dataset, bale.torch.Dataset or Subset
         A packed dataset, or several; or a bale.torch.Dataset without transforms, or a torch Subset of one, as
         random_split makes it. The positions in a sampler and in `order` are then positions in that dataset.
-    batch_size : int, default 256
-        Samples per batch and rank.
-    transform : object, default None
-        One of bale.transforms, or one of torchvision or timm, which is translated (bale.transforms.translate). None:
-        bale.transforms.train().
-    views : sequence or None, default None
-        Instead of `transform`: each image is decoded once and made into one image per view, with draws of its own:
-        `views=[global_crop] * 2 + [local_crop] * 6`. Images are then a list with one array per view. Not with a device.
     shuffle : bool, 'block', 'node-local' or 'stream', default True
         "block" shuffles blocks of samples, for long reads from slow storage. "node-local" gives each node a part of the
         shards, the same in every epoch, so that its cache fetches and holds only that part; see docs/SCALE.md for what
@@ -79,27 +72,16 @@ class Loader(LoaderBase, dataloader_names.Attributes):
     seed : int or None, default None
         Seed of the order. None: torch.initial_seed() on one rank; 0 on several ranks, which must have the same order
         (as DistributedSampler).
-    workers : int or None, default None
-        Number of worker processes. None: one per core that this rank has. 0: decode in the caller.
-    threads : bool, default False
-        Decode in threads of this process instead of worker processes.
-    prefetch : int, default 4
-        Number of batches in the ring, for all workers together, including those that you hold.
     rank, world_size : int or None, default None
         This process's share of each epoch. None: those of torch.distributed if it is initialized, else $RANK and
         $WORLD_SIZE, else 0 and 1; looked up again when an iteration begins. Pass world_size=1 if a rank should read the
         whole epoch.
-    tail : {'pad', 'drop', 'uneven'}, default 'pad'
-        The incomplete end of an epoch: "pad" repeats samples, "drop" leaves it out, "uneven" masks the missing rows.
     fields : mapping from str to str, Field or None, default None
         Further fields of each sample, as for bale.Loader: the batch has one more element, the last, a dict. Text is a
         list of str, JSON a sequence that parses a row when it is asked for, arrays are tensors, bytes a Ragged. For an
         optional field `NAME.present` is its mask. Tensors are views of the slot, as images are. With mix, `partners`
         has the rows that were mixed in (int64). With a device, tensors and Ragged are copied to it, and text and JSON
         stay in Python.
-    on_bad_sample : {'fail', 'skip', 'substitute'}, default 'fail'
-        What a sample does that cannot be read or decoded: "fail" raises bale.Error, "skip" gives a masked row of zeros,
-        "substitute" gives another sample. `bad_samples` lists them.
     with_mask : bool, default False
         Return (images, labels, mask), for tail="uneven" and on_bad_sample="skip". Without it, the last batch of
         tail="uneven" is shorter, and a rank without samples left has one batch less.
@@ -144,8 +126,6 @@ class Loader(LoaderBase, dataloader_names.Attributes):
     ------
     bale.Error
         As for bale.Loader.
-    ValueError
-        If an option is out of range, or options contradict each other.
     TypeError
         If a transform cannot be translated, or an option of DataLoader has no meaning here; the message says what to
         use.
@@ -167,7 +147,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
     with_samples: bool
     pin_memory: bool
 
-    def __init__(self, spec: Spec, batch_size: int = 256, *, transform: Any = None, views: Sequence[Any] | None = None,
+    def __init__(self, spec: Spec, batch_size: int = 256, *, transform: object = None, views: Sequence[object] | None = None,
                  shuffle: Shuffle = True, seed: int | None = None, workers: int | None = None, threads: bool = False, prefetch: int = 4,
                  rank: int | None = None, world_size: int | None = None, tail: Tail = "pad",
                  fields: Mapping[str, str | Field] | None = None, on_bad_sample: OnBadSample = "fail", with_mask: bool = False,
@@ -231,7 +211,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         self._native.seek(self._epochs.next_place())
         warn_of_states_left(self._native.fingerprint)
 
-    def _take(self) -> Any:
+    def _take(self) -> object:
         batch = self._next(self._convert.stream)
         if batch is None:
             return None
@@ -290,7 +270,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         self._choose(orders.selection(len(self._native.keys.dataset), positions, None, None, self._repeats),
                      **({} if size is None else {"batch_size": size}))
 
-    def _choose(self, chosen: Any, **options: Any) -> None:
+    def _choose(self, chosen: _bale.Selection | None, **options: Any) -> None:
         self._epochs.leave()
         self._native.choose(chosen, **options)
 
@@ -351,11 +331,11 @@ class Loader(LoaderBase, dataloader_names.Attributes):
                 state = {**state, "fingerprint": self._native.fingerprint}
         super().load_state_dict(state)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        made_again, (kind, args, options, state) = super().__reduce__()
-        if options.get("generator") is not None:  # generators cannot be pickled
-            options = {**options, "generator": None, "seed": self._native.options["seed"]}
-        return made_again, (kind, args, options, state)
+    def _options_to_pickle(self) -> Options:
+        options = super()._options_to_pickle()
+        if options.get("generator") is None:  # generators cannot be pickled
+            return options
+        return {**options, "generator": None, "seed": self._native.options["seed"]}
 
     # --- what frameworks look for
 

@@ -34,7 +34,7 @@ class Drawn(NamedTuple):
         return within(taken, positions, None)[0], size
 
 
-def drawn_of(sampler: Any, is_of_batches: bool, reach: Reach) -> Drawn:
+def drawn_of(sampler: object, is_of_batches: bool, reach: Reach) -> Drawn:
     """Raises ValueError if the sampler says that it is over other samples than the Loader."""
     within_batches = getattr(sampler, "sampler", sampler) if is_of_batches else sampler
     weights: Any = getattr(within_batches, "weights", None)
@@ -55,7 +55,7 @@ class GivenSampler:
     is_drawn   the samples of the next pass are chosen
     """
 
-    def __init__(self, given: Any, drawn: Drawn | None, taken: Given) -> None:
+    def __init__(self, given: object, drawn: Drawn | None, taken: Given) -> None:
         self.given = given
         self._drawn, self._taken = drawn, taken
         self.is_drawn = False

@@ -2,12 +2,14 @@
 ValueError or TypeError that names the parameter."""
 from __future__ import annotations
 
+import enum
 import numbers
 from collections.abc import Sequence
 from typing import Any, Literal, NoReturn
 
 from bale._dtypes import dtype_name
 
+Interpolation = str | int | enum.Enum  # a name, Pillow's constant, torchvision's InterpolationMode
 Mode = Literal["RGB", "L", "RGBA", "I;16"]
 
 # Pillow's constants: https://pillow.readthedocs.io/en/stable/reference/Image.html#resampling-filters
@@ -21,31 +23,31 @@ MAX_SIDE = 65535
 MODES = ("RGB", "L", "RGBA", "I;16")  # of images, by Pillow's names
 
 
-def refuse(name: str, given: Any, wanted: str) -> NoReturn:
+def refuse(name: str, given: object, wanted: str) -> NoReturn:
     kind = ValueError if isinstance(given, (numbers.Number, str, tuple, list)) else TypeError
     raise kind(f"{name}: {given!r} is not {wanted}")
 
 
-def number(name: str, given: Any) -> float:
+def number(name: str, given: object) -> float:
     if isinstance(given, bool) or not isinstance(given, numbers.Real):
         refuse(name, given, "a number")
     return float(given) if not isinstance(given, int) else given
 
 
-def whole(name: str, given: Any, least: int, most: int = 2**31 - 1) -> int:
+def whole(name: str, given: object, least: int, most: int = 2**31 - 1) -> int:
     value = number(name, given) if isinstance(given, numbers.Real) and not isinstance(given, bool) else None
     if value is None or value != int(value) or not least <= value <= most:
         refuse(name, given, f"a whole number from {least} to {most}")
     return int(value)
 
 
-def flag(name: str, given: Any) -> bool:
+def flag(name: str, given: object) -> bool:
     if not isinstance(given, bool):
         refuse(name, given, "True or False")
     return bool(given)
 
 
-def probability(name: str, given: Any) -> float:
+def probability(name: str, given: object) -> float:
     value = number(name, given)
     if not 0 <= value <= 1:
         refuse(name, given, "a probability from 0 to 1")
@@ -59,7 +61,7 @@ def _shortest(value: float) -> float:
     return float(str(np.float32(value)))
 
 
-def values(name: str, given: Any, *lengths: int) -> tuple[Any, ...]:
+def values(name: str, given: object, *lengths: int) -> tuple[Any, ...]:
     """A sequence, tensor or array of one of these lengths. Values of float32 get their shortest decimals."""
     if hasattr(given, "tolist"):
         is_float32 = str(getattr(given, "dtype", "")).endswith("float32")
@@ -71,7 +73,7 @@ def values(name: str, given: Any, *lengths: int) -> tuple[Any, ...]:
     return tuple(given)
 
 
-def interval(name: str, given: Any, least: float | None = None, most: float | None = None) -> tuple[float, float]:
+def interval(name: str, given: object, least: float | None = None, most: float | None = None) -> tuple[float, float]:
     """(low, high)."""
     low, high = (number(name, value) for value in values(name, given, 2))
     if not low <= high:
@@ -81,14 +83,14 @@ def interval(name: str, given: Any, least: float | None = None, most: float | No
     return low, high
 
 
-def positive_interval(name: str, given: Any, most: float | None = None) -> tuple[float, float]:
+def positive_interval(name: str, given: object, most: float | None = None) -> tuple[float, float]:
     low, high = interval(name, given, 0, most)
     if low == 0:
         raise ValueError(f"{name}: {given!r} is not above 0")
     return low, high
 
 
-def angles(name: str, given: Any) -> tuple[float, float]:
+def angles(name: str, given: object) -> tuple[float, float]:
     """Degrees: a number d means (-d, d)."""
     if isinstance(given, numbers.Real) and not isinstance(given, bool):
         if given < 0:
@@ -97,7 +99,7 @@ def angles(name: str, given: Any) -> tuple[float, float]:
     return interval(name, given)
 
 
-def sides(name: str, given: Any) -> tuple[int, int]:
+def sides(name: str, given: object) -> tuple[int, int]:
     """(height, width) of a side or a sequence of one or two."""
     if isinstance(given, numbers.Real):
         side = whole(name, given, 1, MAX_SIDE)
@@ -106,7 +108,7 @@ def sides(name: str, given: Any) -> tuple[int, int]:
     return found[0], found[-1]
 
 
-def padding(name: str, given: Any) -> tuple[int, int, int, int]:
+def padding(name: str, given: object) -> tuple[int, int, int, int]:
     """(left, top, right, bottom) of a number, (left and right, top and bottom), or all four."""
     if isinstance(given, numbers.Real):
         given = (given,)
@@ -116,7 +118,7 @@ def padding(name: str, given: Any) -> tuple[int, int, int, int]:
     return found[0], found[-1], found[0], found[-1]
 
 
-def color(name: str, given: Any) -> tuple[int, int, int]:
+def color(name: str, given: object) -> tuple[int, int, int]:
     """(red, green, blue) of a number or a sequence of one or three; None is black."""
     if given is None:
         return 0, 0, 0
@@ -126,14 +128,14 @@ def color(name: str, given: Any) -> tuple[int, int, int]:
     return found[0], found[len(found) // 2], found[-1]
 
 
-def center(name: str, given: Any) -> tuple[float, float] | None:
+def center(name: str, given: object) -> tuple[float, float] | None:
     if given is None:
         return None
     x, y = (number(name, value) for value in values(name, given, 2))
     return x, y
 
 
-def _interpolation_name(given: Any) -> Any:
+def _interpolation_name(given: object) -> object:
     if isinstance(given, str):
         return given.lower()
     if isinstance(given, int):  # also Pillow's Resampling
@@ -142,7 +144,7 @@ def _interpolation_name(given: Any) -> Any:
     return "nearest" if found == "nearest-exact" else found  # of PIL images they are the same
 
 
-def resize_filter(name: str, given: Any) -> str:
+def resize_filter(name: str, given: object) -> str:
     """The filter of a resize."""
     found = _interpolation_name(given)
     if found not in _FILTERS:
@@ -150,7 +152,7 @@ def resize_filter(name: str, given: Any) -> str:
     return str(found)
 
 
-def resize_filters(name: str, given: Any) -> str | tuple[str, ...]:
+def resize_filters(name: str, given: object) -> str | tuple[str, ...]:
     """One filter, or several of which each image draws one: timm's "random"."""
     if isinstance(given, str) and given == "random":
         return "bilinear", "bicubic"
@@ -161,7 +163,7 @@ def resize_filters(name: str, given: Any) -> str | tuple[str, ...]:
     return resize_filter(name, given)
 
 
-def sampling(name: str, given: Any) -> str:
+def sampling(name: str, given: object) -> str:
     """How a warp takes its pixels."""
     found = _interpolation_name(given)
     if found not in _SAMPLINGS:
@@ -169,7 +171,7 @@ def sampling(name: str, given: Any) -> str:
     return str(found)
 
 
-def samplings(name: str, given: Any) -> tuple[str, ...]:
+def samplings(name: str, given: object) -> tuple[str, ...]:
     if isinstance(given, str) and given == "random":
         return "bilinear", "bicubic"
     if isinstance(given, (tuple, list)):
@@ -179,20 +181,20 @@ def samplings(name: str, given: Any) -> tuple[str, ...]:
     return (sampling(name, given),)
 
 
-def padding_mode(name: str, given: Any) -> str:
+def padding_mode(name: str, given: object) -> str:
     if given not in _PADDING_MODES:
         refuse(name, given, f"one of {', '.join(_PADDING_MODES)}")
     return str(given)
 
 
-def policy(name: str, given: Any) -> str:
+def policy(name: str, given: object) -> str:
     found = getattr(given, "value", given)  # torchvision's AutoAugmentPolicy
     if found not in _POLICIES:
         refuse(name, given, f"one of {', '.join(_POLICIES)}")
     return str(found)
 
 
-def dtype(name: str, given: Any) -> str:
+def dtype(name: str, given: object) -> str:
     """A torch or numpy dtype, or its name."""
     found = dtype_name(given)
     if found not in _DTYPES:

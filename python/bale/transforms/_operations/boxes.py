@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bale.transforms._operations import arguments
 from bale.transforms._operations.operation import Operation
@@ -74,7 +73,7 @@ class ClampBoundingBoxes(Operation):
         if self.clamping_mode not in ("auto", "soft", "hard"):
             arguments.refuse("clamping_mode", self.clamping_mode, "'auto', 'soft' or 'hard'")
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         return {}
 
 
@@ -96,7 +95,7 @@ class SanitizeBoundingBoxes(Operation):
 
     min_size: float = 1.0
     min_area: float = 1.0
-    labels_getter: Any = "default"
+    labels_getter: str | None = "default"
 
     def __post_init__(self) -> None:
         if self.labels_getter not in ("default", None):
@@ -107,5 +106,5 @@ class SanitizeBoundingBoxes(Operation):
                 raise ValueError(f"{name}: {value!r} is below 1")
             self._normalized(**{name: value})
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         return {"min_size": self.min_size, "min_area": self.min_area}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bale.transforms._operations import arguments
 from bale.transforms._operations.operation import Operation
@@ -45,7 +44,7 @@ class ColorJitter(Operation):
         self._normalized(hue=arguments.around("hue", self.hue, 0, -0.5, 0.5))
 
     @classmethod
-    def _default(cls, name: str) -> Any:
+    def _default(cls, name: str) -> object:
         return (0, 0) if name == "hue" else (1, 1)
 
 
@@ -69,20 +68,7 @@ class Grayscale(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomGrayscale(_WithProbability):
-    """Grayscale with probability p.
-
-    Parameters
-    ----------
-    p : float, default 0.1
-        Probability that an image is changed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
-    """
+    """Grayscale with probability p."""
 
     p: float = 0.1
 
@@ -123,8 +109,6 @@ class RandomSolarize(Operation):
     ----------
     threshold : float
         0 to 256.
-    p : float, default 0.5
-        Probability that an image is changed.
     """
 
     threshold: float
@@ -142,8 +126,6 @@ class RandomPosterize(Operation):
     ----------
     bits : int
         Number of bits, 0 to 8.
-    p : float, default 0.5
-        Probability that an image is changed.
     """
 
     bits: int
@@ -155,56 +137,17 @@ class RandomPosterize(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomEqualize(_WithProbability):
-    """Equalizes the histogram of each channel.
-
-    Parameters
-    ----------
-    p : float, default 0.5
-        Probability that an image is changed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
-    """
+    """Equalizes the histogram of each channel."""
 
 
 @dataclass(frozen=True, repr=False)
 class RandomAutocontrast(_WithProbability):
-    """Stretches the values of each channel to 0 .. 255.
-
-    Parameters
-    ----------
-    p : float, default 0.5
-        Probability that an image is changed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
-    """
+    """Stretches the values of each channel to 0 .. 255."""
 
 
 @dataclass(frozen=True, repr=False)
 class RandomInvert(_WithProbability):
-    """Replaces each value by 255 minus it.
-
-    Parameters
-    ----------
-    p : float, default 0.5
-        Probability that an image is changed.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
-    """
+    """Replaces each value by 255 minus it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -215,8 +158,6 @@ class RandomAdjustSharpness(Operation):
     ----------
     sharpness_factor : float
         0 smooths, 1 changes nothing, 2 sharpens.
-    p : float, default 0.5
-        Probability that an image is changed.
     """
 
     sharpness_factor: float
@@ -256,7 +197,7 @@ class GaussianBlur(Operation):
         sigma = (self.sigma, self.sigma) if isinstance(self.sigma, numbers.Real) else self.sigma
         self._normalized(kernel_size=kernel, sigma=arguments.positive_interval("sigma", sigma))
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         width, height = arguments.values("kernel_size", self.kernel_size, 2)
         return {"kernel_size": (height, width), "sigma": self.sigma}
 

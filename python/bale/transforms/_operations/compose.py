@@ -4,7 +4,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bale.transforms._operations import arguments
 from bale.transforms._operations.control import operations
@@ -24,10 +23,6 @@ class Compose(Operation):
     ----------
     transforms : sequence of Operation
         Of bale.transforms. Without ToDtype the batch is uint8.
-    layout : str, default 'nhwc'
-        Memory layout of the batch's pixels: "nhwc" or "nchw".
-    pillow : str or int, default '13'
-        "13" or "12": the version of Pillow whose rounding is used.
     mode : str, default 'RGB'
         What images are decoded to, by Pillow's names: "RGB", "L", "RGBA" or "I;16"; Loader(mode=...) replaces it.
     shape : str, default 'fixed'
@@ -58,7 +53,7 @@ class Compose(Operation):
         self._normalized(transforms=operations("transforms", self.transforms), pillow=str(self.pillow))
         in_native_order(self.transforms)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The list for the native code.
 
         Returns
@@ -82,7 +77,7 @@ class Compose(Operation):
     def dtype(self) -> str:
         """Dtype of the batch, a str."""
         plain = "uint16" if self.mode == "I;16" else "uint8"
-        return next((one.dtype for one in in_native_order(self.transforms) if isinstance(one, ToDtype)), plain)
+        return next((str(one.dtype) for one in in_native_order(self.transforms) if isinstance(one, ToDtype)), plain)
 
     @property
     def normalize(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:

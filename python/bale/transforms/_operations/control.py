@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bale.transforms._operations import arguments
 from bale.transforms._operations.markers import Marker
@@ -32,9 +31,9 @@ def flattened(given: Sequence[Operation]) -> list[Operation]:
     return found
 
 
-def alternatives(given: Sequence[Operation]) -> list[dict[str, Any]]:
+def alternatives(given: Sequence[Operation]) -> list[dict[str, object]]:
     """One dictionary each: what is several or none becomes a Compose."""
-    found = []
+    found: list[dict[str, object]] = []
     for one in given:
         parts = flattened([one])
         found.append(parts[0].to_dict() if len(parts) == 1 else {"name": "Compose", "transforms": [p.to_dict() for p in parts]})
@@ -47,8 +46,6 @@ class RandomApply(Operation):
 
     Parameters
     ----------
-    transforms : sequence of Operation
-        Transforms of bale.transforms.
     p : float, default 0.5
         Probability that they run.
     """
@@ -59,7 +56,7 @@ class RandomApply(Operation):
     def __post_init__(self) -> None:
         self._normalized(transforms=operations("transforms", self.transforms), p=arguments.probability("p", self.p))
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         return {"transforms": [one.to_dict() for one in flattened(self.transforms)], "p": self.p}
 
 
@@ -69,8 +66,6 @@ class RandomChoice(Operation):
 
     Parameters
     ----------
-    transforms : sequence of Operation
-        Transforms of bale.transforms.
     p : sequence of float or None, default None
         Weights, one per transform. None: all the same.
     """
@@ -89,24 +84,18 @@ class RandomChoice(Operation):
                 raise ValueError(f"p: {self.p!r} are not weights: none below 0, and not all 0")
         self._normalized(transforms=found, p=weights)
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         return {"transforms": alternatives(self.transforms), "p": self.p}
 
 
 @dataclass(frozen=True, repr=False)
 class RandomOrder(Operation):
-    """Runs all its transforms in random order.
-
-    Parameters
-    ----------
-    transforms : sequence of Operation
-        Transforms of bale.transforms.
-    """
+    """Runs all its transforms in random order."""
 
     transforms: Sequence[Operation]
 
     def __post_init__(self) -> None:
         self._normalized(transforms=operations("transforms", self.transforms))
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         return {"transforms": alternatives(self.transforms)}

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bale.transforms._operations import arguments
 from bale.transforms._operations.operation import Operation
+
+if TYPE_CHECKING:
+    from bale._dtypes import DType
 
 MeanAndStd = bool | Sequence[Sequence[float]] | None
 
@@ -22,13 +25,11 @@ class ToDtype(Operation):
 
     Parameters
     ----------
-    dtype : str or dtype, default 'float32'
-        "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
     scale : bool, default True
         Must be True for floats (torchvision's default is False).
     """
 
-    dtype: Any = "float32"
+    dtype: DType = "float32"
     scale: bool = True
 
     def __post_init__(self) -> None:
@@ -39,7 +40,7 @@ class ToDtype(Operation):
     def __repr__(self) -> str:
         return f"ToDtype({self.dtype!r}{'' if self.scale else ', scale=False'})"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The transform for the native list.
 
         Returns
@@ -52,20 +53,7 @@ class ToDtype(Operation):
 
 @dataclass(frozen=True, repr=False)
 class ConvertImageDtype(ToDtype):
-    """ToDtype(dtype, scale=True).
-
-    Parameters
-    ----------
-    dtype : str or dtype, default 'float32'
-        "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
-    """
+    """ToDtype(dtype, scale=True)."""
 
     scale: bool = field(default=True, init=False)
 
@@ -77,7 +65,7 @@ class ConvertImageDtype(ToDtype):
 class ToTensor(ToDtype):
     """ToDtype("float32", scale=True)."""
 
-    dtype: Any = field(default="float32", init=False)
+    dtype: DType = field(default="float32", init=False)
     scale: bool = field(default=True, init=False)
 
     def __repr__(self) -> str:
@@ -92,8 +80,6 @@ class Normalize(Operation):
     ----------
     mean, std : sequence of float, default IMAGENET_MEAN and IMAGENET_STD
         As many numbers as images have channels, of values in [0, 1].
-    inplace : bool, default False
-        Accepted and ignored.
     """
 
     mean: Sequence[float] = IMAGENET_MEAN
@@ -116,8 +102,6 @@ class RandomErasing(Operation):
 
     Parameters
     ----------
-    p : float, default 0.5
-        Probability that an image is changed.
     scale : (float, float), default (0.02, 0.33)
         Range of its area, as a share of the image's.
     ratio : (float, float), default (0.3, 3.3)
@@ -125,8 +109,6 @@ class RandomErasing(Operation):
     value : float, (float, float, float) or str, default 0
         A number or three, in the values of the batch. "random": a normal number per value (timm's mode "pixel").
         "channel_random": one normal number per channel (timm's mode "rand"), which torchvision does not have.
-    inplace : bool, default False
-        Accepted and ignored.
     timm : bool, default False
         Draw as timm.data.random_erasing does: min_count to max_count rectangles, which share the area.
     min_count, max_count : int, default 1
@@ -151,7 +133,7 @@ class RandomErasing(Operation):
         if self.max_count > 1 and not self.timm:
             raise ValueError("max_count: more than one rectangle needs timm=True")
 
-    def _checked_value(self) -> Any:
+    def _checked_value(self) -> float | str | tuple[float, ...]:
         if isinstance(self.value, str):
             if self.value not in _NOISE:
                 raise ValueError(f"value: {self.value!r} is not a number, three numbers, 'random' or 'channel_random'")
@@ -161,12 +143,17 @@ class RandomErasing(Operation):
         found = tuple(arguments.number("value", one) for one in arguments.values("value", self.value, 1, 3))
         return found if len(found) == 3 else found[0]
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         members = super()._members()
         value = members.pop("value")
         if isinstance(value, str):
             return {**members, "with": _NOISE[value]}
         return {**members, "with": "value", "value": value if isinstance(value, tuple) else (value,) * 3}
+
+
+def normalized(dtype: DType, mean: Sequence[float], std: Sequence[float]) -> list[Operation]:
+    """The end of a list that normalizes."""
+    return [ToDtype(dtype), Normalize(mean, std)]
 
 
 def mean_and_std(normalize: MeanAndStd) -> tuple[tuple[float, ...], tuple[float, ...]] | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bale.transforms._operations import arguments
 from bale.transforms._operations.operation import Operation
@@ -26,17 +25,12 @@ class Resize(Operation):
     ----------
     size : int or (int, int)
         The shorter side becomes this long; or (height, width).
-    interpolation : str or enum, default 'bilinear'
-        "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
-        Pillow's constant.
     max_size : int or None, default None
         With one side: the longer side becomes at most this long, and the shorter one shorter. It must exceed size.
-    antialias : bool or None, default True
-        Accepted and ignored: PIL images are always resized with antialiasing.
     """
 
     size: Size
-    interpolation: Any = "bilinear"
+    interpolation: arguments.Interpolation = "bilinear"
     max_size: int | None = None
     antialias: bool | None = True
 
@@ -44,9 +38,8 @@ class Resize(Operation):
         if self.size is None:
             raise TypeError("size: None has no native counterpart. Give the shorter side and max_size")
         longest = None if self.max_size is None else arguments.whole("max_size", self.max_size, 1, arguments.MAX_SIDE)
-        size: Any = arguments.sides("size", self.size)
-        if not isinstance(self.size, (tuple, list)) or len(self.size) == 1:
-            size = size[0]
+        sides = arguments.sides("size", self.size)
+        size = sides if isinstance(self.size, (tuple, list)) and len(self.size) == 2 else sides[0]
         if longest is not None:
             if not isinstance(size, int):
                 raise ValueError("max_size: is only for a size of one number")
@@ -55,20 +48,14 @@ class Resize(Operation):
         self._normalized(size=size, interpolation=arguments.resize_filter("interpolation", self.interpolation),
                          max_size=longest)
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         height, width = (self.size, None) if isinstance(self.size, int) else self.size
         return {"height": height, "width": width, "max_size": self.max_size, "interpolation": self.interpolation}
 
 
 @dataclass(frozen=True, repr=False)
 class CenterCrop(Operation):
-    """The middle of the image. An image that is smaller gets black borders.
-
-    Parameters
-    ----------
-    size : int or (int, int)
-        Side in pixels, or (height, width).
-    """
+    """The middle of the image. An image that is smaller gets black borders."""
 
     size: Size
 
@@ -82,16 +69,10 @@ class RandomCrop(Operation):
 
     Parameters
     ----------
-    size : int or (int, int)
-        Side in pixels, or (height, width).
     padding : int, (int, int), (int, int, int, int) or None, default None
         Pixels that are added first: a number, (left and right, top and bottom), or (left, top, right, bottom).
     pad_if_needed : bool, default False
         Also add what is missing, on both sides. Without it, an image that is smaller is a bad sample.
-    fill : int, (int, int, int) or None, default 0
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-    padding_mode : str, default 'constant'
-        "constant" (the color `fill`), "edge", "reflect" or "symmetric".
     """
 
     size: Size
@@ -114,22 +95,14 @@ class RandomResizedCrop(Operation):
 
     Parameters
     ----------
-    size : int or (int, int)
-        Side in pixels, or (height, width).
-    scale : (float, float), default (0.08, 1.0)
-        Range of the crop's area, as a share of the image's.
-    ratio : (float, float), default (3 / 4, 4 / 3)
-        Range of the crop's width / height.
     interpolation : str, sequence of str or object, default 'bilinear'
         As for Resize. "random" (bilinear or bicubic), or a sequence, draws one per image, as timm does.
-    antialias : bool or None, default True
-        Accepted and ignored: PIL images are always resized with antialiasing.
     """
 
     size: Size
     scale: Range = (0.08, 1.0)
     ratio: Range = (3 / 4, 4 / 3)
-    interpolation: Any = "bilinear"
+    interpolation: arguments.Interpolation | Sequence[arguments.Interpolation] = "bilinear"
     antialias: bool | None = True
 
     def __post_init__(self) -> None:
@@ -137,7 +110,7 @@ class RandomResizedCrop(Operation):
                          ratio=arguments.positive_interval("ratio", self.ratio),
                          interpolation=arguments.resize_filters("interpolation", self.interpolation))
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         filters = (self.interpolation,) if isinstance(self.interpolation, str) else self.interpolation
         return {**super()._members(), "interpolation": filters}
 
@@ -150,10 +123,6 @@ class Pad(Operation):
     ----------
     padding : int, (int, int) or (int, int, int, int)
         A number, (left and right, top and bottom), or (left, top, right, bottom).
-    fill : int, (int, int, int) or None, default 0
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-    padding_mode : str, default 'constant'
-        "constant" (the color `fill`), "edge", "reflect" or "symmetric".
     """
 
     padding: Size
@@ -170,13 +139,6 @@ class PadIfSmaller(Operation):
     """Adds pixels at the right and the bottom up to `size`, as torchvision's segmentation reference does before RandomCrop.
 
     Not in torchvision itself.
-
-    Parameters
-    ----------
-    size : int or (int, int)
-        Side in pixels, or (height, width).
-    fill : int, (int, int, int) or None, default 0
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
     """
 
     size: Size
@@ -192,13 +154,6 @@ class FixedSizeCrop(Operation):
 
     Both sides are cropped at the same random share of what they are too long. Of torchvision's reference for detection
     (references/detection/transforms.py); not in torchvision itself.
-
-    Parameters
-    ----------
-    size : int or (int, int)
-        Side in pixels, or (height, width).
-    fill : int, (int, int, int) or None, default 0
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
     """
 
     size: Size
@@ -213,11 +168,6 @@ class PadTo(Operation):
     """The image at the top left of `size`, with zeros of the batch elsewhere, which are not normalized.
 
     torchvision does not have it. It is the last transform that changes pixels. A larger image is a bad sample.
-
-    Parameters
-    ----------
-    size : int or (int, int)
-        Side in pixels, or (height, width).
     """
 
     size: Size
@@ -228,13 +178,7 @@ class PadTo(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomHorizontalFlip(Operation):
-    """Mirrors left to right with probability p.
-
-    Parameters
-    ----------
-    p : float, default 0.5
-        Probability that an image is changed.
-    """
+    """Mirrors left to right with probability p."""
 
     p: float = 0.5
 
@@ -244,13 +188,7 @@ class RandomHorizontalFlip(Operation):
 
 @dataclass(frozen=True, repr=False)
 class RandomVerticalFlip(Operation):
-    """Mirrors top to bottom with probability p.
-
-    Parameters
-    ----------
-    p : float, default 0.5
-        Probability that an image is changed.
-    """
+    """Mirrors top to bottom with probability p."""
 
     p: float = 0.5
 
@@ -270,16 +208,11 @@ class ScaleJitter(Operation):
         (height, width) in pixels.
     scale_range : (float, float), default (0.1, 2.0)
         Range of the factor.
-    interpolation : str or enum, default 'bilinear'
-        "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
-        Pillow's constant.
-    antialias : bool or None, default True
-        Accepted and ignored: PIL images are always resized with antialiasing.
     """
 
     target_size: Sequence[int]
     scale_range: Range = (0.1, 2.0)
-    interpolation: Any = "bilinear"
+    interpolation: arguments.Interpolation = "bilinear"
     antialias: bool | None = True
 
     def __post_init__(self) -> None:
@@ -298,16 +231,11 @@ class RandomResize(Operation):
         In pixels.
     max_size : int
         In pixels; never drawn itself.
-    interpolation : str or enum, default 'bilinear'
-        "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
-        Pillow's constant.
-    antialias : bool or None, default True
-        Accepted and ignored: PIL images are always resized with antialiasing.
     """
 
     min_size: int
     max_size: int
-    interpolation: Any = "bilinear"
+    interpolation: arguments.Interpolation = "bilinear"
     antialias: bool | None = True
 
     def __post_init__(self) -> None:
@@ -329,16 +257,11 @@ class RandomShortestSize(Operation):
         In pixels.
     max_size : int or None, default None
         In pixels. None: any.
-    interpolation : str or enum, default 'bilinear'
-        "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
-        Pillow's constant.
-    antialias : bool or None, default True
-        Accepted and ignored: PIL images are always resized with antialiasing.
     """
 
     min_size: Size
     max_size: int | None = None
-    interpolation: Any = "bilinear"
+    interpolation: arguments.Interpolation = "bilinear"
     antialias: bool | None = True
 
     def __post_init__(self) -> None:
@@ -356,12 +279,8 @@ class RandomZoomOut(Operation):
 
     Parameters
     ----------
-    fill : int, (int, int, int) or None, default 0
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
     side_range : (float, float), default (1.0, 4.0)
         Range of the factor by which the canvas's sides are longer, from 1.
-    p : float, default 0.5
-        Probability that an image is changed.
     """
 
     fill: Fill = 0

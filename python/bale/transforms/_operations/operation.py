@@ -2,9 +2,8 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
-from typing import Any
 
-from bale.transforms._docs import with_raises
+from bale import _docs
 from bale.transforms._operations import arguments
 
 
@@ -16,10 +15,9 @@ class Operation:
     """
 
     def __init_subclass__(cls) -> None:
-        if cls.__doc__:
-            cls.__doc__ = with_raises(cls.__doc__)
+        cls.__doc__ = _docs.operation.completed(cls.__doc__, _docs.members_of(cls))
 
-    def _normalized(self, **members: Any) -> None:
+    def _normalized(self, **members: object) -> None:
         """Replaces what the caller gave. Only for __post_init__: later an Operation never changes."""
         for name, value in members.items():
             object.__setattr__(self, name, value)
@@ -35,12 +33,12 @@ class Operation:
         return f"{type(self).__name__}({', '.join(given)})"
 
     @classmethod
-    def _default(cls, name: str) -> Any:
+    def _default(cls, name: str) -> object:
         """The value that a member has if its argument is left out."""
         default = next(field.default for field in fields(cls) if field.name == name)
         return arguments.color(name, default) if name == "fill" else default
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The transform for the native list.
 
         Returns
@@ -50,7 +48,7 @@ class Operation:
         """
         return {"name": type(self).__name__, **{k: v for k, v in self._members().items() if v is not None}}
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _OF_TORCHVISION_ONLY}
 
 # Accepted for torchvision's sake. Images are always resized with antialiasing, as torchvision resizes PIL images, and

@@ -1,12 +1,15 @@
 """Learned and random policies. Names, parameters and defaults are those of torchvision.transforms.v2, except
-TimmAutoAugment. `interpolation` is "nearest", "bilinear" or "bicubic", also as torchvision's InterpolationMode or
+TimmAutoAugment and ThreeAugment. `interpolation` is "nearest", "bilinear" or "bicubic", also as torchvision's InterpolationMode or
 Pillow's constant; `fill` is a number or (red, green, blue), 0 to 255; None is black."""
 from __future__ import annotations
 
+import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bale.transforms._operations import arguments
+from bale.transforms._operations.color import Grayscale, PillowGaussianBlur, RandomSolarize
+from bale.transforms._operations.control import RandomChoice
 from bale.transforms._operations.geometry import Fill
 from bale.transforms._operations.operation import Operation
 
@@ -26,21 +29,10 @@ class AutoAugment(_Policy):
     ----------
     policy : str or object, default 'imagenet'
         "imagenet", "cifar10" or "svhn"; torchvision's AutoAugmentPolicy.
-    interpolation : str or enum, default 'nearest'
-        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
-    fill : int, (int, int, int) or None, default None
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
-    policy: Any = "imagenet"
-    interpolation: Any = "nearest"
+    policy: str | enum.Enum = "imagenet"
+    interpolation: arguments.Interpolation = "nearest"
     fill: Fill = None
 
     def __post_init__(self) -> None:
@@ -58,25 +50,12 @@ class RandAugment(_Policy):
         Number of operations.
     magnitude : int, default 9
         0 to num_magnitude_bins - 1.
-    num_magnitude_bins : int, default 31
-        Number of magnitudes.
-    interpolation : str or enum, default 'nearest'
-        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
-    fill : int, (int, int, int) or None, default None
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     num_ops: int = 2
     magnitude: int = 9
     num_magnitude_bins: int = 31
-    interpolation: Any = "nearest"
+    interpolation: arguments.Interpolation = "nearest"
     fill: Fill = None
 
     def __post_init__(self) -> None:
@@ -88,27 +67,10 @@ class RandAugment(_Policy):
 
 @dataclass(frozen=True, repr=False)
 class TrivialAugmentWide(_Policy):
-    """TrivialAugment with wide ranges (https://arxiv.org/abs/2103.10158): one random operation at a random magnitude.
-
-    Parameters
-    ----------
-    num_magnitude_bins : int, default 31
-        Number of magnitudes.
-    interpolation : str or enum, default 'nearest'
-        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
-    fill : int, (int, int, int) or None, default None
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
-    """
+    """TrivialAugment with wide ranges (https://arxiv.org/abs/2103.10158): one random operation at a random magnitude."""
 
     num_magnitude_bins: int = 31
-    interpolation: Any = "nearest"
+    interpolation: arguments.Interpolation = "nearest"
     fill: Fill = None
 
     def __post_init__(self) -> None:
@@ -132,17 +94,6 @@ class AugMix(_Policy):
         Of the Beta and Dirichlet distributions.
     all_ops : bool, default True
         Also brightness, contrast, color and sharpness.
-    interpolation : str or enum, default 'bilinear'
-        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
-    fill : int, (int, int, int) or None, default None
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    TypeError
-        If an argument has a type that it cannot have.
     """
 
     severity: int = 3
@@ -150,7 +101,7 @@ class AugMix(_Policy):
     chain_depth: int = -1
     alpha: float = 1.0
     all_ops: bool = True
-    interpolation: Any = "bilinear"
+    interpolation: arguments.Interpolation = "bilinear"
     fill: Fill = None
 
     def __post_init__(self) -> None:
@@ -183,7 +134,7 @@ class TimmAutoAugment(Operation):
 
     config: str
     translate_const: int = 100
-    interpolation: Any = ("bilinear", "bicubic")
+    interpolation: arguments.Interpolation | Sequence[arguments.Interpolation] = ("bilinear", "bicubic")
     fill: Fill = (128, 128, 128)
 
     def __post_init__(self) -> None:
@@ -192,3 +143,16 @@ class TimmAutoAugment(Operation):
         self._normalized(translate_const=arguments.whole("translate_const", self.translate_const, 0),
                          interpolation=arguments.samplings("interpolation", self.interpolation),
                          fill=arguments.color("fill", self.fill))
+
+
+def ThreeAugment() -> RandomChoice:  # noqa: N802 (a transform by its name)
+    """One of gray, solarized and blurred: DeiT III's 3-Augment (https://arxiv.org/abs/2204.07118).
+
+    Source: facebookresearch/deit, augment.py.
+
+    Returns
+    -------
+    RandomChoice
+        An Operation.
+    """
+    return RandomChoice([Grayscale(), RandomSolarize(128, p=1), PillowGaussianBlur((0.1, 2.0))])

@@ -6,7 +6,6 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bale.transforms._operations import arguments
 from bale.transforms._operations.geometry import Fill, Range
@@ -19,20 +18,12 @@ class RandomRotation(Operation):
 
     Parameters
     ----------
-    degrees : float or (float, float)
-        Range of the angle; a number d means (-d, d).
-    interpolation : str or enum, default 'nearest'
-        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
     expand : bool, default False
         Enlarge the image so that nothing is cut off. The list must make the size fixed again.
-    center : (float, float) or None, default None
-        (x, y) in pixels from the top left. None: the middle.
-    fill : int, (int, int, int) or None, default 0
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
     """
 
     degrees: float | Range
-    interpolation: Any = "nearest"
+    interpolation: arguments.Interpolation = "nearest"
     expand: bool = False
     center: Sequence[float] | None = None
     fill: Fill = 0
@@ -50,27 +41,19 @@ class RandomAffine(Operation):
 
     Parameters
     ----------
-    degrees : float or (float, float)
-        Range of the angle; a number d means (-d, d).
     translate : (float, float) or None, default None
         Largest moves, as shares of the width and of the height.
     scale : (float, float) or None, default None
         Range of the factor.
     shear : float, sequence of float or None, default None
         Degrees: a number d means (-d, d) along x; (low, high) along x; or (x low, x high, y low, y high).
-    interpolation : str or enum, default 'nearest'
-        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
-    fill : int, (int, int, int) or None, default 0
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
-    center : (float, float) or None, default None
-        (x, y) in pixels from the top left. None: the middle.
     """
 
     degrees: float | Range
     translate: Sequence[float] | None = None
     scale: Range | None = None
     shear: float | Sequence[float] | None = None
-    interpolation: Any = "nearest"
+    interpolation: arguments.Interpolation = "nearest"
     fill: Fill = 0
     center: Sequence[float] | None = None
 
@@ -79,7 +62,7 @@ class RandomAffine(Operation):
         if translate is not None:
             translate = tuple(arguments.probability("translate", share)
                               for share in arguments.values("translate", translate, 2))
-        shear: Any = self.shear
+        shear: float | Sequence[float] | None = self.shear
         if shear is not None and isinstance(shear, numbers.Real):
             shear = arguments.angles("shear", shear)
         if shear is not None:
@@ -91,9 +74,10 @@ class RandomAffine(Operation):
                          interpolation=arguments.sampling("interpolation", self.interpolation),
                          fill=arguments.color("fill", self.fill), center=arguments.center("center", self.center))
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         members = super()._members()
-        shear = members.pop("shear") or ()
+        del members["shear"]
+        shear = tuple(arguments.values("shear", self.shear or (0, 0), 2, 4)) if self.shear else ()
         return {**members, "shear_x": shear[:2] or None, "shear_y": shear[2:] or None}
 
 
@@ -105,17 +89,11 @@ class RandomPerspective(Operation):
     ----------
     distortion_scale : float, default 0.5
         The largest share, 0 to 1.
-    p : float, default 0.5
-        Probability that an image is changed.
-    interpolation : str or enum, default 'bilinear'
-        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
-    fill : int, (int, int, int) or None, default 0
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
     """
 
     distortion_scale: float = 0.5
     p: float = 0.5
-    interpolation: Any = "bilinear"
+    interpolation: arguments.Interpolation = "bilinear"
     fill: Fill = 0
 
     def __post_init__(self) -> None:

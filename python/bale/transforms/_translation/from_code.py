@@ -1,8 +1,12 @@
 """Transforms that projects define for themselves, recognized by their code: the class's name, its attributes, and the
 bytecode of its method."""
+# The methods that are compared have no types.
+# mypy: allow-untyped-defs
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from types import CodeType
+from typing import TYPE_CHECKING
 
 from bale.transforms._operations.color import Grayscale, PillowGaussianBlur, RandomSolarize
 from bale.transforms._operations.control import RandomApply
@@ -11,6 +15,7 @@ from bale.transforms._operations.geometry import FixedSizeCrop
 from bale.transforms._operations.markers import Identity
 from bale.transforms._operations.operation import Operation
 from bale.transforms._translation import from_torchvision
+from bale.transforms._translation.from_torchvision import Foreign
 
 if TYPE_CHECKING:
     import random
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
     from PIL import ImageFilter, ImageOps
 
 
-def recognized(given: Any) -> Operation | None:
+def recognized(given: Foreign) -> Operation | None:
     """The native transform of an object of such a class, or of a function; None for others."""
     function = getattr(given, "lambd", given)
     code = getattr(function, "__code__", None)
@@ -31,7 +36,7 @@ def recognized(given: Any) -> Operation | None:
     return None if make is None else make(given)
 
 
-def inner_list(given: Any) -> Any:
+def inner_list(given: Foreign) -> list[Foreign] | None:
     """`transforms` of an object that does no more than call it with the image, or with image and target, as torchvision's reference
     presets; else None."""
     code = getattr(getattr(type(given), "__call__", None), "__code__", None)
@@ -40,35 +45,35 @@ def inner_list(given: Any) -> Any:
     return [given.transforms]
 
 
-def _as_rgb(image: Any) -> Any:
+def _as_rgb(image):
     return image.convert("RGB")
 
 
-def _as_gray(image: Any) -> Any:
+def _as_gray(image):
     return image.convert("L")
 
 
-def _as_it_is(image: Any) -> Any:
+def _as_it_is(image):
     return image
 
 
-def _calls_transforms(self: Any, image: Any) -> Any:
+def _calls_transforms(self, image):
     return self.transforms(image)
 
 
-def _calls_transforms_with_target(self: Any, image: Any, target: Any) -> Any:
+def _calls_transforms_with_target(self, image, target):
     return self.transforms(image, target)
 
 
-def _same_code(one: Any, other: Any) -> bool:
+def _same_code(one: CodeType, other: CodeType) -> bool:
     """Whether two functions do the same, whatever their arguments are called."""
-    def body(code: Any) -> Any:
+    def body(code: CodeType) -> tuple[object, ...]:
         constants = tuple(value for value in code.co_consts if value is not None)
         return code.co_code, code.co_names, constants, code.co_argcount, code.co_freevars
-    return bool(body(one) == body(other))
+    return body(one) == body(other)
 
 
-def _runs(given: Any, attributes: set[str], *methods: Any) -> bool:
+def _runs(given: Foreign, attributes: set[str], *methods: Callable[..., object]) -> bool:
     """Whether an object has just these attributes, and its __call__ is one of these."""
     code = getattr(getattr(type(given), "__call__", None), "__code__", None)
     return code is not None and set(vars(given)) == attributes and any(_same_code(code, m.__code__) for m in methods)
@@ -76,7 +81,7 @@ def _runs(given: Any, attributes: set[str], *methods: Any) -> bool:
 # The methods below are never called. Statement for statement they are what is recognized, so a class that only looks alike,
 # for instance with a probability of leaving the image as it is, is not.
 
-def _blur_with_probability(self: Any, image: Any) -> Any:
+def _blur_with_probability(self, image):
     is_on = random.random() <= self.prob
     if not is_on:
         return image
@@ -84,20 +89,20 @@ def _blur_with_probability(self: Any, image: Any) -> Any:
     return image
 
 
-def _blur_with_probability_and_return(self: Any, image: Any) -> Any:
+def _blur_with_probability_and_return(self, image):
     is_on = random.random() <= self.prob
     if not is_on:
         return image
     return image.filter(ImageFilter.GaussianBlur(radius=random.uniform(self.radius_min, self.radius_max)))
 
 
-def _blur_always(self: Any, image: Any) -> Any:
+def _blur_always(self, image):
     sigma = random.uniform(self.sigma[0], self.sigma[1])
     image = image.filter(ImageFilter.GaussianBlur(radius=sigma))
     return image
 
 
-def _blur_with_numpy(self: Any, image: Any) -> Any:
+def _blur_with_numpy(self, image):
     drawn = np.random.random_sample()
     if drawn < self.prob:
         sigma = np.random.uniform(self.sigmas[0], self.sigmas[1])
@@ -105,25 +110,25 @@ def _blur_with_numpy(self: Any, image: Any) -> Any:
     return image
 
 
-def _solarize_with_probability(self: Any, image: Any) -> Any:
+def _solarize_with_probability(self, image):
     if random.random() < self.p:
         return ImageOps.solarize(image)
     else:
         return image
 
 
-def _solarize_with_numpy(self: Any, image: Any) -> Any:
+def _solarize_with_numpy(self, image):
     drawn = np.random.random_sample()
     if drawn < self.prob:
         return ImageOps.solarize(image, threshold=self.threshold)
     return image
 
 
-def _solarize_always(self: Any, image: Any) -> Any:
+def _solarize_always(self, image):
     return ImageOps.solarize(image)
 
 
-def _other_with_probability(self: Any, image: Any) -> Any:
+def _other_with_probability(self, image):
     if random.random() < self.p:
         return self.transf(image)
     else:
@@ -134,7 +139,7 @@ def _with_probability(one: Operation, p: float) -> Operation:
     return one if p == 1 else RandomApply([one], p)
 
 
-def _blur(given: Any) -> Operation | None:
+def _blur(given: Foreign) -> Operation | None:
     """DINO's and DeiT's GaussianBlur(p, radius_min, radius_max), lightly's, and MoCo's GaussianBlur(sigma)."""
     if _runs(given, {"prob", "radius_min", "radius_max"}, _blur_with_probability, _blur_with_probability_and_return):
         return _with_probability(PillowGaussianBlur((given.radius_min, given.radius_max)), given.prob)
@@ -143,7 +148,7 @@ def _blur(given: Any) -> Operation | None:
     return PillowGaussianBlur(given.sigma) if _runs(given, {"sigma"}, _blur_always) else None
 
 
-def _solarize(given: Any) -> Operation | None:
+def _solarize(given: Foreign) -> Operation | None:
     """DINO's and DeiT's Solarization(p), lightly's RandomSolarization, and MoCo v3's Solarize()."""
     if _runs(given, {"prob", "threshold"}, _solarize_with_numpy):
         return RandomSolarize(given.threshold, given.prob)
@@ -152,16 +157,17 @@ def _solarize(given: Any) -> Operation | None:
     return RandomSolarize(128, 1) if _runs(given, set(), _solarize_always) else None
 
 
-def _other(given: Any) -> Operation | None:
+def _other(given: Foreign) -> Operation | None:
     """DeiT's and open_clip's gray_scale(p) and color_jitter(p=): a transform of torchvision with a probability."""
     inner = getattr(given, "transf", None)
     make = from_torchvision.TABLE.get(type(inner).__name__) if type(inner).__module__.startswith("torchvision.") else None
     if make is None or not _runs(given, {"p", "transf"}, _other_with_probability):
         return None
-    return _with_probability(make(inner, False), given.p)
+    made = make(inner, False)
+    return _with_probability(made, given.p) if isinstance(made, Operation) else None
 
 
-def _fixed_size_crop(given: Any) -> Operation | None:
+def _fixed_size_crop(given: Foreign) -> Operation | None:
     """FixedSizeCrop of torchvision's reference for detection, and of torchvision.prototype."""
     if not {"crop_height", "crop_width", "fill", "padding_mode"} <= vars(given).keys() or given.padding_mode != "constant":
         return None
@@ -173,7 +179,7 @@ def _fixed_size_crop(given: Any) -> Operation | None:
     return FixedSizeCrop(sides, given.fill) if code is not None and set(code.co_names) == names else None
 
 
-def _maybe_to_tensor(given: Any) -> Operation | None:
+def _maybe_to_tensor(given: Foreign) -> Operation | None:
     """DINOv2's and open_clip's subclasses of torchvision's ToTensor, which leave tensors as they are."""
     code = getattr(type(given).__call__, "__code__", None)
     is_subclass = any(kind.__name__ == "ToTensor" and kind.__module__.startswith("torchvision.")
@@ -183,7 +189,7 @@ def _maybe_to_tensor(given: Any) -> Operation | None:
     return ToTensor() if is_subclass and is_known else None
 
 
-def _convert_mode(given: Any) -> Operation | None:
+def _convert_mode(given: Foreign) -> Operation | None:
     """open_clip's MaybeConvertMode("RGB")."""
     return Identity() if type(given).__module__.startswith("open_clip.") and given.mode == "RGB" else None
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 from bale.transforms._operations import ending, geometry, markers
 from bale.transforms._operations.operation import Operation
 from bale.transforms._operations.policies import TimmAutoAugment
+from bale.transforms._translation.from_torchvision import Foreign, Make
+
+_Value = TypeVar("_Value")
 
 # The operations of timm 1.0.15's timm/data/auto_augment.py.
 _RAND = ("AutoContrast", "Equalize", "Invert", "Rotate", "Posterize", "Solarize", "SolarizeAdd", "Color", "Contrast", "Brightness",
@@ -42,13 +44,13 @@ def _number(given: float) -> str:
     return text
 
 
-def _same(name: str, found: list[Any]) -> Any:
+def _same(name: str, found: list[_Value]) -> _Value:
     if any(one != found[0] for one in found):
         raise TypeError(f"operations with different {name} have no native counterpart")
     return found[0]
 
 
-def _policy(config: str, ops: list[Any], kind: str) -> TimmAutoAugment:
+def _policy(config: str, ops: list[Foreign], kind: str) -> TimmAutoAugment:
     """With what the operations have in common in addition to the string."""
     hparams = _same("hparams", [op.hparams for op in ops])
     share = hparams.get("translate_pct", 0.45)
@@ -61,14 +63,14 @@ def _policy(config: str, ops: list[Any], kind: str) -> TimmAutoAugment:
                            _same("fillcolor", [op.kwargs["fillcolor"] for op in ops]))
 
 
-def _magnitude(ops: list[Any]) -> str:
+def _magnitude(ops: list[Foreign]) -> str:
     magnitude = _same("magnitudes", [op.magnitude for op in ops])
     if magnitude != int(magnitude):
         raise TypeError(f"the magnitude {magnitude!r} has no form in timm's strings")
     return f"-m{_number(magnitude)}"
 
 
-def _rand_augment(given: Any, _is_float: bool) -> Operation:
+def _rand_augment(given: Foreign, _is_float: bool) -> Operation:
     names = tuple(op.name for op in given.ops)
     weights = _WEIGHTS.get(names)
     if names not in _SETS or (weights is None) != (given.choice_weights is None):
@@ -79,14 +81,14 @@ def _rand_augment(given: Any, _is_float: bool) -> Operation:
     return _policy(config + _noise(given.ops) + _SETS[names], given.ops, "rand")
 
 
-def _noise(ops: list[Any]) -> str:
+def _noise(ops: list[Foreign]) -> str:
     """The sections mstd and mmax."""
     std, largest = ops[0].hparams.get("magnitude_std", 0), ops[0].hparams.get("magnitude_max")
     text = f"-mstd{'101' if std == math.inf else _number(std)}" if std else ""
     return text + (f"-mmax{_number(largest)}" if largest is not None else "")
 
 
-def _auto_augment(given: Any, _is_float: bool) -> Operation:
+def _auto_augment(given: Foreign, _is_float: bool) -> Operation:
     policy = repr([[(op.name, op.prob, op.magnitude) for op in pair] for pair in given.policy])
     ops = [op for pair in given.policy for op in pair]
     name = _POLICIES.get(hashlib.sha256(policy.encode()).hexdigest()[:16])
@@ -98,7 +100,7 @@ def _auto_augment(given: Any, _is_float: bool) -> Operation:
     return _policy(name + (f"-mstd{_number(std)}" if std else ""), ops, "auto")
 
 
-def _augmix(given: Any, _is_float: bool) -> Operation:
+def _augmix(given: Foreign, _is_float: bool) -> Operation:
     if tuple(op.name for op in given.ops) != _AUGMIX or any(op.prob != 1 for op in given.ops):
         raise TypeError("other operations than timm's have no native counterpart")
     std, largest = given.ops[0].hparams.get("magnitude_std", 0), given.ops[0].hparams.get("magnitude_max")
@@ -110,11 +112,11 @@ def _augmix(given: Any, _is_float: bool) -> Operation:
     return _policy(config + ("" if std == math.inf else f"-mstd{_number(std)}"), given.ops, "augmix")
 
 
-def _resized_crop(given: Any, _is_float: bool) -> Operation:
+def _resized_crop(given: Foreign, _is_float: bool) -> Operation:
     return geometry.RandomResizedCrop(given.size, given.scale, given.ratio, given.interpolation)
 
 
-def _erasing(given: Any, _is_float: bool) -> Operation:
+def _erasing(given: Foreign, _is_float: bool) -> Operation:
     """On a single image num_splits has no effect."""
     low, high = (math.exp(log) for log in given.log_aspect_ratio)
     low = next((known for known in (round(low, 9),) if math.log(known) == given.log_aspect_ratio[0]), low)
@@ -124,34 +126,34 @@ def _erasing(given: Any, _is_float: bool) -> Operation:
                                 min_count=given.min_count, max_count=given.max_count)
 
 
-def _center_crop(given: Any, _is_float: bool) -> Operation:
+def _center_crop(given: Foreign, _is_float: bool) -> Operation:
     """As torchvision's: the border of a smaller image is black."""
     if given.padding_mode != "constant" or given.fill not in (0, (0, 0, 0), [0, 0, 0]):
         raise TypeError("another border than black has no native counterpart")
     return geometry.CenterCrop(given.size)
 
 
-def _random_crop(given: Any, _is_float: bool) -> Operation:
+def _random_crop(given: Foreign, _is_float: bool) -> Operation:
     """Both place a smaller image uniformly within its border."""
     return geometry.RandomCrop(given.size, None, True, given.fill, given.padding_mode)
 
 
-def _resize_keep_ratio(_given: Any, _is_float: bool) -> Operation:
+def _resize_keep_ratio(_given: Foreign, _is_float: bool) -> Operation:
     raise TypeError("it rounds sides otherwise than Resize, and has no native counterpart. crop_mode=\"center\" of a square does")
 
 
-def _to_tensor(_given: Any, _is_float: bool) -> Operation:
+def _to_tensor(_given: Foreign, _is_float: bool) -> Operation:
     return ending.ToTensor()
 
 
-def _unscaled(given: Any, _is_float: bool) -> Operation:
+def _unscaled(given: Foreign, _is_float: bool) -> Operation:
     return ending.ToDtype(given.dtype, scale=False)
 
 
-def _as_they_are(_given: Any, _is_float: bool) -> Operation:
+def _as_they_are(_given: Foreign, _is_float: bool) -> Operation:
     return markers.PILToTensor()
 
-TABLE: dict[str, Callable[[Any, bool], Any]] = {
+TABLE: dict[str, Make] = {
     "RandomResizedCropAndInterpolation": _resized_crop, "RandAugment": _rand_augment, "AutoAugment": _auto_augment,
     "AugMixAugment": _augmix, "RandomErasing": _erasing, "CenterCropOrPad": _center_crop, "RandomCropOrPad": _random_crop,
     "ResizeKeepRatio": _resize_keep_ratio, "MaybeToTensor": _to_tensor, "ToTensor": _unscaled, "ToNumpy": _as_they_are,

@@ -2,11 +2,14 @@
 names are those of the parameters unless a function here says otherwise."""
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from bale.transforms._operations import boxes, color, ending, geometry, markers, policies, warps
 from bale.transforms._operations.operation import Operation
+
+Foreign: TypeAlias = Any  # a transform of another library, of which only the attributes are known
+Make: TypeAlias = Callable[[Foreign, bool], Operation | Sequence[Operation]]
 
 _PLAIN: dict[str, tuple[type[Operation], tuple[str, ...]]] = {
     kind.__name__: (kind, names) for kind, names in (
@@ -47,7 +50,7 @@ _PLAIN: dict[str, tuple[type[Operation], tuple[str, ...]]] = {
     )}
 
 
-def for_images(given: Any) -> Any:
+def for_images(given: Foreign) -> Foreign:
     """What a dictionary by type, as v2 takes it for `fill` and `dtype`, has for images."""
     if not isinstance(given, dict):
         return given
@@ -58,39 +61,39 @@ def for_images(given: Any) -> Any:
     return None
 
 
-def _plain(kind: type[Operation], names: tuple[str, ...]) -> Callable[[Any, bool], Operation]:
-    def make(given: Any, _is_float: bool) -> Operation:
+def _plain(kind: type[Operation], names: tuple[str, ...]) -> Make:
+    def make(given: Foreign, _is_float: bool) -> Operation:
         return kind(**{name: for_images(getattr(given, name)) for name in names})
     return make
 
 
-def _random_crop(given: Any, _is_float: bool) -> Operation:
+def _random_crop(given: Foreign, _is_float: bool) -> Operation:
     padding = given.padding
     if padding is not None and ".v2." in type(given).__module__:  # there (left, right, top, bottom)
         padding = [padding[0], padding[2], padding[1], padding[3]]
     return geometry.RandomCrop(given.size, padding, given.pad_if_needed, for_images(given.fill), given.padding_mode)
 
 
-def _random_erasing(given: Any, _is_float: bool) -> Operation:
+def _random_erasing(given: Foreign, _is_float: bool) -> Operation:
     value = "random" if given.value is None else given.value
     return ending.RandomErasing(given.p, given.scale, given.ratio, value)
 
 
-def _iou_crop(given: Any, _is_float: bool) -> Operation:
+def _iou_crop(given: Foreign, _is_float: bool) -> Operation:
     return boxes.RandomIoUCrop(given.min_scale, given.max_scale, given.min_aspect_ratio, given.max_aspect_ratio, list(given.options),
                                given.trials)
 
 
-def _clamp(given: Any, _is_float: bool) -> Operation:
+def _clamp(given: Foreign, _is_float: bool) -> Operation:
     mode = getattr(given, "clamping_mode", "auto")  # 0.23 and later
     return markers.Identity() if mode is None else boxes.ClampBoundingBoxes(mode)
 
 
-def _sanitize(given: Any, _is_float: bool) -> Operation:
+def _sanitize(given: Foreign, _is_float: bool) -> Operation:
     return boxes.SanitizeBoundingBoxes(given.min_size, getattr(given, "min_area", 1.0), given.labels_getter)
 
 
-def _box_format(given: Any, _is_float: bool) -> Operation:
+def _box_format(given: Foreign, _is_float: bool) -> Operation:
     """bale.Field decides, and its default is this one."""
     name = getattr(given.format, "value", given.format)
     if str(name).upper() != "XYXY":
@@ -98,15 +101,15 @@ def _box_format(given: Any, _is_float: bool) -> Operation:
     return markers.Identity()
 
 
-def _to_tensor(_given: Any, _is_float: bool) -> Operation:
+def _to_tensor(_given: Foreign, _is_float: bool) -> Operation:
     return ending.ToTensor()
 
 
-def _convert(given: Any, _is_float: bool) -> Operation:
+def _convert(given: Foreign, _is_float: bool) -> Operation:
     return ending.ConvertImageDtype(given.dtype)
 
 
-def _to_dtype(given: Any, is_float: bool) -> Operation:
+def _to_dtype(given: Foreign, is_float: bool) -> Operation:
     dtype = for_images(given.dtype)
     if dtype is None:
         return markers.Identity()
@@ -114,22 +117,22 @@ def _to_dtype(given: Any, is_float: bool) -> Operation:
     return ending.ToDtype(dtype, given.scale or is_float)
 
 
-def _to_pil_image(_given: Any, is_float: bool) -> Operation:
+def _to_pil_image(_given: Foreign, is_float: bool) -> Operation:
     if is_float:
         raise TypeError("floats that become an image again have no native counterpart")
     return markers.Identity()
 
 
-def _rgb(_given: Any, _is_float: bool) -> Operation:
+def _rgb(_given: Foreign, _is_float: bool) -> Operation:
     return markers.Identity()  # images are decoded to RGB
 
 
-def _image_classification(given: Any, _is_float: bool) -> list[Operation]:
+def _image_classification(given: Foreign, _is_float: bool) -> list[Operation]:
     """The preset of a model's weights: torchvision.models.get_weight(...).transforms()."""
     return [geometry.Resize(given.resize_size, given.interpolation), geometry.CenterCrop(given.crop_size), ending.ToTensor(),
             ending.Normalize(given.mean, given.std)]
 
-TABLE: dict[str, Callable[[Any, bool], Any]] = {
+TABLE: dict[str, Make] = {
     **{name: _plain(kind, names) for name, (kind, names) in _PLAIN.items()},
     "RandomCrop": _random_crop, "RandomErasing": _random_erasing, "ToTensor": _to_tensor, "ConvertImageDtype": _convert,
     "ToDtype": _to_dtype, "RandomIoUCrop": _iou_crop, "ClampBoundingBoxes": _clamp,

@@ -3,13 +3,13 @@ lightly's MultiViewTransform, solo-learn's FullTransformPipeline. They are not t
 from __future__ import annotations
 
 import dis
-from typing import Any
+from types import CodeType
 
 _BUILD = ("BUILD_LIST", "BUILD_TUPLE", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "LIST_APPEND", "LIST_EXTEND")
 _LIBRARIES = ("torch", "torchvision", "timm")
 
 
-def hint(given: Any) -> str | None:
+def hint(given: object) -> str | None:
     """What to do, for an object or a function that looks as if it returned several images; None for others."""
     inner = [name for name, value in _members(given).items() if _is_transform(value)]
     code = _code(given)
@@ -20,11 +20,11 @@ def hint(given: Any) -> str | None:
             + (f", for example {example}" if inner else "") + "; each image is decoded once")
 
 
-def _members(given: Any) -> dict[str, Any]:
+def _members(given: object) -> dict[str, object]:
     return vars(given) if hasattr(given, "__dict__") and not hasattr(given, "__code__") else {}
 
 
-def _is_transform(value: Any) -> bool:
+def _is_transform(value: object) -> bool:
     """A transform of a library, or a list of such objects."""
     if isinstance(value, (list, tuple)):
         return bool(value) and all(map(_is_transform, value))
@@ -32,18 +32,16 @@ def _is_transform(value: Any) -> bool:
                                 any(_is_transform(inner) for inner in _members(value).values()))
 
 
-def _code(given: Any) -> Any:
-    function = getattr(given, "lambd", given)
-    if hasattr(function, "__code__"):
-        return function.__code__
+def _code(given: object) -> CodeType | None:
+    code: CodeType | None = getattr(getattr(given, "lambd", given), "__code__", None)
     for name in ("__call__", "forward"):
-        method: Any = getattr(type(given), name, None)
-        if hasattr(method, "__code__") and method.__module__.split(".")[0] not in _LIBRARIES:
-            return method.__code__
-    return None
+        method = getattr(type(given), name, None)
+        if code is None and str(getattr(method, "__module__", "")).split(".")[0] not in _LIBRARIES:
+            code = getattr(method, "__code__", None)
+    return code
 
 
-def _returns_several(code: Any, has_transforms: bool) -> bool:
+def _returns_several(code: CodeType, has_transforms: bool) -> bool:
     """Whether what is returned was built in the last step; if it calls transforms of its own, whether it builds a list."""
     found = [one.opname for one in dis.get_instructions(code)]
     if any(before in _BUILD and now == "RETURN_VALUE" for before, now in zip(found, found[1:])):

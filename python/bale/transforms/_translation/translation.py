@@ -2,17 +2,20 @@
 class, so neither library is imported."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NoReturn
 
+from bale import _bale
+from bale.transforms._operations.arguments import MODES
 from bale.transforms._operations.compose import Compose
 from bale.transforms._operations.control import RandomApply, RandomChoice, RandomOrder
 from bale.transforms._operations.ending import ToDtype
 from bale.transforms._operations.markers import Identity
-from bale.transforms._operations.modes import with_mode
 from bale.transforms._operations.operation import Operation
 from bale.transforms._recipes import train
 from bale.transforms._translation import from_code, from_timm, from_torchvision, several_views
+from bale.transforms._translation.from_torchvision import Foreign
 
 _LIBRARIES = {"torchvision": from_torchvision.TABLE, "timm": from_timm.TABLE}
 _CONTAINERS = {"Sequential", "ModuleList", "Compose"}
@@ -21,7 +24,7 @@ _BEHAVIOR = {"__call__", "forward", "transform", "_transform", "make_params", "_
 _RUNS_IT = "bale.torch.Dataset(spec, transform) with a torch DataLoader runs it"
 
 
-def translate(transform: Any, *, layout: str = "nhwc", pillow: str | int = "13") -> Compose:
+def translate(transform: object, *, layout: str = "nhwc", pillow: str | int = "13") -> Compose:
     """Returns the native list of a transform of torchvision (v1 or v2) or timm, or of a list of them.
 
     It has the same operations with the same parameters and distributions; the random numbers are bale's. Also of:
@@ -55,7 +58,7 @@ def translate(transform: Any, *, layout: str = "nhwc", pillow: str | int = "13")
     return Compose(found, layout=layout, pillow=pillow)
 
 
-def of_loader(transform: Any) -> Compose:
+def of_loader(transform: object) -> Compose:
     """A Loader's `transform`: a list, or something to translate. Raises TypeError and ValueError that say
     what to do."""
     if transform is None:
@@ -74,12 +77,12 @@ def of_loader(transform: Any) -> Compose:
                           f"The Loader's workers decode and augment natively. {error}") from None
 
 
-def views_of_loader(transform: Any, views: Sequence[Any] | None, mode: str | None = None) -> list[Compose]:
+def views_of_loader(transform: object, views: Sequence[object] | None, mode: str | None = None) -> list[Compose]:
     """The views of a Loader, at least one, for images of a mode. Raises TypeError and ValueError as of_loader() does."""
-    return [with_mode(view, mode) for view in _views_of_loader(transform, views)]
+    return [_with_mode(view, mode) for view in _views_of_loader(transform, views)]
 
 
-def _views_of_loader(transform: Any, views: Sequence[Any] | None) -> list[Compose]:
+def _views_of_loader(transform: object, views: Sequence[object] | None) -> list[Compose]:
     if views is None:
         return [of_loader(transform)]
     if transform is not None:
@@ -89,38 +92,48 @@ def _views_of_loader(transform: Any, views: Sequence[Any] | None) -> list[Compos
     return [of_loader(view) for view in views]
 
 
+def _with_mode(transform: Compose, mode: str | None) -> Compose:
+    """The transform for images of this mode; None: of its own. Raises ValueError for a mode that does not exist, and for a
+    transform that images of this mode cannot take."""
+    if mode is None:
+        return transform
+    if mode not in MODES:
+        raise ValueError(f"mode: {mode!r} is none of {', '.join(map(repr, MODES))}")
+    made = replace(transform, mode=mode)
+    _bale.check_transform(made)
+    return made
+
+
 class _Given:
     """What the transforms so far have made of the image."""
 
     is_float = False
 
 
-def _parts(given: Any, place: str, state: _Given) -> list[Operation]:
+def _parts(given: object, place: str, state: _Given) -> list[Operation]:
     """The operations that a transform consists of."""
     children = _children(given)
     if children is not None:
         inner = "transforms" if place == "transform" else f"{place}.transforms"
         return [part for i, child in enumerate(children) for part in _parts(child, f"{inner}[{i}]", state)]
-    if isinstance(given, Operation):
-        made: Any = given
-    else:
-        made = _one(given, place, state)
-    parts = list(made) if isinstance(made, (tuple, list)) else [made]
+    made = given if isinstance(given, Operation) else _one(given, place, state)
+    parts = [made] if isinstance(made, Operation) else list(made)
     state.is_float |= any(isinstance(part, ToDtype) and part.dtype != "uint8" for part in parts)
     return parts
 
 
-def _children(given: Any) -> Any:
+def _children(given: Foreign) -> Iterable[object] | None:
     """Of a container that runs all of them in order; else None."""
     if isinstance(given, (tuple, list)):
         return given
     kind = type(given)
     if kind.__name__ in _CONTAINERS and kind.__module__.split(".")[0] in ("torch", "torchvision"):
-        return given if kind.__name__ != "Compose" else given.transforms
+        found: Iterable[object] = given if kind.__name__ != "Compose" else given.transforms
+        return found
     return from_code.inner_list(given)
 
 
-def _one(given: Any, place: str, state: _Given) -> Any:
+def _one(given: object, place: str, state: _Given) -> Operation | Sequence[Operation]:
     local = from_code.recognized(given)
     if local is not None:
         return local
@@ -143,7 +156,7 @@ def _one(given: Any, place: str, state: _Given) -> Any:
 _CONTROLS = ("RandomApply", "RandomChoice", "RandomOrder")
 
 
-def _control(given: Any, name: str, place: str, state: _Given) -> Operation:
+def _control(given: Foreign, name: str, place: str, state: _Given) -> Operation:
     children = [_parts(child, f"{place}.transforms[{i}]", state) for i, child in enumerate(given.transforms)]
     alternatives = [parts[0] if len(parts) == 1 else Compose(parts) for parts in children]
     if name == "RandomApply":
@@ -154,7 +167,7 @@ def _control(given: Any, name: str, place: str, state: _Given) -> Operation:
     return RandomChoice(alternatives, None if weights is None or len(set(weights)) == 1 else list(weights))
 
 
-def _refuse(given: Any, place: str) -> NoReturn:
+def _refuse(given: Foreign, place: str) -> NoReturn:
     kind = given if hasattr(given, "__code__") else type(given)
     library = kind.__module__.split(".")[0]
     name = kind.__qualname__ if library in (*_LIBRARIES, "torch") else f"{kind.__module__}.{kind.__qualname__}"

@@ -1,21 +1,31 @@
 """torchvision's references for classification."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bale.transforms._docs import described
+from bale._docs import makes_list
 from bale.transforms._operations.compose import Compose
-from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, RandomErasing
-from bale.transforms._operations.geometry import CenterCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
+from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, RandomErasing, normalized
+from bale.transforms._operations.geometry import (
+    CenterCrop,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Range,
+    Resize,
+    Size,
+)
 from bale.transforms._operations.operation import Operation
 from bale.transforms._operations.policies import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
-from bale.transforms.presets._ending import Range, Size, ending
+
+if TYPE_CHECKING:
+    from bale._dtypes import DType
+    from bale.transforms._operations.arguments import Interpolation
 
 
-@described
-def reference_train(size: Size = 224, *, auto_augment: str | None = None, interpolation: Any = "bilinear", hflip: float = 0.5,
+@makes_list
+def reference_train(size: Size = 224, *, auto_augment: str | None = None, interpolation: Interpolation = "bilinear", hflip: float = 0.5,
                     ra_magnitude: int = 9, augmix_severity: int = 3, random_erase: float = 0.0, mean: Range = IMAGENET_MEAN,
-                    std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+                    std: Range = IMAGENET_STD, dtype: DType = "float32", layout: str = "nhwc") -> Compose:
     """torchvision's reference for classification: ClassificationPresetTrain in references/classification/presets.py.
 
     As it stands, the recipe of the weights IMAGENET1K_V1.
@@ -24,8 +34,6 @@ def reference_train(size: Size = 224, *, auto_augment: str | None = None, interp
     ----------
     auto_augment : str or None, default None
         None, "ra", "ta_wide", "augmix", or a policy of AutoAugment ("imagenet", "cifar10", "svhn").
-    interpolation : str or enum, default 'bilinear'
-        "nearest", "bilinear" or "bicubic"; also torchvision's InterpolationMode or Pillow's constant.
     ra_magnitude : int, default 9
         Magnitude of RandAugment, 0 to 30.
     augmix_severity : int, default 3
@@ -44,13 +52,13 @@ def reference_train(size: Size = 224, *, auto_augment: str | None = None, interp
         found.append(AugMix(augmix_severity, interpolation=interpolation))
     elif auto_augment is not None:
         found.append(AutoAugment(auto_augment, interpolation))
-    found += ending(dtype, mean, std)
+    found += normalized(dtype, mean, std)
     if random_erase > 0:
         found.append(RandomErasing(random_erase))
     return Compose(found, layout)
 
 
-@described
+@makes_list
 def reference_v2_train(size: Size = 176, **options: Any) -> Compose:
     """reference_train() as for the weights IMAGENET1K_V2.
 
@@ -67,17 +75,14 @@ def reference_v2_train(size: Size = 176, **options: Any) -> Compose:
     return reference_train(size, **{"auto_augment": "ta_wide", "random_erase": 0.1, **options})
 
 
-@described
-def reference_eval(size: Size = 224, *, resize: Size = 256, interpolation: Any = "bilinear", mean: Range = IMAGENET_MEAN,
-                   std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+@makes_list
+def reference_eval(size: Size = 224, *, resize: Size = 256, interpolation: Interpolation = "bilinear", mean: Range = IMAGENET_MEAN,
+                   std: Range = IMAGENET_STD, dtype: DType = "float32", layout: str = "nhwc") -> Compose:
     """torchvision's reference for classification: ClassificationPresetEval.
 
     Parameters
     ----------
     resize : int or (int, int), default 256
         The shorter side in pixels before the crop; 232 for the weights IMAGENET1K_V2 of ResNets.
-    interpolation : str or enum, default 'bilinear'
-        "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
-        Pillow's constant.
     """
-    return Compose([Resize(resize, interpolation), CenterCrop(size), *ending(dtype, mean, std)], layout)
+    return Compose([Resize(resize, interpolation), CenterCrop(size), *normalized(dtype, mean, std)], layout)

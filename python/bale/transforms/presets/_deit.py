@@ -1,20 +1,22 @@
 """DeiT III."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from bale.transforms._docs import described
+from bale._docs import makes_list
 from bale.transforms._operations.color import ColorJitter
 from bale.transforms._operations.compose import Compose
-from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD
-from bale.transforms._operations.geometry import RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize
+from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, normalized
+from bale.transforms._operations.geometry import RandomCrop, RandomHorizontalFlip, RandomResizedCrop, Resize, Size
 from bale.transforms._operations.operation import Operation
-from bale.transforms._operations.three_augment import ThreeAugment
-from bale.transforms.presets._ending import Size, ending
+from bale.transforms._operations.policies import ThreeAugment
+
+if TYPE_CHECKING:
+    from bale._dtypes import DType
 
 
-@described
-def deit3(size: Size = 224, *, color_jitter: float = 0.3, simple_crop: bool = False, dtype: Any = "float32",
+@makes_list
+def deit3(size: Size = 224, *, color_jitter: float = 0.3, simple_crop: bool = False, dtype: DType = "float32",
           layout: str = "nhwc") -> Compose:
     """DeiT III (https://arxiv.org/abs/2204.07118): new_data_aug_generator in facebookresearch/deit's augment.py.
 
@@ -29,4 +31,4 @@ def deit3(size: Size = 224, *, color_jitter: float = 0.3, simple_crop: bool = Fa
     if simple_crop:
         crop = [Resize(size, "bicubic"), RandomCrop(size, 4, padding_mode="reflect")]
     jitter = [ColorJitter(color_jitter, color_jitter, color_jitter)] if color_jitter else []
-    return Compose([*crop, RandomHorizontalFlip(), ThreeAugment(), *jitter, *ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+    return Compose([*crop, RandomHorizontalFlip(), ThreeAugment(), *jitter, *normalized(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)

@@ -5,9 +5,9 @@ ends with that resize.
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from bale.transforms._docs import described
+from bale._docs import makes_list
 from bale.transforms._operations.boxes import RandomIoUCrop, SanitizeBoundingBoxes
 from bale.transforms._operations.color import RandomPhotometricDistort
 from bale.transforms._operations.compose import Compose
@@ -19,35 +19,34 @@ from bale.transforms._operations.geometry import (
     RandomHorizontalFlip,
     RandomShortestSize,
     RandomZoomOut,
+    Range,
     Resize,
     ScaleJitter,
+    Size,
 )
 from bale.transforms._operations.operation import Operation
-from bale.transforms.presets._ending import Range, Size
+
+if TYPE_CHECKING:
+    from bale._dtypes import DType
 
 
 def _scaled(size: Size) -> tuple[int, int]:
     return (size, size) if isinstance(size, int) else (size[0], size[-1])
 
 
-@described
-def ssd_train(size: Size = 300, *, hflip: float = 0.5, fill: Range = (123, 117, 104), dtype: Any = "float32",
+@makes_list
+def ssd_train(size: Size = 300, *, hflip: float = 0.5, fill: Range = (123, 117, 104), dtype: DType = "float32",
               layout: str = "nhwc") -> Compose:
     """torchvision's reference for detection, data_augmentation="ssd", for the model ssd300_vgg16.
 
     With the resize to 300 x 300 that is in the model, and without its normalization. Needs a field of the kind "boxes".
-
-    Parameters
-    ----------
-    fill : (float, float), default (123, 117, 104)
-        Color of new pixels, a number or (red, green, blue), 0 to 255. None: black.
     """
     return Compose([RandomPhotometricDistort(), RandomZoomOut(fill), RandomIoUCrop(), RandomHorizontalFlip(hflip),
                     SanitizeBoundingBoxes(), Resize(_scaled(size)), ToDtype(dtype)], layout)
 
 
-@described
-def ssdlite_train(size: Size = 320, *, hflip: float = 0.5, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+@makes_list
+def ssdlite_train(size: Size = 320, *, hflip: float = 0.5, dtype: DType = "float32", layout: str = "nhwc") -> Compose:
     """torchvision's reference for detection, data_augmentation="ssdlite", for the model ssdlite320_mobilenet_v3_large.
 
     With the resize to 320 x 320 that is in the model, and without its normalization. Needs a field of the kind "boxes".
@@ -56,8 +55,8 @@ def ssdlite_train(size: Size = 320, *, hflip: float = 0.5, dtype: Any = "float32
                    layout)
 
 
-@described
-def detection_train(min_size: Size = 800, max_size: int = 1333, *, hflip: float = 0.5, dtype: Any = "float32",
+@makes_list
+def detection_train(min_size: Size = 800, max_size: int = 1333, *, hflip: float = 0.5, dtype: DType = "float32",
                     layout: str = "nhwc") -> Compose:
     """torchvision's reference for detection, data_augmentation="hflip", for Faster R-CNN and its like.
 
@@ -78,8 +77,8 @@ def detection_train(min_size: Size = 800, max_size: int = 1333, *, hflip: float 
                     ToDtype(dtype)], layout)
 
 
-@described
-def lsj_train(size: Size = 1024, *, hflip: float = 0.5, fill: Range = (123, 117, 104), dtype: Any = "float32",
+@makes_list
+def lsj_train(size: Size = 1024, *, hflip: float = 0.5, fill: Range = (123, 117, 104), dtype: DType = "float32",
               layout: str = "nhwc") -> Compose:
     """torchvision's reference for detection, data_augmentation="lsj", for Mask R-CNN and its like.
 
@@ -90,8 +89,6 @@ def lsj_train(size: Size = 1024, *, hflip: float = 0.5, fill: Range = (123, 117,
     ----------
     size : int or (int, int), default 1024
         Side of the images of a batch in pixels, or (height, width).
-    fill : sequence of 3 int, default (123, 117, 104)
-        Color of pixels from outside the image.
     """
     sides = _scaled(size)
     return Compose([ScaleJitter(sides), FixedSizeCrop(sides, fill), RandomHorizontalFlip(hflip), SanitizeBoundingBoxes(),

@@ -1,19 +1,29 @@
 """torchvision's references for segmentation."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from bale.transforms._docs import described
+from bale._docs import makes_list
 from bale.transforms._operations.compose import Compose
-from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD
-from bale.transforms._operations.geometry import PadIfSmaller, RandomCrop, RandomHorizontalFlip, RandomResize, Resize
+from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, normalized
+from bale.transforms._operations.geometry import (
+    PadIfSmaller,
+    RandomCrop,
+    RandomHorizontalFlip,
+    RandomResize,
+    Range,
+    Resize,
+    Size,
+)
 from bale.transforms._operations.operation import Operation
-from bale.transforms.presets._ending import Range, Size, ending
+
+if TYPE_CHECKING:
+    from bale._dtypes import DType
 
 
-@described
+@makes_list
 def segmentation_train(base_size: int = 520, crop_size: Size = 480, *, hflip: float = 0.5, mean: Range = IMAGENET_MEAN,
-                       std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+                       std: Range = IMAGENET_STD, dtype: DType = "float32", layout: str = "nhwc") -> Compose:
     """torchvision's reference for segmentation: SegmentationPresetTrain in references/segmentation/presets.py (the v2 one).
 
     Parameters
@@ -26,12 +36,12 @@ def segmentation_train(base_size: int = 520, crop_size: Size = 480, *, hflip: fl
     found: list[Operation] = [RandomResize(int(0.5 * base_size), int(2.0 * base_size))]
     if hflip > 0:
         found.append(RandomHorizontalFlip(hflip))
-    return Compose([*found, PadIfSmaller(crop_size), RandomCrop(crop_size), *ending(dtype, mean, std)], layout)
+    return Compose([*found, PadIfSmaller(crop_size), RandomCrop(crop_size), *normalized(dtype, mean, std)], layout)
 
 
-@described
+@makes_list
 def segmentation_eval(size: Size = (520, 520), *, mean: Range = IMAGENET_MEAN, std: Range = IMAGENET_STD,
-                      dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+                      dtype: DType = "float32", layout: str = "nhwc") -> Compose:
     """torchvision's reference for segmentation: SegmentationPresetEval (the v2 one), which does not keep the image's shape.
 
     Parameters
@@ -39,4 +49,4 @@ def segmentation_eval(size: Size = (520, 520), *, mean: Range = IMAGENET_MEAN, s
     size : int or (int, int), default (520, 520)
         (height, width) in pixels.
     """
-    return Compose([Resize(size), *ending(dtype, mean, std)], layout)
+    return Compose([Resize(size), *normalized(dtype, mean, std)], layout)

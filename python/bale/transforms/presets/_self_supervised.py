@@ -1,9 +1,9 @@
 """SimCLR, MoCo v3, BYOL, DINO, DINOv2 and MAE."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from bale.transforms._docs import described
+from bale._docs import makes_list, makes_views
 from bale.transforms._operations.color import (
     ColorJitter,
     GaussianBlur,
@@ -13,14 +13,16 @@ from bale.transforms._operations.color import (
 )
 from bale.transforms._operations.compose import Compose
 from bale.transforms._operations.control import RandomApply
-from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, ToDtype
-from bale.transforms._operations.geometry import RandomHorizontalFlip, RandomResizedCrop
+from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, ToDtype, normalized
+from bale.transforms._operations.geometry import RandomHorizontalFlip, RandomResizedCrop, Range, Size
 from bale.transforms._operations.operation import Operation
-from bale.transforms.presets._ending import Range, Size, ending
+
+if TYPE_CHECKING:
+    from bale._dtypes import DType
 
 
-@described
-def simclr(size: Size = 224, *, strength: float = 1.0, views: int = 2, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
+@makes_views
+def simclr(size: Size = 224, *, strength: float = 1.0, views: int = 2, dtype: DType = "float32", layout: str = "nhwc") -> list[Compose]:
     """SimCLR (https://arxiv.org/abs/2002.05709, appendix A; google-research/simclr's data_util.py), which does not normalize.
 
     The blur's kernel is a tenth of the side, made odd. TensorFlow's resize, which the source uses, does not antialias;
@@ -50,8 +52,8 @@ def _blurred(p: float) -> Operation:
     return RandomApply([PillowGaussianBlur((0.1, 2.0))], p)
 
 
-@described
-def moco_v3(size: Size = 224, *, crop_min: float = 0.08, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
+@makes_views
+def moco_v3(size: Size = 224, *, crop_min: float = 0.08, dtype: DType = "float32", layout: str = "nhwc") -> list[Compose]:
     """MoCo v3 (https://arxiv.org/abs/2104.02057): augmentation1 and augmentation2 in facebookresearch/moco-v3's main_moco.py.
 
     Parameters
@@ -61,47 +63,43 @@ def moco_v3(size: Size = 224, *, crop_min: float = 0.08, dtype: Any = "float32",
     """
     def view(*more: Operation) -> Compose:
         return Compose([RandomResizedCrop(size, (crop_min, 1.0)), *_distorted(), *more, RandomHorizontalFlip(),
-                        *ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+                        *normalized(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
     return [view(_blurred(1.0)), view(_blurred(0.1), RandomSolarize(128, 0.2))]
 
 
-@described
-def byol(size: Size = 224, *, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
+@makes_views
+def byol(size: Size = 224, *, dtype: DType = "float32", layout: str = "nhwc") -> list[Compose]:
     """BYOL (https://arxiv.org/abs/2006.07733, appendix B, table 6), with its kernel of 23 pixels."""
     def view(*more: Operation) -> Compose:
         return Compose([RandomResizedCrop(size, interpolation="bicubic"), RandomHorizontalFlip(), *_distorted(), *more,
-                        *ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+                        *normalized(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
     blur = GaussianBlur(23, (0.1, 2.0))
     return [view(RandomApply([blur], 1.0)), view(RandomApply([blur], 0.1), RandomSolarize(128, 0.2))]
 
 
-@described
+@makes_views
 def dino(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.4, 1.0), local_scale: Range = (0.05, 0.4),
-         local_crops: int = 8, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
+         local_crops: int = 8, dtype: DType = "float32", layout: str = "nhwc") -> list[Compose]:
     """DINO (https://arxiv.org/abs/2104.14294): DataAugmentationDINO in facebookresearch/dino's main_dino.py.
 
     Two global views, then the local ones.
 
     Parameters
     ----------
-    local_size : int or (int, int), default 96
-        Size of the local views in pixels: a side, or (height, width).
     global_scale, local_scale : (float, float), default (0.4, 1.0) and (0.05, 0.4)
         Ranges of the crop's area, as a share of the image's.
-    local_crops : int, default 8
-        Number of local views.
     """
     def view(side: Size, scale: Range, *more: Operation) -> Compose:
         return Compose([RandomResizedCrop(side, scale, interpolation="bicubic"), RandomHorizontalFlip(), *_distorted(), *more,
-                        *ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+                        *normalized(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
     local = view(local_size, local_scale, _blurred(0.5))
     return [view(size, global_scale, _blurred(1.0)), view(size, global_scale, _blurred(0.1), RandomSolarize(128, 0.2)),
             *[local] * local_crops]
 
 
-@described
+@makes_views
 def dinov2(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.32, 1.0), local_scale: Range = (0.05, 0.32),
-           local_crops: int = 8, dtype: Any = "float32", layout: str = "nhwc") -> list[Compose]:
+           local_crops: int = 8, dtype: DType = "float32", layout: str = "nhwc") -> list[Compose]:
     """DINOv2 (https://arxiv.org/abs/2304.07193): DataAugmentationDINO in dinov2/data/augmentations.py of facebookresearch/dinov2.
 
     Defaults are those of dinov2/configs/ssl_default_config.yaml. As in its code, the blur has a kernel of 9 pixels and
@@ -110,27 +108,21 @@ def dinov2(size: Size = 224, local_size: Size = 96, *, global_scale: Range = (0.
 
     Parameters
     ----------
-    local_size : int or (int, int), default 96
-        Size of the local views in pixels: a side, or (height, width).
     global_scale : (float, float), default (0.32, 1.0)
         Ranges of the crop's area, as a share of the image's.
     local_scale : (float, float), default (0.05, 0.32)
         Ranges of the crop's area, as a share of the image's.
-    local_crops : int, default 8
-        Number of local views.
-    dtype : object, default 'float32'
-        Dtype of the batch: "uint8", "float16", "bfloat16" or "float32"; a torch or numpy dtype.
     """
     def view(side: Size, scale: Range, p: float, *more: Operation) -> Compose:
         blur = RandomApply([GaussianBlur(9, (0.1, 2.0))], 1 - p)
         return Compose([RandomResizedCrop(side, scale, interpolation="bicubic"), RandomHorizontalFlip(), *_distorted(), blur, *more,
-                        *ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+                        *normalized(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
     local = view(local_size, local_scale, 0.5)
     return [view(size, global_scale, 1.0), view(size, global_scale, 0.1, RandomSolarize(128, 0.2)), *[local] * local_crops]
 
 
-@described
-def mae(size: Size = 224, *, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+@makes_list
+def mae(size: Size = 224, *, dtype: DType = "float32", layout: str = "nhwc") -> Compose:
     """MAE's pre-training (https://arxiv.org/abs/2111.06377): transform_train in facebookresearch/mae's main_pretrain.py."""
     return Compose([RandomResizedCrop(size, (0.2, 1.0), interpolation="bicubic"), RandomHorizontalFlip(),
-                    *ending(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+                    *normalized(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)

@@ -3,31 +3,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from bale.transforms._docs import described
+from bale._docs import makes_list
 from bale.transforms._operations.color import ColorJitter, GaussianBlur, RandomGrayscale
 from bale.transforms._operations.compose import Compose
 from bale.transforms._operations.control import RandomApply
-from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, RandomErasing
+from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, RandomErasing, normalized
 from bale.transforms._operations.geometry import (
     CenterCrop,
     RandomHorizontalFlip,
     RandomResizedCrop,
     RandomVerticalFlip,
+    Range,
     Resize,
+    Size,
 )
 from bale.transforms._operations.operation import Operation
 from bale.transforms._operations.policies import TimmAutoAugment
-from bale.transforms.presets._ending import Range, Size, ending
+
+if TYPE_CHECKING:
+    from bale._dtypes import DType
 
 
-@described
+@makes_list
 def timm_train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (3 / 4, 4 / 3), hflip: float = 0.5,
                vflip: float = 0.0, color_jitter: float | Sequence[float] | None = 0.4, color_jitter_prob: float | None = None,
                grayscale_prob: float = 0.0, gaussian_blur_prob: float = 0.0, auto_augment: str | None = None,
                interpolation: str = "bilinear", mean: Range = IMAGENET_MEAN, std: Range = IMAGENET_STD, re_prob: float = 0.0,
-               re_mode: str = "const", re_count: int = 1, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+               re_mode: str = "const", re_count: int = 1, dtype: DType = "float32", layout: str = "nhwc") -> Compose:
     """timm.data.create_transform(size, is_training=True, ...) of timm 1.0, with its defaults: timm/data/transforms_factory.py.
 
     timm's script train.py gives interpolation="random" and, for A1 to A3, auto_augment="rand-m7-mstd0.5-inc1" or
@@ -35,10 +39,6 @@ def timm_train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (
 
     Parameters
     ----------
-    scale : (float, float), default (0.08, 1.0)
-        Range of the crop's area, as a share of the image's.
-    ratio : (float, float), default (3 / 4, 4 / 3)
-        Range of the crop's width / height.
     vflip : float, default 0.0
         Probability that the image is mirrored top to bottom.
     color_jitter : float, sequence of float or None, default 0.4
@@ -75,7 +75,7 @@ def timm_train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (
         found.append(RandomGrayscale(grayscale_prob))
     if gaussian_blur_prob:
         found.append(RandomApply([GaussianBlur(23)], gaussian_blur_prob))
-    found += ending(dtype, mean, std)
+    found += normalized(dtype, mean, std)
     if re_prob > 0:
         values: dict[str, float | str] = {"const": 0, "rand": "channel_random", "pixel": "random"}
         if re_mode not in values:
@@ -85,19 +85,14 @@ def timm_train(size: Size = 224, *, scale: Range = (0.08, 1.0), ratio: Range = (
     return Compose(found, layout)
 
 
-@described
+@makes_list
 def timm_eval(size: int = 224, *, crop_pct: float = 0.875, interpolation: str = "bilinear", mean: Range = IMAGENET_MEAN,
-              std: Range = IMAGENET_STD, dtype: Any = "float32", layout: str = "nhwc") -> Compose:
+              std: Range = IMAGENET_STD, dtype: DType = "float32", layout: str = "nhwc") -> Compose:
     """timm.data.create_transform(size) of timm 1.0 for a square size: crop_mode "center".
 
     Parameters
     ----------
-    size : int, default 224
-        Side in pixels, or (height, width).
     crop_pct : float, default 0.875
         The crop's side as a share of the resized image's shorter side.
-    interpolation : str or enum, default 'bilinear'
-        "nearest", "bilinear", "bicubic", "box", "hamming" or "lanczos"; also torchvision's InterpolationMode or
-        Pillow's constant.
     """
-    return Compose([Resize(math.floor(size / crop_pct), interpolation), CenterCrop(size), *ending(dtype, mean, std)], layout)
+    return Compose([Resize(math.floor(size / crop_pct), interpolation), CenterCrop(size), *normalized(dtype, mean, std)], layout)
