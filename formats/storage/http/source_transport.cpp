@@ -104,8 +104,6 @@ HttpResponse answer(const HttpRequest& request, const UrlSource& source) {
   const std::uint64_t size = source.size();
   const std::string etag = etag_of(source);
   if (!etag.empty()) response.headers["etag"] = etag;
-  const std::string wanted = header_of(request, "If-Match");
-  if (!wanted.empty() && wanted != etag) return HttpResponse{.status = 412};
   if (!etag.empty() && header_of(request, "If-None-Match") == etag) {
     response.status = 304;
     return response;

@@ -21,7 +21,7 @@ MUTATIONS = [
              "  if (digest.digest() != entry.digest || num_rows != entry.num_rows) refuse(\"rows of the plan are damaged\");\n", "",
              (*SCALE, "damaged_plans")),
     Mutation("two merges at once get in each other's way", "writer/run/merge.cpp",
-             "    if (!take_published(opened, *store, run, report)) throw;", "    throw;", (*SCALE, "all_parts_at_once")),
+             "    if (!take_published(opened, *store, run, report)) throw;", "    throw;", (*SCALE, "overtakes")),
     Mutation("a run begins beside parts", "writer/journal/journal.cpp", "    if (!name.starts_with(k_parts_prefix)) continue;\n", "    continue;\n",
              (*SCALE, "only_one_thing")),
 ]

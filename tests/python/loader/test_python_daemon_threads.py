@@ -95,6 +95,22 @@ def test_a_thread_that_reads_samples(pack):
     """, pack)
 
 
+def test_a_thread_that_wants_the_gil_while_modules_are_removed(pack):
+    """Python up to 3.13 ends the thread then, wherever it is."""
+    ends_quietly("""
+    class Slow:
+        def __del__(self, sleep=time.sleep):
+            sleep(0.3)
+    slow = Slow()
+    dataset = bale.Dataset(sys.argv[1])
+    def read():
+        while True:
+            dataset.read_many(range(len(dataset)))
+            going.set()
+    end_while(read)
+    """, pack)
+
+
 def test_a_thread_that_iterates_on_a_device(pack):
     ends_quietly(ITERATE.replace("OPTIONS", 'workers=1, device="cuda"'), pack, **fake_cuda_support.ENVIRONMENT)
 

@@ -88,11 +88,12 @@ def test_what_the_manifest_pins_is_not_asked_for_again(bale, serve, env, tmp_pat
         assert asked == expected if expected else len(asked) == 1 + 2 * NUM_SHARDS
 
 
-def test_another_dataset_of_the_same_names_is_read(bale, serve, env, tmp_path):  # noqa: F811
+@pytest.mark.parametrize("swapped", [range(12), (1, 2)], ids=["all", "in the middle of a shard"])
+def test_another_dataset_of_the_same_names_is_read(bale, serve, env, tmp_path, swapped):  # noqa: F811
     """Of the same sizes, too. Its manifest says that it is another one. So does an older manifest that comes back."""
     for number in range(2):
         source = heavy_images(tmp_path / f"source{number}", 12, 3_000)
-        images = sorted(source.rglob("*.jpg"))
+        images = [sorted(source.rglob("*.jpg"))[i] for i in swapped]
         contents = [path.read_bytes() for path in images]
         for path, content in zip(images, contents[::-1] if number else contents):
             path.write_bytes(content)
@@ -109,3 +110,6 @@ def test_another_dataset_of_the_same_names_is_read(bale, serve, env, tmp_path): 
         local = run_script(script, tmp_path / "www", **env)
         assert run_script(script, server.url, **env) == local, number
         age_cache(tmp_path / "cache")
+        for record in (tmp_path / "cache").rglob("*.url"):
+            if ".bidx" in record.read_text():
+                record.unlink()  # as if it was evicted: the index is asked for, which does not tell that its shard is another one

@@ -211,6 +211,27 @@ def test_all_parts_at_once_each_twice(bale, photos, tmp_path):
     assert tree_bytes(tmp_path / "out") == tree_bytes(tmp_path / "one")
 
 
+def test_a_merge_that_another_one_overtakes(bale, tiny, tmp_path):
+    """At every call: the other merge publishes the dataset and removes what the parts kept, and both end with 0."""
+    options = ["--name", "x", "--shard-samples", "3"]
+    bale.pack(tiny, tmp_path / "one", *options)
+    expected = tree_bytes(tmp_path / "one")
+
+    def packed(name):
+        plan = make_plan(bale, tiny, tmp_path / name, *options)
+        pack_parts(bale, plan, range(2), 2)
+        return plan
+    calls = count_calls(bale, tmp_path, "merge", packed("count"))
+    for n in range(1, calls + 1, by_tier(3, 1)):
+        plan = packed(f"out-{n}")
+        sleeper = subprocess.Popen([PROGRAM, "merge", plan, "--quiet"], env={**os.environ, **shim(STOP_AT=n)})
+        os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED | os.WNOWAIT)
+        bale.ok("merge", plan)
+        sleeper.send_signal(signal.SIGCONT)
+        assert sleeper.wait(timeout=120) == 0, n
+        assert tree_bytes(tmp_path / f"out-{n}") == expected, n
+
+
 @pytest.mark.parametrize("mount", ["nfs", "lustre", "cifs", "overlay"])
 def test_other_file_systems(bale, tiny, mount, tmp_path):
     """Killed, run twice at once and merged where there are no locks, no unnamed files, no hard links, no renames over files or of
