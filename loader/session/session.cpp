@@ -79,21 +79,10 @@ bool any_may_have_seek_points(const Dataset& dataset) {
 }
 
 WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, const FieldLayout& fields) {
-  WorkerConfig config{.transform = options.transform,
-                      .further_views = options.further_views,
-                      .seed = *options.augment_seed,
-                      .max_pixels = options.max_pixels,
-                      .verify_checksums = options.verify_checksums,
-                      .direct_io = options.direct_io,
-                      .may_have_seek_points = any_may_have_seek_points(dataset),
-                      .num_samples = is_all_counted(dataset) ? dataset.size() : 0,  // for the cache of seek points
-                      .device_pixels = options.device_pixels,
-                      .field = options.field,
-                      .label_field = options.label_field,
-                      .fields = fields.fields(),
-                      .field_rooms = fields.rooms(),
-                      .directory = {},
-                      .shards = {}};
+  WorkerConfig config{.options = options, .field_rooms = fields.rooms()};
+  config.options.fields = fields.fields();
+  config.may_have_seek_points = any_may_have_seek_points(dataset);
+  if (is_all_counted(dataset)) config.num_samples = dataset.size();  // for the cache of seek points
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
     config.shards.push_back(dataset.shard_path(shard));
     config.digests.push_back(dataset.expected_digest(shard));

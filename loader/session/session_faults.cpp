@@ -140,7 +140,7 @@ void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBa
   lock.unlock();
   Steps steps;
   const auto image = [&](const Row& row, std::uint32_t view) -> transform_detail::ImageSteps {
-    const DrawKey key{.seed = config_.seed,
+    const DrawKey key{.seed = *options_.augment_seed,
                       .epoch = ring_.slot(batch.slot).epoch,
                       .sample = row.sample,
                       .copy = row.copy,

@@ -54,14 +54,15 @@ auto in_the_name_of(const Row& row, const Shard& shard, const Work& work) {
 Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of)
     : ring_(ring),
       config_(config),
+      options_(config.options),
       number_(number),
       shard_of_(std::move(shard_of)),
-      lanes_{Lane(config), Lane(config)},
+      lanes_{Lane(options_), Lane(options_)},
       seek_point_cache_(ring.kept(), config.num_samples),
-      view_places_(config.transform.image_bytes() * ring.shape().batch_size, config.further_views,
+      view_places_(options_.transform.image_bytes() * ring.shape().batch_size, options_.further_views,
                    ring.shape().batch_size),
-      field_filler_(config.fields, FieldPlaces(config.field_rooms, ring.shape().batch_size), config.max_pixels),
-      draws_by_boxes_(transform_detail::crops_by_boxes(config.transform.list->nodes)) {}
+      field_filler_(options_.fields, FieldPlaces(config.field_rooms, ring.shape().batch_size), options_.max_pixels),
+      draws_by_boxes_(transform_detail::crops_by_boxes(options_.transform.list->nodes)) {}
 
 void Worker::begin(Lane& lane) {
   const Row& row = row_of(lane);
@@ -69,15 +70,17 @@ void Worker::begin(Lane& lane) {
     const Reading reading(ring_.worker(number_));
     lane.shard = {};  // of the row before
     lane.shard = shard_of_(row.shard, row.identity);
-    lane.image = config_.field.empty() ? lane.shard->read_image(row.sample_in_shard, lane.scratch)
-                                       : lane.shard->read_field(row.sample_in_shard, config_.field, lane.scratch);
+    lane.image = options_.field.empty() ? lane.shard->read_image(row.sample_in_shard, lane.scratch)
+                                        : lane.shard->read_field(row.sample_in_shard, options_.field, lane.scratch);
     field_filler_.fill(*lane.shard, row.sample_in_shard, ring_.fields(lane.claim.slot), lane.claim.row);
-    if (!config_.label_field.empty()) read_label(lane);
+    if (!options_.label_field.empty()) read_label(lane);
   }
   const transform_detail::Boxes boxes = boxes_to_draw_by(lane);
   const Shard& shard = *lane.shard;
-  const DrawKey key{
-      .seed = config_.seed, .epoch = ring_.slot(lane.claim.slot).epoch, .sample = row.sample, .copy = row.copy};
+  const DrawKey key{.seed = *options_.augment_seed,
+                    .epoch = ring_.slot(lane.claim.slot).epoch,
+                    .sample = row.sample,
+                    .copy = row.copy};
   const KeptSeekPoints kept = kept_seek_points(lane);
   lane.has_seek_points = !kept.record.empty();
   const WholeCheck check = whole_check(shard, row);
@@ -88,17 +91,17 @@ void Worker::begin(Lane& lane) {
 
 /// The session has written that there is none.
 void Worker::read_label(const Lane& lane) {
-  const auto label = field_filler_.label(*lane.shard, row_of(lane).sample_in_shard, config_.label_field);
+  const auto label = field_filler_.label(*lane.shard, row_of(lane).sample_in_shard, options_.label_field);
   if (label) ring_.labels(lane.claim.slot)[lane.claim.row] = *label;
 }
 
 /// What a device does with the image, if it decodes it. That depends on the image alone, so it is the same in every
 /// run.
 std::optional<EncodedImage> Worker::left_to_device(const Lane& lane) const {
-  if (config_.device_pixels == 0 || ring_.asks_for_pixels()) return std::nullopt;
+  if (options_.device_pixels == 0 || ring_.asks_for_pixels()) return std::nullopt;
   const AppliedTransform begun = lane.pipeline.begun();
   const std::uint64_t pixels = std::uint64_t{begun.source_width} * begun.source_height;
-  if (pixels > config_.device_pixels || lane.image.size() > row_of(lane).capacity) return std::nullopt;
+  if (pixels > options_.device_pixels || lane.image.size() > row_of(lane).capacity) return std::nullopt;
   return lane.pipeline.left_to_device();
 }
 
@@ -202,10 +205,10 @@ void Worker::decode_beside() {
 WholeCheck Worker::whole_check(const Shard& shard, const Row& row) const {
   const ShardIndex& index = shard.index();
   const auto image = index.image_field(row.sample_in_shard);
-  if (!config_.field.empty() && index.field_id(config_.field) != image) return WholeCheck::end;
+  if (!options_.field.empty() && index.field_id(options_.field) != image) return WholeCheck::end;
   switch (index.condition(row.sample_in_shard)) {
     case ImageCondition::complete:
-      return config_.verify_checksums && index.has_checksums() ? WholeCheck::none : WholeCheck::end;
+      return options_.verify_checksums && index.has_checksums() ? WholeCheck::none : WholeCheck::end;
     case ImageCondition::incomplete:
     case ImageCondition::undecodable:
       return WholeCheck::decode;
@@ -225,15 +228,15 @@ KeptSeekPoints Worker::kept_seek_points(Lane& lane) const {
   if (record.empty()) record = seek_point_cache_.record(row.sample);
   if (record.empty()) return {};
   const ShardIndex& index = shard.index();
-  if (!config_.verify_checksums || !index.has_checksums())
+  if (!options_.verify_checksums || !index.has_checksums())
     return {.record = record, .image_crc32c = crc32c(lane.image)};
-  const auto field = config_.field.empty() ? index.image_field(row.sample_in_shard) : index.field_id(config_.field);
+  const auto field = options_.field.empty() ? index.image_field(row.sample_in_shard) : index.field_id(options_.field);
   return {.record = record, .image_crc32c = index.extent(row.sample_in_shard, *field).crc32c};
 }
 
 /// Keeps seek points of the image for later epochs.
 void Worker::learn(const Row& row, Bytes image) {
-  if (config_.transform.shape == Transform::Shape::raw || !seek_point_cache_.wants(row.sample)) return;
+  if (options_.transform.shape == Transform::Shape::raw || !seek_point_cache_.wants(row.sample)) return;
   try {
     seek_point_cache_.keep(row.sample, make_seek_points(image));
   } catch (const std::bad_alloc&) {  // the row is done in any case
@@ -247,7 +250,7 @@ Worker::Took Worker::take_row(Lane& lane, Lane& other) {
   lane.claim = *claim;
   lane.is_held = true;
   lane.num_partners = 0;
-  const bool is_alone = config_.transform.shape == Transform::Shape::raw || is_suspect(row_of(lane));
+  const bool is_alone = options_.transform.shape == Transform::Shape::raw || is_suspect(row_of(lane));
   if (is_alone && other.is_held) attempt_finish(other);
   attempt_begin(lane);
   if (!is_alone && !lane.has_failed() && !lane.encoded) return Took::begun;

@@ -40,10 +40,10 @@ class Worker {
  private:
   /// What is needed to fill one row; reused for the next one.
   struct Lane {
-    explicit Lane(const WorkerConfig& config)
-        : pipeline(config.transform, config.max_pixels, config.further_views),
-          further_places(config.further_views.size()),
-          views(1 + config.further_views.size()) {}
+    explicit Lane(const LoaderOptions& options)
+        : pipeline(options.transform, options.max_pixels, options.further_views),
+          further_places(options.further_views.size()),
+          views(options.num_views()) {}
 
     SamplePipeline pipeline;
     std::vector<MutableBytes> further_places;
@@ -85,6 +85,7 @@ class Worker {
 
   Ring& ring_;
   const WorkerConfig& config_;
+  const LoaderOptions& options_;  // of config_
   std::uint32_t number_;
   ShardOf shard_of_;
   std::array<Lane, 2> lanes_;

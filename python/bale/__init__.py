@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from bale._loader.bad_sample import BadSample
     from bale._loader.fields import Field
     from bale._loader.loader import Loader
-    from bale._loader.options import Cuda, Order, Reading
+    from bale._loader.options import Cuda, Order
     from bale._loader.ragged import Ragged
+    from bale._loader.reading import Reading
     from bale._requests import convert, inspect, merge, pack, pack_part, plan, verify
     from bale._writer.writer import Writer
     from bale.errors import Error
@@ -37,7 +38,8 @@ __getattr__, __dir__ = lazy_names(globals(), {
     "_loader.bad_sample": "BadSample",
     "_loader.fields": "Field",
     "_loader.loader": "Loader",
-    "_loader.options": "Cuda Order Reading",
+    "_loader.options": "Cuda Order",
+    "_loader.reading": "Reading",
     "_loader.ragged": "Ragged",
     "errors": "Error",
     "_requests": "convert inspect merge pack pack_part plan verify",

@@ -13,7 +13,7 @@ import sys
 FORMATS = {"formats/base", "formats/shard", "formats/image", "formats/registry"}
 READER = FORMATS | {"formats/storage", "reader/order", "reader"}
 WRITER = {"writer", "writer/source"}
-LOADER = READER | {"loader/transform", "loader/ring", "loader/worker", "loader"}
+LOADER = READER | {"loader/transform", "loader/ring", "loader/options", "loader/worker", "loader"}
 ALLOWED = {
     "formats/base": set(),
     "formats/storage": {"formats/base"},
@@ -29,7 +29,8 @@ ALLOWED = {
     "writer": READER | {"writer/source"},
     "loader/transform": {"formats/base", "formats/image"},
     "loader/ring": {"formats/base", "loader/transform"},  # a row carries what was drawn for it
-    "loader/worker": READER | {"loader/transform", "loader/ring"},
+    "loader/options": FORMATS | {"reader/order", "loader/transform", "loader/ring"},
+    "loader/worker": READER | {"loader/transform", "loader/ring", "loader/options"},
     "loader": LOADER,
     "loader/cuda": LOADER,
     "tools/terminal": READER,
@@ -73,6 +74,9 @@ ORDER = {room: folders.split() for room, folders in ORDER.items()}
 # Headers that are installed lie here, by the name that an include has.
 PUBLIC = re.compile(r"(formats|reader|writer|loader)/include/bale/")
 
+# Installed headers of plain values, and the room that they belong to.
+VALUES = {"loader/loader_options.hpp": "loader/options"}
+
 # Third-party headers and the one place of each. Never in a header of another room.
 PLACES = {
     r"lmdb\.h": ["formats/lmdb"],
@@ -103,7 +107,10 @@ SOURCE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh", ".in"}
 
 def room_of(path):
     """"reader/dataset/dataset.cpp" -> "reader"; "formats/include/bale/formats/base/error.hpp" -> "formats/base"."""
-    parts = pathlib.PurePath(PUBLIC.sub("", str(path))).parts
+    name = PUBLIC.sub("", str(path))
+    if name in VALUES:
+        return VALUES[name]
+    parts = pathlib.PurePath(name).parts
     inner = "/".join(parts[:2])
     return inner if len(parts) > 2 and (inner in ALLOWED or parts[0] == "formats") else parts[0]
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Writes python/bale/options.py from the tables of options of the libraries; a test compares the two.
+"""Writes python/bale/options.py and python/bale/_loader/reading.py from the tables of options of the libraries; tests compare
+them.
 
 usage: PYTHONPATH=build/python scripts/checks/option_types.py
 """
+import json
 import pathlib
+import textwrap
 
 from bale import _bale
 
-FILE = pathlib.Path(__file__).parents[2] / "python" / "bale" / "options.py"
+PACKAGE = pathlib.Path(__file__).parents[2] / "python" / "bale"
 CACHE = {"cache_dir": "str", "cache_limit": "Size"}  # of the process
 QUIET = {"quiet": "bool"}
 HEAD = '''"""The options of pack(), convert(), plan() and verify(): the program's flags, with underscores.
@@ -47,5 +50,56 @@ def options_text() -> str:
                    {**dict(_bale.option_rows("verify")), **CACHE, **QUIET})])
 
 
+READING = '''"""How samples are read, an option of Loaders. Made by scripts/checks/option_types.py from the table of the loader."""
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from bale import _bale
+
+ImageMode = Literal["RGB", "L", "RGBA", "I;16"]
+
+
+class Reading(NamedTuple):
+    """How samples are read and decoded, as `reading=` of a Loader.
+
+    Parameters
+    ----------
+%s
+
+    Notes
+    -----
+    The Loader checks the values: it raises ValueError.
+
+    Examples
+    --------
+    >>> loader = bale.Loader("packs/train", reading=bale.Reading(mode="L", verify_checksums=False))
+    """
+
+%s
+'''
+MODE = ("mode", "{'RGB', 'L', 'RGBA', 'I;16'} or None, default None", "ImageMode | None = None",
+        "What images are decoded to, by Pillow's names: \"L\" has one channel, \"RGBA\" four, \"I;16\" is 16-bit gray PNGs and TIFFs "
+        "as uint16, which can be cropped, flipped and resized. The transform changes such images. An image that a mode cannot give "
+        "is a bad sample. None: the transform's own mode, usually RGB.")
+
+
+def reading_text() -> str:
+    rows = []
+    for keyword, default, text in _bale.reading_rows():
+        kind = type(default).__name__
+        shown = f"{default >> 20} << 20" if kind == "int" and default > 0 and default % (1 << 20) == 0 else repr(default)
+        if default == _bale.NO_LABEL:
+            shown = "bale.NO_LABEL"
+        code = json.dumps(default) if kind == "str" else shown.replace("bale.", "_bale.")
+        rows.append((keyword, f"{kind}, default {shown}", f"{kind} = {code}", text))
+    rows.insert(1 + [row[0] for row in rows].index("no_label"), MODE)  # of the transform, so the table does not have it
+    texts = [f"{keyword} : {kind}\n" + textwrap.fill(text, 118, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+             for keyword, kind, _, text in rows]
+    members = [f"{keyword}: {code}" for keyword, _, code, _ in rows]
+    return READING % (textwrap.indent("\n".join(texts), "    "), textwrap.indent("\n".join(members), "    "))
+
+
 if __name__ == "__main__":
-    FILE.write_text(options_text())
+    (PACKAGE / "options.py").write_text(options_text())
+    (PACKAGE / "_loader" / "reading.py").write_text(reading_text())

@@ -91,7 +91,7 @@ void work(Ring& ring, std::uint32_t number, pid_t parent, const std::function<vo
   if (!config.directory.empty() && ::chdir(config.directory.c_str()) != 0) throw_errno("enter", config.directory);
   // The loader's process has checked that the shards match their indexes, and each row says what it holds of its shard.
   const ShardOpenOptions options{
-      .verify_checksums = config.verify_checksums, .direct_io = config.direct_io, .check_stale = false};
+      .verify_checksums = config.options.verify_checksums, .direct_io = config.options.direct_io, .check_stale = false};
   SharedIndexes shared(config.shards.size());
   const OpenShards shards(config.shards.size(),
                           [&](std::size_t shard, const Format* format, std::shared_ptr<const ShardIndex> index) {

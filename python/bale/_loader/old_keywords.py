@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bale._loader.options import Order, Reading
+from bale._loader.options import Order
+from bale._loader.reading import Reading
 from bale._warnings import warn
 
 # The keyword, the name of its value, and the value's member.

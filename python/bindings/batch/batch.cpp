@@ -14,12 +14,10 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/json/step_json.hpp"
 #include "bale/loader/transform/transforms.hpp"
-#include "bale/python/bindings/batch/batch_fields.hpp"
+#include "bale/python/bindings/batch/batch_rows.hpp"
 #include "bale/python/bindings/batch/dlpack.hpp"
 #include "bale/python/bindings/batch/process_batch.hpp"
-#include "bale/python/bindings/batch/row_copies.hpp"
 #include "bale/python/bindings/bindings.hpp"
-#include "bale/reader/order/epoch_order.hpp"
 
 namespace bale::python {
 namespace {
@@ -85,41 +83,11 @@ nb::object images(nb::handle self) {
   return list;
 }
 
-nb::ndarray<nb::numpy, std::int64_t> labels(nb::handle self) {
-  return copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(batch_of(self).labels());
-}
-
-/// None without mixing.
-nb::object partner_labels(nb::handle self) {
-  const auto values = batch_of(self).partner_labels();
-  if (values.empty()) return nb::none();
-  return nb::cast(copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(values), nb::rv_policy::move);
-}
-
-/// None without mixing.
-nb::object shares(nb::handle self) {
-  const auto values = batch_of(self).shares();
-  if (values.empty()) return nb::none();
-  return nb::cast(copy_of<float, nb::ndarray<nb::numpy, float>>(values), nb::rv_policy::move);
-}
-
-nb::ndarray<nb::numpy, std::uint64_t> samples(nb::handle self) {
-  return copy_of<std::uint64_t, nb::ndarray<nb::numpy, std::uint64_t>>(batch_of(self).samples());
-}
-
-nb::ndarray<nb::numpy, std::int64_t> indices(nb::handle self) { return indices_of(batch_of(self).samples()); }
-
-nb::object keys(nb::handle self) {
-  return nb::cast<const ProcessBatch&>(self).positions().attr("keys_of")(indices(self).cast());
-}
-
-nb::object sizes_of_rows(nb::handle self) {
-  return nb::cast<const ProcessBatch&>(self).positions().attr("sizes_of")(indices(self).cast());
-}
+nb::ndarray<nb::numpy, std::int64_t> labels(nb::handle self) { return copy_of(batch_of(self).labels()); }
 
 nb::ndarray<nb::numpy, bool> mask(nb::handle self) {
   const auto values = batch_of(self).mask();
-  return copy_of<bool, nb::ndarray<nb::numpy, bool>>({reinterpret_cast<const bool*>(values.data()), values.size()});
+  return copy_of<bool>({reinterpret_cast<const bool*>(values.data()), values.size()});
 }
 
 nb::object dlpack(nb::handle self, const nb::kwargs& kwargs) {
@@ -197,11 +165,7 @@ std::pair<nb::object, nb::object> capsules(nb::handle self, std::size_t view) {
   return {nb::cast(images), nb::cast(copy_of<std::int64_t, nb::ndarray<std::int64_t>>(batch.labels()))};
 }
 
-}  // namespace
-
-void bind_batch(nb::module_& module) {
-  nb::class_<ProcessBatch> batch(module, "Batch",
-                                 R"(One batch of a Loader, which makes it. It unpacks as images, labels.
+constexpr const char* k_batch_doc = R"(One batch of a Loader, which makes it. It unpacks as images, labels.
 
 A batch is a slot of the loader's shared memory. Arrays of its images are views of the slot and keep it; the workers reuse it
 when the last of them is gone. If the caller keeps many batches, further ones are copies (is_copy). Labels, mask and samples
@@ -210,17 +174,9 @@ are always copies. len() is the number of rows.
 Notes
 -----
 Threads: used by one thread at a time. It may be freed in another, also while that one uses the Loader.
-Processes: it can also be read in a forked child; it cannot be pickled.)");
-  bind_batch_fields(batch);
-  batch
-      .def_prop_ro(
-          "images", &images, nb::for_getter(nb::sig("def images(self) -> typing.Any")),
-          "N x H x W x C (or N x C x H x W) of the transform's dtype, without a copy; bfloat16 as uint16. With several "
-          "views a list of such arrays, one per view. A list of arrays, one per row, if images differ in size (ragged) "
-          "or "
-          "are stored bytes (raw).")
-      .def("image", &image, nb::arg("i"), nb::sig("def image(self, i: int) -> numpy.typing.NDArray[typing.Any]"),
-           R"(The image of a row.
+Processes: it can also be read in a forked child; it cannot be pickled.)";
+
+constexpr const char* k_image_doc = R"(The image of a row.
 
 Parameters
 ----------
@@ -235,10 +191,9 @@ array
 Raises
 ------
 IndexError
-    If there is no such row.)")
-      .def("draw", &draw_of_row, nb::arg("i"), nb::arg("view") = 0,
-           nb::sig("def draw(self, i: int, view: int = 0) -> dict[str, typing.Any] | None"),
-           R"(What was done to a row.
+    If there is no such row.)";
+
+constexpr const char* k_draw_doc = R"(What was done to a row.
 
 Parameters
 ----------
@@ -257,39 +212,10 @@ dict or None
 Raises
 ------
 IndexError
-    If there is no such row or view.)")
-      .def_prop_ro("labels", &labels, nb::rv_policy::move,
-                   "int64 class numbers, one per row; the loader's `no_label` if there is none.")
-      .def_prop_ro("partner_labels", &partner_labels,
-                   nb::for_getter(nb::sig("def partner_labels(self) -> numpy.typing.NDArray[numpy.int64] | None")),
-                   "int64 labels of the images that were mixed in; None without mixing.")
-      .def_prop_ro("shares", &shares,
-                   nb::for_getter(nb::sig("def shares(self) -> numpy.typing.NDArray[numpy.float32] | None")),
-                   "float32 weights of `labels` in the loss; `partner_labels` have the rest. None without mixing.")
-      .def_prop_ro(
-          "partners", [](nb::handle self) { return partners_of(batch_of(self).partners()); },
-          nb::for_getter(nb::sig(k_partners_signature)), k_partners_doc)
-      .def_prop_ro("samples", &samples, nb::rv_policy::move, "uint64 positions in the dataset, one per row.")
-      .def_prop_ro("indices", &indices, nb::rv_policy::move, k_indices_doc)
-      .def_prop_ro("keys", &keys, nb::for_getter(nb::sig(k_keys_signature)), k_keys_doc)
-      .def_prop_ro("image_sizes", &sizes_of_rows, nb::for_getter(nb::sig(k_sizes_signature)), k_sizes_doc)
-      .def_prop_ro("mask", &mask, nb::rv_policy::move,
-                   "One bool per row: True if it counts in this epoch; False for padding, skipped and empty rows.")
-      .def_prop_ro(
-          "epoch", [](nb::handle self) { return counted_epoch(batch_of(self).epoch()); },
-          "Number of its epoch, from 0.")
-      .def_prop_ro(
-          "index", [](nb::handle self) { return batch_of(self).index(); }, "Number in its epoch, from 0.")
-      .def("__len__", [](nb::handle self) { return batch_of(self).size(); })
-      .def(
-          "__iter__", [](nb::handle self) { return nb::iter(nb::make_tuple(images(self), labels(self))); },
-          nb::sig("def __iter__(self) -> collections.abc.Iterator[typing.Any]"))
-      .def("__dlpack__", &dlpack, nb::arg("kwargs"),
-           nb::sig("def __dlpack__(self, **kwargs: typing.Any) -> typing.Any"),
-           "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
-      .def("capsules", &capsules, nb::arg("view") = 0,
-           nb::sig("def capsules(self, view: int = 0) -> tuple[object, object]"),
-           R"(DLPack capsules of the images of a view and of the labels. Each can be imported once.
+    If there is no such row or view.)";
+
+constexpr const char* k_capsules_doc =
+    R"(DLPack capsules of the images of a view and of the labels. Each can be imported once.
 
 Parameters
 ----------
@@ -306,11 +232,59 @@ Raises
 TypeError
     If images differ in size.
 IndexError
-    If there is no such view.)")
+    If there is no such view.)";
+
+void bind_images(nb::class_<ProcessBatch>& batch) {
+  batch
+      .def_prop_ro(
+          "images", &images, nb::for_getter(nb::sig("def images(self) -> typing.Any")),
+          "N x H x W x C (or N x C x H x W) of the transform's dtype, without a copy; bfloat16 as uint16. With several "
+          "views a list of such arrays, one per view. A list of arrays, one per row, if images differ in size (ragged) "
+          "or are stored bytes (raw).")
+      .def("image", &image, nb::arg("i"), nb::sig("def image(self, i: int) -> numpy.typing.NDArray[typing.Any]"),
+           k_image_doc)
+      .def("draw", &draw_of_row, nb::arg("i"), nb::arg("view") = 0,
+           nb::sig("def draw(self, i: int, view: int = 0) -> dict[str, typing.Any] | None"), k_draw_doc)
+      .def(
+          "__iter__", [](nb::handle self) { return nb::iter(nb::make_tuple(images(self), labels(self))); },
+          nb::sig("def __iter__(self) -> collections.abc.Iterator[typing.Any]"))
+      .def("__dlpack__", &dlpack, nb::arg("kwargs"),
+           nb::sig("def __dlpack__(self, **kwargs: typing.Any) -> typing.Any"),
+           "`images` for torch.from_dlpack, jax.dlpack.from_dlpack.")
+      .def("__dlpack_device__", [](nb::handle) { return std::make_tuple(1, 0); })
+      .def("capsules", &capsules, nb::arg("view") = 0,
+           nb::sig("def capsules(self, view: int = 0) -> tuple[object, object]"), k_capsules_doc)
       .def_prop_ro(
           "is_copy", [](nb::handle self) { return batch_of(self).is_copy(); },
-          "Whether the images are a copy, because the caller keeps many batches.")
-      .def("__dlpack_device__", [](nb::handle) { return std::make_tuple(1, 0); });
+          "Whether the images are a copy, because the caller keeps many batches.");
+}
+
+void bind_values(nb::class_<ProcessBatch>& batch) {
+  batch
+      .def_prop_ro("labels", &labels, nb::rv_policy::move,
+                   "int64 class numbers, one per row; the loader's `no_label` if there is none.")
+      .def_prop_ro(
+          "partner_labels", [](nb::handle self) { return copy_or_none(batch_of(self).partner_labels()); },
+          nb::for_getter(nb::sig("def partner_labels(self) -> numpy.typing.NDArray[numpy.int64] | None")),
+          "int64 labels of the images that were mixed in; None without mixing.")
+      .def_prop_ro(
+          "shares", [](nb::handle self) { return copy_or_none(batch_of(self).shares()); },
+          nb::for_getter(nb::sig("def shares(self) -> numpy.typing.NDArray[numpy.float32] | None")),
+          "float32 weights of `labels` in the loss; `partner_labels` have the rest. None without mixing.")
+      .def_prop_ro(
+          "samples", [](nb::handle self) { return copy_of(batch_of(self).samples()); }, nb::rv_policy::move,
+          "uint64 positions in the dataset, one per row.")
+      .def_prop_ro("mask", &mask, nb::rv_policy::move,
+                   "One bool per row: True if it counts in this epoch; False for padding, skipped and empty rows.");
+}
+
+}  // namespace
+
+void bind_batch(nb::module_& module) {
+  nb::class_<ProcessBatch> batch(module, "Batch", k_batch_doc);
+  bind_rows(batch);
+  bind_images(batch);
+  bind_values(batch);
 }
 
 }  // namespace bale::python

@@ -14,15 +14,13 @@
 #include <nanobind/stl/tuple.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/python/bindings/batch/batch_fields.hpp"
+#include "bale/python/bindings/batch/batch_rows.hpp"
 #include "bale/python/bindings/batch/dlpack.hpp"
 #include "bale/python/bindings/batch/process_device_batch.hpp"
-#include "bale/python/bindings/batch/row_copies.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/loader/process_loader.hpp"
 #include "bale/python/bindings/value.hpp"
-#include "bale/reader/order/epoch_order.hpp"
 
 namespace bale::python {
 namespace {
@@ -206,62 +204,7 @@ void bind_device_array(nb::module_& module) {
       });
 }
 
-void bind_device_batch(nb::module_& module) {
-  nb::class_<ProcessDeviceBatch> batch(
-      module, "DeviceBatch",
-      "One batch in the memory of a CUDA device. Its arrays are views and keep it. When the last of them is gone, a "
-      "later batch reuses the memory, after the work that was enqueued on its streams. Fields are arrays in host "
-      "memory, "
-      "which do not keep the batch.");
-  bind_batch_fields(batch);
-  batch.def_prop_ro("images", &images_of, "N x H x W x C (or N x C x H x W) of the transform's dtype.")
-      .def_prop_ro("labels", &labels_of, "int64 class numbers, one per row; the loader's `no_label` if there is none.")
-      .def_prop_ro("mask", &mask_of,
-                   "uint8, one per row: 1 if it counts in this epoch, 0 for padding, skipped and empty rows.")
-      .def_prop_ro("partner_labels", &partner_labels_of,
-                   "int64 labels of the images that were mixed in; None without mixing.")
-      .def_prop_ro("shares", &shares_of,
-                   "float32 weights of `labels` in the loss; `partner_labels` have the rest. None without mixing.")
-      .def_prop_ro(
-          "partners", [](nb::handle self) { return partners_of(device_batch_of(self).partners()); },
-          nb::for_getter(nb::sig(k_partners_signature)), k_partners_doc)
-      .def_prop_ro(
-          "samples",
-          [](nb::handle self) {
-            nb::list list;
-            for (const std::uint64_t sample : device_batch_of(self).samples()) list.append(sample);
-            return list;
-          },
-          nb::for_getter(nb::sig("def samples(self) -> list[int]")), "Positions in the dataset, one per row.")
-      .def_prop_ro(
-          "indices", [](nb::handle self) { return indices_of(device_batch_of(self).samples()); }, nb::rv_policy::move,
-          k_indices_doc)
-      .def_prop_ro(
-          "keys",
-          [](nb::handle self) {
-            return nb::cast<const ProcessDeviceBatch&>(self).positions().attr("keys_of")(self.attr("indices"));
-          },
-          nb::for_getter(nb::sig(k_keys_signature)), k_keys_doc)
-      .def_prop_ro(
-          "image_sizes",
-          [](nb::handle self) {
-            return nb::cast<const ProcessDeviceBatch&>(self).positions().attr("sizes_of")(self.attr("indices"));
-          },
-          nb::for_getter(nb::sig(k_sizes_signature)), k_sizes_doc)
-      .def_prop_ro(
-          "epoch", [](nb::handle self) { return counted_epoch(device_batch_of(self).epoch()); },
-          "Number of its epoch, from 0.")
-      .def_prop_ro(
-          "index", [](nb::handle self) { return device_batch_of(self).index(); }, "Number in its epoch, from 0.")
-      .def_prop_ro(
-          "is_beyond_hold", [](nb::handle self) { return device_batch_of(self).is_beyond_hold(); },
-          "Whether you held at least `hold` other batches when this one was delivered.")
-      .def_prop_ro(
-          "device", [](nb::handle self) { return device_batch_of(self).device(); }, "CUDA's number of the device.")
-      .def(
-          "use_on", [](nb::handle self, std::uintptr_t stream) { device_batch_of(self).use_on(stream_of(stream)); },
-          nb::arg("stream"),
-          R"(Makes the batch usable on another stream.
+constexpr const char* k_use_on_doc = R"(Makes the batch usable on another stream.
 
 Work that is enqueued there from now on runs after the copy, and the memory is reused only after that work.
 
@@ -273,10 +216,10 @@ stream : int
 Raises
 ------
 bale.Error
-    If CUDA fails.)")
-      .def("capsules", &device_capsules, nb::arg("stream"),
-           nb::sig("def capsules(self, stream: int) -> tuple[object, object]"),
-           R"(DLPack capsules of the images and of the labels, for use on a stream. Each can be imported once.
+    If CUDA fails.)";
+
+constexpr const char* k_device_capsules_doc =
+    R"(DLPack capsules of the images and of the labels, for use on a stream. Each can be imported once.
 
 Parameters
 ----------
@@ -291,7 +234,41 @@ Returns
 Raises
 ------
 bale.Error
-    If CUDA fails.)")
+    If CUDA fails.)";
+
+void bind_device_batch(nb::module_& module) {
+  nb::class_<ProcessDeviceBatch> batch(
+      module, "DeviceBatch",
+      "One batch in the memory of a CUDA device. Its arrays are views and keep it. When the last of them is gone, a "
+      "later batch reuses the memory, after the work that was enqueued on its streams. Fields are arrays in host "
+      "memory, which do not keep the batch.");
+  bind_rows(batch);
+  batch.def_prop_ro("images", &images_of, "N x H x W x C (or N x C x H x W) of the transform's dtype.")
+      .def_prop_ro("labels", &labels_of, "int64 class numbers, one per row; the loader's `no_label` if there is none.")
+      .def_prop_ro("mask", &mask_of,
+                   "uint8, one per row: 1 if it counts in this epoch, 0 for padding, skipped and empty rows.")
+      .def_prop_ro("partner_labels", &partner_labels_of,
+                   "int64 labels of the images that were mixed in; None without mixing.")
+      .def_prop_ro("shares", &shares_of,
+                   "float32 weights of `labels` in the loss; `partner_labels` have the rest. None without mixing.")
+      .def_prop_ro(
+          "samples",
+          [](nb::handle self) {
+            nb::list list;
+            for (const std::uint64_t sample : device_batch_of(self).samples()) list.append(sample);
+            return list;
+          },
+          nb::for_getter(nb::sig("def samples(self) -> list[int]")), "Positions in the dataset, one per row.")
+      .def_prop_ro(
+          "is_beyond_hold", [](nb::handle self) { return device_batch_of(self).is_beyond_hold(); },
+          "Whether you held at least `hold` other batches when this one was delivered.")
+      .def_prop_ro(
+          "device", [](nb::handle self) { return device_batch_of(self).device(); }, "CUDA's number of the device.")
+      .def(
+          "use_on", [](nb::handle self, std::uintptr_t stream) { device_batch_of(self).use_on(stream_of(stream)); },
+          nb::arg("stream"), k_use_on_doc)
+      .def("capsules", &device_capsules, nb::arg("stream"),
+           nb::sig("def capsules(self, stream: int) -> tuple[object, object]"), k_device_capsules_doc)
       .def_prop_ro(
           "__cuda_array_interface__", [](nb::handle self) { return cuda_array_interface(images_of(self)); },
           nb::for_getter(nb::sig(k_interface_signature)), "The interface of `images`.")
@@ -303,7 +280,6 @@ bale.Error
           nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("kwargs"), nb::sig(k_dlpack_signature))
       .def("__dlpack_device__",
            [](nb::handle self) { return std::make_tuple(nb::device::cuda::value, device_batch_of(self).device()); })
-      .def("__len__", [](nb::handle self) { return device_batch_of(self).size(); })
       .def(
           "__iter__", [](nb::handle self) { return nb::iter(nb::make_tuple(images_of(self), labels_of(self))); },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[DeviceArray]"));

@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/loader/options/loader_table.hpp"
 #include "bale/python/bindings/batch/process_batch.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/choice.hpp"
@@ -17,10 +18,38 @@
 namespace bale::python {
 namespace {
 
-nb::str text_of(const nb::dict& given, const char* keyword) {
-  const nb::object text = given[keyword];
-  if (!nb::isinstance<nb::str>(text)) value_of<std::string>(text, keyword);  // throws
-  return nb::borrow<nb::str>(text);                                          // may hold bytes that are not UTF-8
+// Options from Python's values, by their types. `keyword` is for messages.
+
+template <typename Value>
+void take(nb::handle given, const char* keyword, Value& value) {
+  value = value_of<Value>(given, keyword);
+}
+template <typename Value>
+void take(nb::handle given, const char* keyword, std::optional<Value>& value) {
+  take(given, keyword, value.emplace());
+}
+void take(nb::handle given, const char* keyword, std::string& value) {
+  if (!nb::isinstance<nb::str>(given)) value_of<std::string>(given, keyword);  // throws
+  value = from_str(nb::borrow<nb::str>(given));                                // may hold bytes that are not UTF-8
+}
+void take(nb::handle given, const char* keyword, WorkerMode& value) {
+  value = value_of<bool>(given, keyword) ? WorkerMode::threads : WorkerMode::processes;
+}
+void take(nb::handle given, const char*, Tail& value) { value = tail_of(given); }
+void take(nb::handle given, const char* keyword, OnBadSample& value) {
+  value = choice<OnBadSample>(
+      given, keyword,
+      {{"fail", OnBadSample::fail}, {"skip", OnBadSample::skip}, {"substitute", OnBadSample::substitute}});
+}
+
+/// (keyword, default, text) of each member of bale.Reading.
+nb::list reading_rows() {
+  nb::list rows;
+  const LoaderOptions defaults;
+  loader_detail::for_options(defaults, [&rows](const loader_detail::LoaderRow& row, const auto& value) {
+    if (*row.text != '\0') rows.append(nb::make_tuple(row.keyword, value, row.text));
+  });
+  return rows;
 }
 
 BoxFormat box_format_of(nb::handle given) {
@@ -83,41 +112,20 @@ nb::typed<nb::dict, nb::str, nb::any> counters(ProcessLoader<Loader>& self) {
 
 LoaderOptions options_of(const nb::dict& given) {
   LoaderOptions options;
-  options.batch_size = option<std::uint32_t>(given, "batch_size");
+  loader_detail::for_options(options, [&given](const loader_detail::LoaderRow& row, auto& value) {
+    if (*row.keyword != '\0') take(given[row.keyword], row.keyword, value);
+  });
   if (!given["workers"].is_none()) options.workers = option<std::uint32_t>(given, "workers");
-  options.worker_mode = option<bool>(given, "threads") ? WorkerMode::threads : WorkerMode::processes;
-  options.prefetch = option<std::uint32_t>(given, "prefetch");
-  options.persistent_workers = option<bool>(given, "persistent_workers");
-  options.seed = option<std::uint64_t>(given, "seed");
-  options.augment_seed = option<std::uint64_t>(given, "augment_seed");
   options.shuffle = shuffle_of(given["shuffle"], option<std::uint64_t>(given, "block_samples"),
                                option<std::uint64_t>(given, "window_blocks"),
                                given["ranks_per_node"].is_none() ? 0 : option<std::uint64_t>(given, "ranks_per_node"));
-  options.rank = option<std::uint64_t>(given, "rank");
-  options.world_size = option<std::uint64_t>(given, "world_size");
-  options.tail = tail_of(given["tail"]);
   options.transform = transform_of(given["transform"]);
   for (const nb::handle view : given["further_views"]) options.further_views.push_back(transform_of(view));
   options.mix = {.mixup_alpha = option<double>(given, "mixup_alpha"),
                  .cutmix_alpha = option<double>(given, "cutmix_alpha"),
                  .probability = option<double>(given, "mix_probability"),
                  .switch_probability = option<double>(given, "mix_switch_probability")};
-  options.field = from_str(text_of(given, "field"));
-  options.label_field = from_str(text_of(given, "label_field"));
   options.fields = fields_of(given["fields"]);
-  options.on_bad_sample = choice<OnBadSample>(
-      given["on_bad_sample"], "on_bad_sample",
-      {{"fail", OnBadSample::fail}, {"skip", OnBadSample::skip}, {"substitute", OnBadSample::substitute}});
-  options.no_label = option<std::int64_t>(given, "no_label");
-  options.verify_checksums = option<bool>(given, "verify_checksums");
-  options.max_pixels = option<std::uint64_t>(given, "max_pixels");
-  options.stall_timeout_s = option<double>(given, "stall_timeout_s");
-  options.storage_timeout_s = option<double>(given, "storage_timeout_s");
-  options.read_ahead_bytes = option<std::uint64_t>(given, "read_ahead_bytes");
-  options.large_transfers = option<bool>(given, "large_transfers");
-  options.seek_point_cache_bytes = option<std::uint64_t>(given, "seek_point_cache_bytes");
-  options.direct_io = option<bool>(given, "direct_io");
-  options.worker_program = from_str(text_of(given, "worker_program"));
   return options;
 }
 
@@ -166,6 +174,8 @@ void bind_loader(nb::module_& module) {
       .def("counters", &counters);
   bind_common(loader);
 
+  module.def("reading_rows", &reading_rows, nb::sig("def reading_rows() -> list[tuple[str, typing.Any, str]]"),
+             "The keyword, the default and the text of each option from which bale.Reading is made.");
   module.def("stop_other_threads", &stop_other_threads);
   module.def(
       "check_transform", [](nb::handle transform) { transform_of(transform); }, nb::arg("transform"));

@@ -248,11 +248,21 @@ def test_typed_options_are_those_of_the_program(command, typed):
     assert {flag.replace("-", "_") for flag in flags} == set(getattr(bale.options, typed).__annotations__)
 
 
-def test_the_types_of_options_are_those_of_the_tables():
-    """bale.options is made from the tables of the libraries."""
-    done = subprocess.run([sys.executable, "-c", "import option_types; print(option_types.options_text(), end='')"], check=True,
+@pytest.mark.parametrize("made, file", [("options_text", "options.py"), ("reading_text", "_loader/reading.py")])
+def test_the_types_of_options_are_those_of_the_tables(made, file):
+    """bale.options and bale.Reading are made from the tables of the libraries."""
+    done = subprocess.run([sys.executable, "-c", f"import option_types; print(option_types.{made}(), end='')"], check=True,
                           capture_output=True, text=True, env={**ENVIRONMENT, "PYTHONPATH": f"{ENVIRONMENT['PYTHONPATH']}:{REPO}/scripts/checks"})
-    assert done.stdout == (REPO / "python" / "bale" / "options.py").read_text(), "run scripts/checks/option_types.py"
+    assert done.stdout == (REPO / "python" / "bale" / file).read_text(), "run scripts/checks/option_types.py"
+
+
+@pytest.mark.parametrize("path", ["python/bindings/loader/loader.cpp", "loader/worker/worker_config.cpp", "python/bale/_loader/options.py",
+                                  "python/bale/_loader/native.py"])
+def test_an_option_of_a_loader_is_in_its_row_alone(path):
+    """Neither the extension module nor what workers are sent nor Python's Loaders name it: they take the table's rows."""
+    rows = {keyword for keyword, _, _ in bl._bale.reading_rows()}
+    assert len(rows) == 12 and rows | {"mode"} == set(bl.Reading._fields)
+    assert set(re.findall(r"\w+", (REPO / path).read_text())) & rows <= {"field"}  # also a word of the code
 
 
 def test_an_option_is_in_its_row_alone():

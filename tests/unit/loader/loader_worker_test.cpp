@@ -38,7 +38,7 @@ class OneWorker {
     for (std::uint32_t n = 0; n < k_num_rows; ++n) {
       Row& row = ring_.row(0, n);
       row.sample_in_shard = row.sample = n;
-      row.capacity = config_.transform.image_bytes();
+      row.capacity = config_.options.transform.image_bytes();
       row.offset = n * row.capacity;
       ring_.prepare_row(0, n, 0, RowPhase::free);
       row.kills = n == suspect ? 1 : 0;
@@ -69,15 +69,15 @@ class OneWorker {
   TempDir dir_;
   WorkerConfig config_ = [] {
     WorkerConfig config;
-    config.transform = train_transform(16);
-    config.max_pixels = k_default_max_pixels;
+    config.options.transform = train_transform(16);
+    config.options.augment_seed = 0;
     config.num_samples = k_num_rows;
     return config;
   }();
   std::unique_ptr<Shard> shard_;
   Ring ring_ = Ring::create({.num_slots = 1,
                              .batch_size = k_num_rows,
-                             .pixel_bytes = k_num_rows * config_.transform.image_bytes(),
+                             .pixel_bytes = k_num_rows * config_.options.transform.image_bytes(),
                              .config_bytes = 0});
   Worker worker_{ring_, config_, 0, [this](std::uint32_t, const ShardIdentity&) { return ShardInUse(shard_.get()); }};
 };

@@ -14,8 +14,9 @@ from bale._loader.base import LoaderBase, option_names
 from bale._loader.epochs import EpochIterator
 from bale._loader.fields import Field
 from bale._loader.old_keywords import OLD_KEYWORDS, with_old_keywords
-from bale._loader.options import Cuda, OnBadSample, Order, Reading
+from bale._loader.options import Cuda, OnBadSample, Order
 from bale._loader.passes import Begun, Place
+from bale._loader.reading import Reading
 from bale._types import Options, Shuffle, Tail
 from bale._warnings import warn
 from bale.torch._copy_stream import can_pin

@@ -1,4 +1,4 @@
-#include "bale/loader/default_workers.hpp"
+#include "bale/loader/options/default_workers.hpp"
 
 #include <unistd.h>
 

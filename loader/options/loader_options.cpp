@@ -1,24 +1,37 @@
 #include "bale/loader/loader_options.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/default_workers.hpp"
-#include "bale/loader/ring/ring.hpp"
+#include "bale/loader/options/default_workers.hpp"
+#include "bale/loader/options/loader_table.hpp"
 #include "bale/loader/transform/list/check.hpp"
 
 namespace bale {
 namespace {
 
 constexpr std::uint32_t k_max_prefetch = 4096;
-constexpr std::uint64_t k_max_seek_point_cache_bytes = std::uint64_t{1} << 40;
 
 void refuse_unless(bool right, std::string_view what) {
   if (!right) throw Error(ErrorCode::invalid_argument, what);
+}
+
+void check_ranges(const LoaderOptions& options) {
+  loader_detail::for_options(options, [](const loader_detail::LoaderRow& row, const auto& value) {
+    if constexpr (std::unsigned_integral<std::remove_cvref_t<decltype(value)>>) {
+      if (value >= row.least && value <= row.most) return;
+      throw Error(ErrorCode::invalid_argument,
+                  row.least == 0
+                      ? fmt::format("{} of {}; {} is the most", row.keyword, value, row.most)
+                      : fmt::format("{} {} is out of range ({} to {})", row.keyword, value, row.least, row.most));
+    }
+  });
 }
 
 bool has_targets(const LoaderOptions& options) {
@@ -76,20 +89,15 @@ void check_target(const Field& target, const LoaderOptions& options) {
 }  // namespace
 
 LoaderOptions checked(LoaderOptions options) {
-  using loader_detail::k_max_rows;
   using loader_detail::k_max_workers;
   if (options.workers == k_workers_auto) options.workers = loader_detail::default_workers();
   refuse_unless(options.workers <= k_max_workers,
                 fmt::format("{} workers; {} is the most", options.workers, k_max_workers));
-  refuse_unless(options.batch_size > 0 && options.batch_size <= k_max_rows,
-                fmt::format("batch_size {} is out of range (1 to {})", options.batch_size, k_max_rows));
+  check_ranges(options);
   refuse_unless(options.prefetch >= 2 || options.workers == 0,
                 "prefetch must be at least 2: you hold one batch while the next is made");
   refuse_unless(options.prefetch > 0 && options.prefetch <= k_max_prefetch,
                 fmt::format("prefetch of {} batches; 1 to {} are possible", options.prefetch, k_max_prefetch));
-  refuse_unless(options.seek_point_cache_bytes <= k_max_seek_point_cache_bytes,
-                fmt::format("seek_point_cache_bytes of {}; {} is the most", options.seek_point_cache_bytes,
-                            k_max_seek_point_cache_bytes));
   check_transform(options.transform);
   for (const Transform& view : options.further_views) {
     check_transform(view);

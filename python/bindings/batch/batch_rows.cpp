@@ -1,7 +1,8 @@
-#include "bale/python/bindings/batch/batch_fields.hpp"
+#include "bale/python/bindings/batch/batch_rows.hpp"
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@
 #include "bale/loader/transform/field.hpp"
 #include "bale/python/bindings/batch/process_batch.hpp"
 #include "bale/python/bindings/batch/process_device_batch.hpp"
-#include "bale/python/bindings/batch/row_copies.hpp"
+#include "bale/reader/order/epoch_order.hpp"
 
 namespace bale::python {
 namespace {
@@ -101,13 +102,13 @@ nb::ndarray<nb::numpy> field_data(nb::handle self, std::size_t number) {
 
 template <typename AnyBatch>
 nb::ndarray<nb::numpy, std::int64_t> field_offsets(nb::handle self, std::size_t number) {
-  return copy_of<std::int64_t, nb::ndarray<nb::numpy, std::int64_t>>(field_of<AnyBatch>(self, number).offsets);
+  return copy_of(field_of<AnyBatch>(self, number).offsets);
 }
 
 template <typename AnyBatch>
 nb::ndarray<nb::numpy, bool> field_present(nb::handle self, std::size_t number) {
   const auto values = field_of<AnyBatch>(self, number).present;
-  return copy_of<bool, nb::ndarray<nb::numpy, bool>>({reinterpret_cast<const bool*>(values.data()), values.size()});
+  return copy_of<bool>({reinterpret_cast<const bool*>(values.data()), values.size()});
 }
 
 template <typename AnyBatch>
@@ -135,117 +136,108 @@ nb::object fields(nb::handle self) {
   return nb::module_::import_("bale._loader.batch_fields").attr("BatchFields")(self, positions);
 }
 
-}  // namespace
+/// Positions in the dataset are far below 2^63.
+template <typename AnyBatch>
+nb::ndarray<nb::numpy, std::int64_t> indices(nb::handle self) {
+  const std::span<const std::uint64_t> samples = nb::cast<const AnyBatch&>(self).get().samples();
+  return copy_of<std::int64_t>({reinterpret_cast<const std::int64_t*>(samples.data()), samples.size()});
+}
 
 template <typename AnyBatch>
-void bind_batch_fields(nb::class_<AnyBatch>& batch) {
+nb::object partners(nb::handle self) {
+  const std::span<const std::uint32_t> rows = nb::cast<const AnyBatch&>(self).get().partners();
+  const std::vector<std::int64_t> numbers(rows.begin(), rows.end());
+  return copy_or_none(std::span(numbers));
+}
+
+/// What bale._loader.lazy_keys.LazyKeys says of the samples.
+template <typename AnyBatch>
+nb::object looked_up(nb::handle self, const char* method) {
+  return nb::cast<const AnyBatch&>(self).positions().attr(method)(self.attr("indices"));
+}
+
+template <typename AnyBatch>
+void bind_samples(nb::class_<AnyBatch>& batch) {
+  batch
+      .def_prop_ro(
+          "indices", &indices<AnyBatch>, nb::rv_policy::move,
+          "int64 positions in the dataset, one per row; of the substitute for a bad sample; 0 for an empty row.")
+      .def_prop_ro(
+          "keys", [](nb::handle self) { return looked_up<AnyBatch>(self, "keys_of"); },
+          nb::for_getter(nb::sig("def keys(self) -> list[str]")),
+          "Keys of the samples at `indices`, looked up in the index at each access.")
+      .def_prop_ro(
+          "image_sizes", [](nb::handle self) { return looked_up<AnyBatch>(self, "sizes_of"); },
+          nb::for_getter(nb::sig("def image_sizes(self) -> numpy.typing.NDArray[numpy.int64]")),
+          "int64, N x 2: width and height of the stored images of the samples at `indices`, as "
+          "bale.Dataset.image_sizes() has them.")
+      .def_prop_ro(
+          "partners", &partners<AnyBatch>,
+          nb::for_getter(nb::sig("def partners(self) -> numpy.typing.NDArray[numpy.int64] | None")),
+          "int64 rows of the images that were mixed in, one per row: `fields` of the partner are those of that row. A "
+          "row without a partner has its own number. None without mixing.")
+      .def_prop_ro(
+          "epoch", [](nb::handle self) { return counted_epoch(nb::cast<const AnyBatch&>(self).get().epoch()); },
+          "Number of its epoch, from 0.")
+      .def_prop_ro(
+          "index", [](nb::handle self) { return nb::cast<const AnyBatch&>(self).get().index(); },
+          "Number in its epoch, from 0.")
+      .def("__len__", [](nb::handle self) { return nb::cast<const AnyBatch&>(self).get().size(); });
+}
+
+/// The docstring of a method that takes the number of a field.
+std::string field_doc(const std::string& what, const std::string& returns) {
+  return what + "\n\nParameters\n----------\nfield : int\n    Number of the field in field_names().\n\n" +
+         "Returns\n-------\n" + returns + "\n\nRaises\n------\nIndexError\n    If there is no such field.";
+}
+
+template <typename AnyBatch>
+void bind_fields(nb::class_<AnyBatch>& batch) {
   batch
       .def_prop_ro(
           "fields", &fields<AnyBatch>, nb::for_getter(nb::sig("def fields(self) -> typing.Any")),
           "The fields that the Loader was given as `fields`, a mapping from their names: for text a list of str, "
           "for JSON a sequence that parses a row when it is asked for, for arrays an array with one row per "
           "image, else a Ragged of bytes. Arrays and a Ragged are views of the slot and keep it, as images do. Those "
-          "of "
-          "a batch on a device are in ordinary memory and do not keep the batch.")
+          "of a batch on a device are in ordinary memory and do not keep the batch.")
       .def("field_names", &field_names<AnyBatch>, nb::sig("def field_names(self) -> list[tuple[str, str]]"),
-           R"(Name and kind of each field.
-
-Returns
--------
-list of (str, str)
-    The number in this list is that of the other methods.)")
+           "Name and kind of each field.\n\nReturns\n-------\nlist of (str, str)\n    The number in this list is that "
+           "of "
+           "the other methods.")
       .def("field_data", &field_data<AnyBatch>, nb::arg("field"),
            nb::sig("def field_data(self, field: int) -> numpy.typing.NDArray[typing.Any]"),
-           R"(The rows of a field without a copy.
-
-Parameters
-----------
-field : int
-    Number of the field in field_names().
-
-Returns
--------
-array
-    N x shape for arrays and masks; else the bytes of all rows, end to end. A view of the slot; of a batch on a device a
-    view of ordinary memory, which does not keep the batch.
-
-Raises
-------
-IndexError
-    If there is no such field.)")
+           field_doc(
+               "The rows of a field without a copy.",
+               "array\n"
+               "    N x shape for arrays and masks; else the bytes of all rows, end to end. A view of the slot; of "
+               "a batch on a device a\n    view of ordinary memory, which does not keep the batch.")
+               .c_str())
       .def("field_offsets", &field_offsets<AnyBatch>, nb::rv_policy::move, nb::arg("field"),
-           R"(Where the rows of a field begin and end.
-
-Parameters
-----------
-field : int
-    Number of the field in field_names().
-
-Returns
--------
-array of int64, shape (N + 1,)
-    Row i is field_data()[offsets[i]:offsets[i + 1]]; empty for arrays.
-
-Raises
-------
-IndexError
-    If there is no such field.)")
+           field_doc("Where the rows of a field begin and end.",
+                     "array of int64, shape (N + 1,)\n"
+                     "    Row i is field_data()[offsets[i]:offsets[i + 1]]; empty for arrays.")
+               .c_str())
       .def("field_present", &field_present<AnyBatch>, nb::rv_policy::move, nb::arg("field"),
-           R"(Says which rows have a field.
-
-Parameters
-----------
-field : int
-    Number of the field in field_names().
-
-Returns
--------
-array of bool, shape (N,)
-    False if the sample of the row does not have the field.
-
-Raises
-------
-IndexError
-    If there is no such field.)")
+           field_doc("Says which rows have a field.",
+                     "array of bool, shape (N,)\n    False if the sample of the row does not have the field.")
+               .c_str())
       .def("field_texts", &field_texts<AnyBatch>, nb::arg("field"),
            nb::sig("def field_texts(self, field: int) -> list[str]"),
-           R"(The rows of a field of text.
-
-Parameters
-----------
-field : int
-    Number of the field in field_names().
-
-Returns
--------
-list of str
-    A copy.
-
-Raises
-------
-IndexError
-    If there is no such field.)")
+           field_doc("The rows of a field of text.", "list of str\n    A copy.").c_str())
       .def("field_rows", &field_rows<AnyBatch>, nb::arg("field"),
            nb::sig("def field_rows(self, field: int) -> list[bytes]"),
-           R"(The bytes of the rows of a field.
-
-Parameters
-----------
-field : int
-    Number of the field in field_names().
-
-Returns
--------
-list of bytes
-    A copy.
-
-Raises
-------
-IndexError
-    If there is no such field.)");
+           field_doc("The bytes of the rows of a field.", "list of bytes\n    A copy.").c_str());
 }
 
-template void bind_batch_fields(nb::class_<ProcessBatch>& batch);
-template void bind_batch_fields(nb::class_<ProcessDeviceBatch>& batch);
+}  // namespace
+
+template <typename AnyBatch>
+void bind_rows(nb::class_<AnyBatch>& batch) {
+  bind_samples(batch);
+  bind_fields(batch);
+}
+
+template void bind_rows(nb::class_<ProcessBatch>& batch);
+template void bind_rows(nb::class_<ProcessDeviceBatch>& batch);
 
 }  // namespace bale::python
