@@ -1,5 +1,3 @@
-#include <memory>
-
 #include "bale/loader/transform/draw/list_drawer.hpp"
 #include "bale/loader/transform/list/check.hpp"
 #include "bale/loader/transform/transforms.hpp"
@@ -10,7 +8,7 @@ Steps draw_steps(const Transform& transform, const DrawKey& key, std::uint32_t w
                  std::span<const Box> boxes) {
   check_transform(transform);
   Steps steps;
-  transform_detail::ListDrawer(transform.list, transform.pass_order).draw(key, width, height, steps, {.boxes = boxes});
+  transform_detail::draw_list(*transform.list, transform.pass_order, key, width, height, steps, {.boxes = boxes});
   return steps;
 }
 
@@ -18,8 +16,8 @@ Steps draw_steps(const TransformList& list, const DrawKey& key, std::uint32_t wi
                  std::span<const Box> boxes) {
   transform_detail::check_list(list);
   Steps steps;
-  transform_detail::ListDrawer(std::make_shared<const CheckedList>(CheckedList{list, {}}), PassOrder::pillow_13)
-      .draw(key, width, height, steps, {.boxes = boxes});
+  transform_detail::draw_list({list, {}, transform_detail::numbers_of(list)}, PassOrder::pillow_13, key, width, height,
+                              steps, {.boxes = boxes});
   return steps;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/loader/transform/draw/list_drawer.hpp"
 #include "bale/loader/transform/json/json.hpp"
 #include "bale/loader/transform/list/check.hpp"
 #include "bale/loader/transform/transforms.hpp"
@@ -98,6 +99,7 @@ Transform transform_of(CheckedList list, PixelLayout layout, PassOrder pass_orde
                       .layout = layout,
                       .mode = mode};
   take_values(list.nodes, transform);
+  list.numbers = transform_detail::numbers_of(list.nodes);
   transform.list = std::make_shared<const CheckedList>(std::move(list));
   check_transform(transform);
   return transform;
@@ -133,12 +135,12 @@ transforms::ColorJitter transforms::ColorJitter::symmetric(double brightness, do
 Transform list_transform(TransformList list, PixelLayout layout, PassOrder pass_order, PixelMode mode,
                          Transform::Shape shape) {
   std::string json = transforms_json(list);
-  return transform_of({.nodes = std::move(list), .json = std::move(json)}, layout, pass_order, mode, shape);
+  return transform_of({std::move(list), std::move(json), {}}, layout, pass_order, mode, shape);
 }
 
 Transform json_transform(std::string_view list, PixelLayout layout, PassOrder pass_order, PixelMode mode,
                          Transform::Shape shape) {
-  return transform_of({.nodes = parse_transforms(list), .json = std::string(list)}, layout, pass_order, mode, shape);
+  return transform_of({parse_transforms(list), std::string(list), {}}, layout, pass_order, mode, shape);
 }
 
 Transform train_transform(std::uint32_t size) {

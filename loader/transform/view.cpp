@@ -5,6 +5,7 @@
 #include <iterator>
 #include <span>
 
+#include "bale/loader/transform/draw/list_drawer.hpp"
 #include "bale/loader/transform/pixels/erase.hpp"
 
 namespace bale::transform_detail {
@@ -41,7 +42,7 @@ bool changes_size(const ResizeSpec& spec) {
 
 void View::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, std::span<const Box> boxes) {
   steps_.clear();
-  drawer_.draw(key, width, height, steps_, {.boxes = boxes});
+  draw_list(*transform_.list, transform_.pass_order, key, width, height, steps_, {.boxes = boxes});
   has_box_steps_ = std::any_of(steps_.begin(), steps_.end(), is_of_boxes);
   if (has_box_steps_) {
     pixel_steps_.clear();

@@ -1,20 +1,22 @@
 // View: makes one image of a batch from a decoded one, by the steps that its transform draws.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/image/region.hpp"
 #include "bale/formats/image/resample/resizer.hpp"
-#include "bale/loader/transform/draw/list_drawer.hpp"
+#include "bale/loader/transform/box.hpp"
+#include "bale/loader/transform/draw_key.hpp"
 #include "bale/loader/transform/fused_start.hpp"
 #include "bale/loader/transform/pixels/convert.hpp"
 #include "bale/loader/transform/pixels/picture.hpp"
+#include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/steps/alpha_runner.hpp"
 #include "bale/loader/transform/steps/gray_16_runner.hpp"
 #include "bale/loader/transform/steps/step_runner.hpp"
+#include "bale/loader/transform/transform.hpp"
 
 namespace bale::transform_detail {
 
@@ -38,8 +40,7 @@ struct ViewScratch {
 class View {
  public:
   /// Precondition: check_transform(transform) passes, and its shape is not raw.
-  explicit View(const Transform& transform)
-      : transform_(transform), converter_(transform), drawer_(transform.list, transform.pass_order) {}
+  explicit View(const Transform& transform) : transform_(transform), converter_(transform) {}
 
   /// Draws for an image of width x height pixels with these boxes.
   void draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, std::span<const Box> boxes = {});
@@ -73,7 +74,6 @@ class View {
 
   Transform transform_;
   PixelConverter converter_;
-  ListDrawer drawer_;
   Steps steps_{};
   Steps pixel_steps_{};  // if there are others
   bool has_box_steps_ = false;

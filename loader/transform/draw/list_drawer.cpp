@@ -20,12 +20,12 @@ concept Policy = requires(const Node& node, KeyedRandom& random, Drawing& drawin
   draw_policy(node, random, drawing);
 };
 
-}  // namespace
+using Numbered = ListNumbers::Numbered;
 
 /// One drawing of a list.
-class ListDrawer::Run {
+class ListRun {
  public:
-  Run(const DrawKey& key, Drawing& drawing) : key_(key), drawing_(drawing) {}
+  ListRun(const DrawKey& key, Drawing& drawing) : key_(key), drawing_(drawing) {}
 
   void list(const TransformList& transforms, const std::vector<Numbered>& numbered) {
     for (std::size_t i = 0; i < transforms.size(); ++i) node(transforms[i], numbered[i]);
@@ -81,8 +81,9 @@ class ListDrawer::Run {
   Drawing& drawing_;
 };
 
-ListDrawer::ListDrawer(std::shared_ptr<const CheckedList> list, PassOrder pass_order)
-    : list_(std::move(list)), pass_order_(pass_order) {
+}  // namespace
+
+std::shared_ptr<const ListNumbers> numbers_of(const TransformList& list) {
   std::map<std::uint64_t, std::uint64_t> counts;
   bool converted = false;
   const auto number_all = [&](const auto& self, const TransformList& transforms) -> std::vector<Numbered> {
@@ -99,14 +100,14 @@ ListDrawer::ListDrawer(std::shared_ptr<const CheckedList> list, PassOrder pass_o
     }
     return all;
   };
-  numbered_ = number_all(number_all, list_->nodes);
+  return std::make_shared<const ListNumbers>(ListNumbers{number_all(number_all, list)});
 }
 
-void ListDrawer::draw(const DrawKey& key, std::uint32_t width, std::uint32_t height, Steps& steps,
-                      const BoxesOfImage& boxes) const {
-  Drawing drawing(width, height, pass_order_, steps, boxes);
+void draw_list(const CheckedList& list, PassOrder pass_order, const DrawKey& key, std::uint32_t width,
+               std::uint32_t height, Steps& steps, const BoxesOfImage& boxes) {
+  Drawing drawing(width, height, pass_order, steps, boxes);
   try {
-    Run(key, drawing).list(list_->nodes, numbered_);
+    ListRun(key, drawing).list(list.nodes, list.numbers->nodes);
   } catch (const Error& error) {  // the list was checked: it is this image that cannot be changed so
     throw Error(ErrorCode::unsupported, fmt::format("image of {}x{} pixels: {}", width, height, error.message()));
   }
@@ -115,7 +116,7 @@ void ListDrawer::draw(const DrawKey& key, std::uint32_t width, std::uint32_t hei
 Steps draw_again(const Transform& transform, const DrawKey& key, std::uint32_t width, std::uint32_t height,
                  const Region& iou_crop) {
   Steps steps;
-  ListDrawer(transform.list, transform.pass_order).draw(key, width, height, steps, {.drawn = &iou_crop});
+  draw_list(*transform.list, transform.pass_order, key, width, height, steps, {.drawn = &iou_crop});
   return steps;
 }
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,10 @@
 #include "bale/loader/transform/transform.hpp"
 
 namespace bale {
+
+namespace transform_detail {
+struct ListNumbers;
+}
 
 struct TransformNode;
 using TransformList = std::vector<TransformNode>;
@@ -342,6 +347,7 @@ struct TransformNode
 struct CheckedList {
   TransformList nodes;
   std::string json;
+  std::shared_ptr<const transform_detail::ListNumbers> numbers;  // what the draws of its transforms depend on
 };
 
 /// The steps of an image of width x height pixels, the same as the workers run. `boxes` are those of the image, which
