@@ -33,7 +33,7 @@
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/loader/cuda/decode/device_decoder.hpp"
 #include "bale/loader/cuda/driver/context.hpp"
-#include "bale/loader/cuda/pixel_kernels.hpp"
+#include "bale/loader/cuda/kernels/converter.hpp"
 #include "bale/loader/fields/field_copies.hpp"
 
 namespace bale::cuda_detail {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -87,6 +88,13 @@ void set_error(Row& row, std::string_view text, ErrorCode code = ErrorCode::dama
 void set_failure(Row& row, const Error& error);
 /// The error that set_failure() was called with; nullopt if the sample is bad.
 std::optional<Error> failure_of(const Row& row);
+
+/// The clock of workers and their supervisor. It is the same in all processes of a machine.
+inline std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
 
 /// The state of one worker, shared with its supervisor.
 struct WorkerEntry {

@@ -15,7 +15,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/loader/ring/high_descriptor.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -63,6 +62,8 @@ int file_without_name(std::uint64_t size_bytes, int memfd_error) {
               fmt::format("no {} bytes of memory to share with worker processes ({})", size_bytes, why_not),
               {.hint = "use threads as workers: threads=True in Python, WorkerMode::threads in C++"});
 }
+
+constexpr int k_first = 16;  // above those of worker/process/child_process.hpp
 
 }  // namespace
 
@@ -112,5 +113,15 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(size_bytes_, other.size_bytes_);
   return *this;
 }
+
+int above_worker_descriptors(int fd) {
+  if (fd < 0 || fd >= k_first) return fd;
+  const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, k_first);
+  if (moved < 0) return fd;
+  ::close(fd);
+  return moved;
+}
+
+int memory_descriptor(const char* name) { return above_worker_descriptors(::memfd_create(name, MFD_CLOEXEC)); }
 
 }  // namespace bale::loader_detail

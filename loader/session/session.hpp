@@ -23,7 +23,7 @@
 #include "bale/loader/session/fault_record.hpp"
 #include "bale/loader/session/lease.hpp"
 #include "bale/loader/worker/process/process_pool.hpp"
-#include "bale/loader/worker/thread_pool.hpp"
+#include "bale/loader/worker/workers.hpp"
 #include "bale/reader/read_ahead.hpp"
 
 namespace bale::loader_detail {

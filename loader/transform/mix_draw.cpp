@@ -8,7 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/transform/random/shares.hpp"
+#include "bale/loader/transform/random/portable_math.hpp"
 
 namespace bale {
 namespace {

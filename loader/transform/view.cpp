@@ -6,7 +6,7 @@
 #include <span>
 
 #include "bale/loader/transform/draw/list_drawer.hpp"
-#include "bale/loader/transform/pixels/erase.hpp"
+#include "bale/loader/transform/pixels/convert.hpp"
 
 namespace bale::transform_detail {
 namespace {

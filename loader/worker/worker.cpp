@@ -9,7 +9,6 @@
 #include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/loader/transform/list/check.hpp"
-#include "bale/loader/worker/clock.hpp"
 
 namespace bale::loader_detail {
 namespace {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <thread>
 #include <vector>
+
+#include "bale/loader/worker/worker.hpp"
 
 namespace bale::loader_detail {
 
@@ -19,6 +22,31 @@ class Workers {
   /// Of programs.
   virtual std::vector<int> pids() const { return {}; }
   virtual std::uint64_t num_replaced() const { return 0; }
+};
+
+class ThreadPool final : public Workers {
+ public:
+  /// All arguments must outlive the pool.
+  ThreadPool(Ring& ring, const WorkerConfig& config, std::uint32_t num_workers, const ShardOf& shard_of);
+  /// Stops the ring and waits for the rows that are being filled.
+  ~ThreadPool() override;
+
+ private:
+  Ring& ring_;
+  std::vector<std::thread> threads_;
+};
+
+class OwnWorker final : public Workers {
+ public:
+  /// `ring` and `config` must outlive this.
+  OwnWorker(Ring& ring, const WorkerConfig& config, const ShardOf& shard_of) : worker_(ring, config, 0, shard_of) {}
+  bool attend() override {
+    worker_.step();
+    return true;
+  }
+
+ private:
+  Worker worker_;
 };
 
 }  // namespace bale::loader_detail

@@ -29,7 +29,7 @@ MUTATIONS = [
     Mutation("an end without a status is not seen", "loader/worker/process/child_process.cpp",
              "return failed != 0 ? errno == ECHILD : info.si_pid == pid_;", "return failed == 0 && info.si_pid == pid_;",
              workers("ignores_sigchld")),
-    Mutation("the ring may have a number that a worker uses", "loader/ring/high_descriptor.cpp",
+    Mutation("the ring may have a number that a worker uses", "loader/ring/shared_memory.cpp",
              "if (fd < 0 || fd >= k_first) return fd;", "if (fd < k_first || fd >= k_first) return fd;", workers("closed")),
     Mutation("without a pidfd ends are not looked for", "loader/worker/process/process_pool.cpp",
              "const bool is_to_be_asked = child.exists() && child.pidfd() < 0;",

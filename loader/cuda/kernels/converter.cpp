@@ -59,4 +59,34 @@ void Converter::run(StreamHandle stream, DevicePointer in, DevicePointer rows, D
                "start a kernel");
 }
 
+HostConverter::HostConverter(const Transform& delivered, bool mixes)
+    : choice_(delivered, mixes),
+      width_(delivered.width),
+      height_(delivered.height),
+      kernel_(host_kernel_named(choice_.name)) {}
+
+void HostConverter::run(Bytes in, const ConvertRow* rows, std::byte* out, std::uint32_t num_images) const {
+  const ConvertArgs args{.in = reinterpret_cast<const std::uint8_t*>(in.data()),
+                         .rows = rows,
+                         .table = choice_.table.data(),
+                         .out = out,
+                         .width = width_,
+                         .height = height_,
+                         .num_images = num_images};
+  kernel_.run(args, {});
+}
+
+bool needs_kernels(const CudaOptions& cuda) { return cuda.flip_probability > 0 || cuda.mix.active(); }
+
+PixelKernels PixelKernels::choose(const std::shared_ptr<const Context>& context, const Transform& delivered,
+                                  const CudaOptions& cuda) {
+  PixelKernels chosen;
+  if (!kernels_can_make(delivered)) return chosen;
+  const bool mixes = cuda.mix.active();
+  if (cuda.convert) chosen.on_device = Converter::load(context, delivered, mixes, chosen.refusal);
+  if (!chosen.on_device && needs_kernels(cuda))
+    chosen.on_host = std::make_unique<const HostConverter>(delivered, mixes);
+  return chosen;
+}
+
 }  // namespace bale::cuda_detail

@@ -1,13 +1,18 @@
-// Converter: converts batches of 8-bit pixels to floats on the device, bit for bit as the workers would.
+// Who converts batches of 8-bit pixels to floats, bit for bit as the workers would: Converter on the device,
+// HostConverter in this process, for devices that refuse the kernels, or nobody.
 //
 // Immutable; safe in any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "bale/formats/base/bytes.hpp"
+#include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/loader/cuda/driver/context.hpp"
+#include "bale/loader/cuda/kernels/host_kernels.hpp"
 #include "bale/loader/cuda/kernels/kernel_choice.hpp"
 
 namespace bale::cuda_detail {
@@ -36,6 +41,38 @@ class Converter {
   std::unique_ptr<const Module> module_;
   FunctionHandle kernel_;
   DeviceMemory table_;
+};
+
+class HostConverter {
+ public:
+  /// As of Converter::load().
+  HostConverter(const Transform& delivered, bool mixes);
+
+  /// `in`, `rows` and `out`: host memory for num_images images. Returns when it is done.
+  void run(Bytes in, const ConvertRow* rows, std::byte* out, std::uint32_t num_images) const;
+
+ private:
+  KernelChoice choice_;
+  std::uint32_t width_;
+  std::uint32_t height_;
+  HostKernel kernel_;
+};
+
+/// Whether the images are mirrored or mixed after the copy.
+bool needs_kernels(const CudaOptions& cuda);
+
+/// At most one of the converters is set. Without one, workers make the pixels as they are delivered.
+struct PixelKernels {
+  std::unique_ptr<const Converter> on_device{};
+  std::unique_ptr<const HostConverter> on_host{};
+  std::string refusal{};  // why the device does not run them; empty unless it refused
+
+  /// The device if it takes the kernels. Otherwise workers convert, or this process if images are also to be mirrored
+  /// or mixed, which workers do not do. Throws the driver's errors, but not its refusal.
+  static PixelKernels choose(const std::shared_ptr<const Context>& context, const Transform& delivered,
+                             const CudaOptions& cuda);
+
+  bool convert() const { return on_device != nullptr || on_host != nullptr; }
 };
 
 }  // namespace bale::cuda_detail

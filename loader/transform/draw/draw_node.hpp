@@ -24,8 +24,6 @@ void draw_node(const transforms::ScaleJitter& node, const NodeRandom& random, Dr
 void draw_node(const transforms::RandomResize& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::RandomShortestSize& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::RandomZoomOut& node, const NodeRandom& random, Drawing& drawing);
-
-// draw_boxes.cpp
 void draw_node(const transforms::RandomIoUCrop& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::ClampBoundingBoxes& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::SanitizeBoundingBoxes& node, const NodeRandom& random, Drawing& drawing);

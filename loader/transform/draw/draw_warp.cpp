@@ -2,9 +2,8 @@
 #include <cmath>
 
 #include "bale/loader/transform/draw/draw_node.hpp"
-#include "bale/loader/transform/geometry/affine_matrix.hpp"
-#include "bale/loader/transform/geometry/perspective_coefficients.hpp"
 #include "bale/loader/transform/geometry/resized_crop.hpp"
+#include "bale/loader/transform/geometry/warp_matrices.hpp"
 #include "bale/loader/transform/random/portable_math.hpp"
 
 namespace bale::transform_detail {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "bale/loader/transform/geometry/step_limits.hpp"
+#include "bale/loader/transform/geometry/size_after.hpp"
 #include "bale/loader/transform/random/portable_math.hpp"
 
 namespace bale::transform_detail {

@@ -1,4 +1,4 @@
-#include "bale/loader/transform/json/step_json.hpp"
+#include "bale/loader/transform/json/json.hpp"
 
 #include "bale/formats/base/json/json.hpp"
 #include "bale/loader/transform/json/read_value.hpp"

@@ -10,7 +10,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/draw/policy/policy.hpp"
-#include "bale/loader/transform/members/children.hpp"
 #include "bale/loader/transform/members/members.hpp"
 
 namespace bale::transform_detail {

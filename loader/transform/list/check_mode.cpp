@@ -7,7 +7,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/list/check.hpp"
-#include "bale/loader/transform/members/children.hpp"
 #include "bale/loader/transform/members/members.hpp"
 
 namespace bale::transform_detail {

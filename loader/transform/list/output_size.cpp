@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "bale/loader/transform/list/check.hpp"
-#include "bale/loader/transform/members/children.hpp"
 #include "bale/loader/transform/members/members.hpp"
 
 namespace bale::transform_detail {

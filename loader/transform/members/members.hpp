@@ -78,4 +78,13 @@ BALE_TRANSFORM(RandomErasing, BALE_MEMBER(p), BALE_MEMBER(scale), BALE_MEMBER(ra
 /// The variant that a node is: std::visit takes it.
 inline const TransformNode::variant& as_variant(const TransformNode& node) { return node; }
 
+/// Null if there are none. Lives as long as `node`.
+inline const TransformList* children_of(const TransformNode& node) {
+  if (const auto* compose = std::get_if<transforms::Compose>(&node)) return &compose->transforms;
+  if (const auto* apply = std::get_if<transforms::RandomApply>(&node)) return &apply->transforms;
+  if (const auto* choice = std::get_if<transforms::RandomChoice>(&node)) return &choice->transforms;
+  if (const auto* order = std::get_if<transforms::RandomOrder>(&node)) return &order->transforms;
+  return nullptr;
+}
+
 }  // namespace bale::transform_detail

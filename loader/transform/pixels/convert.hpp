@@ -1,4 +1,5 @@
-// PixelConverter: converts pixels to the type and layout of a batch. Only values of 8 bits are changed.
+// PixelConverter: converts pixels to the type and layout of a batch, in which pixels may then be erased. Only values of
+// 8 bits are changed.
 //
 // Values are converted as by torchvision's ToTensor and Normalize: v / 255, then (v - mean) / stddev, in float32, then
 // rounded if the type has 16 bits. The 256 results of each channel are kept in tables. Immutable; safe in any thread.
@@ -9,7 +10,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/image/region.hpp"
+#include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/transform.hpp"
 
 namespace bale::transform_detail {
@@ -36,5 +39,9 @@ class PixelConverter {
 
 /// The converted values of each channel, channels x 256 of the transform's type: what PixelConverter makes of 0 .. 255.
 std::vector<std::byte> conversion_table(Transform transform);
+
+/// Overwrites the step's rectangle in an image of `transform`'s size, type and layout at `out`. Normal numbers come
+/// from KeyedRandom{noise_seed}: per channel, or in the order channel, row, column.
+void erase_converted(const step::Erase& erase, const Transform& transform, MutableBytes out);
 
 }  // namespace bale::transform_detail

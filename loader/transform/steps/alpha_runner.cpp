@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "bale/loader/transform/geometry/rotation.hpp"
-#include "bale/loader/transform/geometry/step_limits.hpp"
+#include "bale/loader/transform/geometry/size_after.hpp"
 
 namespace bale::transform_detail {
 namespace {

@@ -1,6 +1,6 @@
 #include "bale/loader/transform/steps/color_run.hpp"
 
-#include "bale/loader/transform/geometry/step_limits.hpp"
+#include "bale/loader/transform/geometry/size_after.hpp"
 
 namespace bale::transform_detail {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bale/loader/transform/geometry/step_limits.hpp"
+#include "bale/loader/transform/geometry/size_after.hpp"
 
 namespace bale::transform_detail {
 namespace {

@@ -1,6 +1,8 @@
 // Compiled without floating-point contraction.
 #include "bale/loader/transform/steps/mixture.hpp"
 
+#include "bale/loader/transform/step.hpp"
+
 namespace bale::transform_detail {
 
 void start_sum(const std::uint8_t* values, std::size_t count, float weight, float* sums) {
@@ -28,3 +30,12 @@ void blend_into(const std::uint8_t* values, std::size_t count, float alpha, std:
 }
 
 }  // namespace bale::transform_detail
+
+namespace bale::step {
+
+// Not in the header: a step that is not complete there has no ==.
+bool operator==(const Mixture& a, const Mixture& b) {
+  return a.rule == b.rule && a.share == b.share && a.weights == b.weights && a.chains == b.chains;
+}
+
+}  // namespace bale::step

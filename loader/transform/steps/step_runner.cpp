@@ -9,7 +9,6 @@
 #include "bale/formats/image/warp/warp.hpp"
 #include "bale/loader/transform/geometry/rotation.hpp"
 #include "bale/loader/transform/geometry/size_after.hpp"
-#include "bale/loader/transform/geometry/step_limits.hpp"
 #include "bale/loader/transform/steps/color_run.hpp"
 #include "bale/loader/transform/steps/mixture.hpp"
 

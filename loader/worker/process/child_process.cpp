@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/loader/ring/shared_memory.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -73,6 +74,8 @@ class SpawnSettings {
   posix_spawn_file_actions_t actions_{};
   posix_spawnattr_t attributes_{};
 };
+
+constexpr off_t k_longest_line = 300;
 
 }  // namespace
 
@@ -152,6 +155,27 @@ std::uint64_t cpu_time_ns(pid_t pid) {
   timespec used{};
   if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
   return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(used.tv_nsec);
+}
+
+StartupMessages::StartupMessages() {
+  fd_ = memory_descriptor("bale worker messages");
+  if (fd_ >= 0) ::fcntl(fd_, F_SETFL, O_APPEND);
+}
+
+StartupMessages::~StartupMessages() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::string StartupMessages::take_last_line() {
+  if (fd_ < 0) return "";
+  const off_t end = ::lseek(fd_, 0, SEEK_END);
+  const off_t begin = end > k_longest_line ? end - k_longest_line : 0;
+  std::string text(static_cast<std::size_t>(end - begin), '\0');
+  const ssize_t size = ::pread(fd_, text.data(), text.size(), begin);
+  if (size <= 0 || ::ftruncate(fd_, 0) != 0) return "";
+  text.resize(static_cast<std::size_t>(size));
+  text.erase(text.find_last_not_of(" \n\r") + 1);
+  return text.substr(text.find_last_of('\n') + 1);
 }
 
 }  // namespace bale::loader_detail

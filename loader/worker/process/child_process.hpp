@@ -65,4 +65,20 @@ char state_of_process(pid_t pid);
 /// The CPU time that a process has used; 0 if unknown.
 std::uint64_t cpu_time_ns(pid_t pid);
 
+class StartupMessages {
+ public:
+  StartupMessages();
+  ~StartupMessages();
+  StartupMessages(const StartupMessages&) = delete;
+  StartupMessages& operator=(const StartupMessages&) = delete;
+
+  /// For the workers' output; -1 if the system refused a memfd.
+  int fd() const { return fd_; }
+  /// The last line that was printed; empty if there is none. Deletes all lines.
+  std::string take_last_line();
+
+ private:
+  int fd_ = -1;
+};
+
 }  // namespace bale::loader_detail

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "bale/loader/worker/clock.hpp"
 #include "bale/loader/worker/process/child_process.hpp"
 
 namespace bale::loader_detail {

@@ -8,7 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/loader/ring/high_descriptor.hpp"
+#include "bale/loader/ring/shared_memory.hpp"
 #include "bale/loader/worker/worker_location.hpp"
 
 namespace bale::loader_detail {

@@ -12,7 +12,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/json/step_json.hpp"
+#include "bale/loader/transform/json/json.hpp"
 #include "bale/loader/transform/transforms.hpp"
 #include "bale/python/bindings/batch/batch_rows.hpp"
 #include "bale/python/bindings/batch/dlpack.hpp"

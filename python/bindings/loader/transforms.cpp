@@ -7,7 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/json/step_json.hpp"
+#include "bale/loader/transform/json/json.hpp"
 #include "bale/loader/transform/steps/step_runner.hpp"
 #include "bale/loader/transform/targets/read_targets.hpp"
 #include "bale/loader/transform/targets/target_maker.hpp"

@@ -47,6 +47,6 @@ MUTATIONS = [
              "  if (known == given.size()) return one;", "  if (known != 0) return one;", PIXELS),
     Mutation("a step of an unfinished list runs on the next picture", "loader/transform/steps/step_runner.cpp",
              "  state_->colors.clear();", "  // nothing", UNIT),
-    Mutation("images of any size are made", "loader/transform/geometry/step_limits.cpp", "  if (fits && width * height <= k_max_pixels) return;",
+    Mutation("images of any size are made", "loader/transform/geometry/size_after.cpp", "  if (fits && width * height <= k_max_pixels) return;",
              "  if (width > 0) return;", PIXELS),
 ]

@@ -11,8 +11,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/transform/draw/policy/policy.hpp"
-#include "bale/loader/transform/random/normal.hpp"
-#include "bale/loader/transform/random/shares.hpp"
+#include "bale/loader/transform/random/portable_math.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/random/shares.hpp"
+#include "bale/loader/transform/random/portable_math.hpp"
 
 namespace bale::transform_detail {
 

@@ -8,7 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/draw/policy/policy.hpp"
 #include "bale/loader/transform/draw/policy/timm_config.hpp"
-#include "bale/loader/transform/random/shares.hpp"
+#include "bale/loader/transform/random/portable_math.hpp"
 
 namespace bale::transform_detail {
 namespace {

@@ -13,7 +13,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/draw/policy/policy_limits.hpp"
-#include "bale/loader/transform/draw/policy/timm_tables.hpp"
 
 namespace bale::transform_detail {
 namespace {

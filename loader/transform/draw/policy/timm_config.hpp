@@ -30,4 +30,12 @@ struct TimmConfig {
 /// Throws `invalid_argument`, naming the part of the string that is unknown or out of range.
 TimmConfig parse_timm_config(std::string_view config);
 
+/// "original", "originalr", "v0", "v0r" or "3a"; empty for other names.
+std::span<const TimmSubPolicy> timm_policy(std::string_view name);
+
+/// "weights", "3aw", "3a", or "" for the usual set, which `increasing` chooses a variant of; empty for other names.
+std::span<const TimmWeighted> timm_rand_operations(std::string_view name, bool increasing);
+
+std::span<const TimmWeighted> timm_augmix_operations();
+
 }  // namespace bale::transform_detail

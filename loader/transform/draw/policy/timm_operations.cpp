@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bale/loader/transform/random/normal.hpp"
+#include "bale/loader/transform/random/portable_math.hpp"
 
 namespace bale::transform_detail {
 namespace {

@@ -1,5 +1,5 @@
 // Source: timm 1.0.15, data/auto_augment.py.
-#include "bale/loader/transform/draw/policy/timm_tables.hpp"
+#include "bale/loader/transform/draw/policy/timm_config.hpp"
 
 #include <array>
 #include <cstddef>

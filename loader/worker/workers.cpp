@@ -1,4 +1,4 @@
-#include "bale/loader/worker/thread_pool.hpp"
+#include "bale/loader/worker/workers.hpp"
 
 namespace bale::loader_detail {
 
