@@ -103,7 +103,7 @@ MUTATIONS = [
              "  open_.pop_front();\n  rows_passed_ +=", "  free_slots_.push_back(batch.slot);\n  open_.pop_front();\n  rows_passed_ +=",
              ("loader", "-a", "Without copies batches may be kept*")),
     Mutation("draws depend on the worker", "loader/worker/worker.cpp",
-             "{\n      .seed = *options_.augment_seed, .epoch", "{\n      .seed = *options_.augment_seed + number_, .epoch",
+             ".seed = *options_.augment_seed,", ".seed = *options_.augment_seed + number_,",
              ("loader", "The stream is the same*")),
     Mutation("a resumed epoch begins a batch late", "reader/order/rank_plan.cpp",
              "return start_ + batches * share_", "return start_ + (batches + 1) * share_", ("order",)),

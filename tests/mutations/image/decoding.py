@@ -20,7 +20,7 @@ MUTATIONS = [
     Mutation("a device that decodes nothing is asked for ever", "loader/cuda/decode/device_decoder.cpp",
              "failed_batches_ >= k_patience", "failed_batches_ >= 1000", ("cuda", "A device that decodes nothing any more*")),
     Mutation("workers leave images to a device that has stopped", "loader/worker/worker.cpp",
-             "config_.device_pixels == 0 || ring_.asks_for_pixels()", "config_.device_pixels == 0",
+             "options_.device_pixels == 0 || ring_.asks_for_pixels()", "options_.device_pixels == 0",
              ("cuda", "A device that decodes nothing any more*")),
     Mutation("memory for decoded images is replaced while it is in use", "loader/cuda/decode/device_decoder.cpp",
              "synchronize(stream);  // the batches before use the memory", "(void)stream;", ("cuda", "Images that grow*")),
