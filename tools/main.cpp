@@ -1,3 +1,3 @@
-#include "bale/tools/cli/program.hpp"
+#include "bale/tools/cli/cli.hpp"
 
 int main(int argc, char** argv) { return bale::tools::run_program(argc, argv); }

@@ -1,6 +1,6 @@
 // What bin/bale and bin/bale-worker of a wheel call in the module (launcher.c).
 #include "bale/loader/worker/process/worker_process.hpp"
-#include "bale/tools/cli/program.hpp"
+#include "bale/tools/cli/cli.hpp"
 
 #define BALE_EXPORTED extern "C" __attribute__((visibility("default")))
 

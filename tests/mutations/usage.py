@@ -28,7 +28,7 @@ MUTATIONS = [
              ("python", "tests/python/device/test_python_cuda.py", "-k", "all_tensors_may_be_kept")),
     Mutation("a batch ends with the GIL", "python/bindings/release.hpp",
              "  const WithoutGil without_gil;\n", "",
-             ("python", "tests/python/loader/test_python_let_go.py", "-k", "other_threads")),
+             ("python", "tests/python/loader/test_python_release.py", "-k", "other_threads")),
     Mutation("the shortest extension of --pair wins", "writer/source/rows/pair_rules.cpp",
              "std::size_t dot = name.find('.', 1);", "std::size_t dot = name.rfind('.');", PAIRS),
     Mutation("a mask that is missing elsewhere has no name", "writer/source/rows/file_source.cpp",

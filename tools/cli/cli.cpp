@@ -2,15 +2,17 @@
 
 #include <new>
 #include <string>
-#include <vector>
+#include <utility>
+
+#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
-#include "bale/tools/cli/error_json.hpp"
-#include "bale/tools/cli/grammar.hpp"
+#include "bale/reader/open_shards.hpp"
 #include "bale/tools/cli/parser.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale_version.hpp"
@@ -29,13 +31,26 @@ class CacheWarnings {
   CacheWarnings& operator=(const CacheWarnings&) = delete;
 };
 
+/// What a command with --json prints if it fails: {"error": {"code": ..., "message": ...}}, with path, key, offset,
+/// hint and errno if they are known.
+std::string error_json(const Error& error) {
+  const ErrorContext& context = error.context();
+  Json inner{{"code", verdict_of(error.code()).name}, {"message", error.what()}};
+  if (!context.path.empty()) inner["path"] = bytes_to_json(shown_name(context.path));
+  if (!context.key.empty()) inner["key"] = bytes_to_json(context.key);
+  if (context.offset) inner["offset"] = *context.offset;
+  if (!context.hint.empty()) inner["hint"] = printable(context.hint);
+  if (context.system_error != 0) inner["errno"] = context.system_error;
+  return Json{{"error", std::move(inner)}}.dump({.indent = 2}) + '\n';
+}
+
 /// Sets `prints_json` to whether the command was asked for JSON.
 int run(int argc, const char* const* argv, bool& prints_json, Terminal& terminal) {
-  const CommandModel program = bale_grammar();
+  const CommandModel program = command_line();
   Parser parser(program);
-  Parser::Wish wish{};
+  Parser::Request request{};
   try {
-    wish = parser.parse(argc, argv);
+    request = parser.parse(argc, argv);
   } catch (const Error& error) {
     const OptionNames flags = option_names(parser.command().options, true);
     terminal.error(fmt::format("{}; see `{} --help`", flags.shown(error).what(), parser.command().name));
@@ -45,11 +60,11 @@ int run(int argc, const char* const* argv, bool& prints_json, Terminal& terminal
   const CommandModel& command = parser.command();
   terminal.set_options(option_names(command.options, true));
   int code = k_exit_ok;
-  if (wish == Parser::Wish::help) {
+  if (request == Parser::Request::help) {
     terminal.print(help_text(command, terminal.out_width()));
-  } else if (wish == Parser::Wish::short_help) {
+  } else if (request == Parser::Request::short_help) {
     terminal.print(short_help_text(command, terminal.out_width()));
-  } else if (wish == Parser::Wish::version) {
+  } else if (request == Parser::Request::version) {
     terminal.print(fmt::format("bale {}\n", k_version_text));
   } else {
     code = command.run(terminal);
@@ -86,6 +101,13 @@ int bale_main(int argc, const char* const* argv, Terminal& terminal) {
   } catch (const std::exception& error) {
     return fail(Error(ErrorCode::io, printable(error.what())));
   }
+}
+
+int run_program(int argc, const char* const* argv) {
+  prepare_process();
+  raise_descriptor_limit();
+  Terminal terminal(STDOUT_FILENO, STDERR_FILENO);
+  return bale_main(argc, argv, terminal);
 }
 
 }  // namespace bale::tools

@@ -81,7 +81,7 @@ void add_options(CLI::App& app, const CommandModel& command) {
 class Parser::State {
  public:
   explicit State(const CommandModel& program);
-  Wish parse(int argc, const char* const* argv);
+  Request parse(int argc, const char* const* argv);
   const CommandModel& command() const;
   bool was_given(const std::string& long_name) const;
 
@@ -99,16 +99,16 @@ Parser::State::State(const CommandModel& program) : program_(program) {
   for (const CommandModel& command : program.commands) add_options(*app_.add_subcommand(command.short_name()), command);
 }
 
-Parser::Wish Parser::State::parse(int argc, const char* const* argv) {
+Parser::Request Parser::State::parse(int argc, const char* const* argv) {
   try {
     app_.parse(argc, argv);
-    return Wish::run;
+    return Request::run;
   } catch (const CLI::CallForHelp&) {
-    return Wish::help;
+    return Request::help;
   } catch (const CLI::CallForAllHelp&) {
-    return Wish::short_help;
+    return Request::short_help;
   } catch (const CLI::CallForVersion&) {
-    return Wish::version;
+    return Request::version;
   } catch (const CLI::ParseError& error) {
     if (app_.get_subcommands().empty()) {
       throw Error(ErrorCode::invalid_argument, missing_command(argc, argv, program_));
@@ -137,7 +137,7 @@ bool Parser::State::was_given(const std::string& long_name) const {
 
 Parser::Parser(const CommandModel& program) : state_(std::make_unique<State>(program)) {}
 Parser::~Parser() = default;
-Parser::Wish Parser::parse(int argc, const char* const* argv) { return state_->parse(argc, argv); }
+Parser::Request Parser::parse(int argc, const char* const* argv) { return state_->parse(argc, argv); }
 const CommandModel& Parser::command() const { return state_->command(); }
 bool Parser::was_given(const std::string& long_name) const { return state_->was_given(long_name); }
 

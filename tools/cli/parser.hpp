@@ -1,4 +1,4 @@
-// Parses a command line by its grammar. It hides the parser library.
+// Parses a command line. It hides the parser library.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace bale::tools {
 
 class Parser {
  public:
-  enum class Wish { run, help, short_help, version };
+  enum class Request { run, help, short_help, version };
 
   /// `program` must outlive this object.
   explicit Parser(const CommandModel& program);
@@ -18,9 +18,9 @@ class Parser {
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
-  /// Gives the options of the grammar their values. Call once. Throws `Error` (invalid_argument) for an invalid command
+  /// Gives the options their values. Call once. Throws `Error` (invalid_argument) for an invalid command
   /// line.
-  Wish parse(int argc, const char* const* argv);
+  Request parse(int argc, const char* const* argv);
 
   /// The command that parse() found, even if it failed after that; the program itself if it found none.
   const CommandModel& command() const;

@@ -1,4 +1,4 @@
-#include "bale/tools/commands/cache.hpp"
+#include "bale/tools/commands/commands.hpp"
 
 #include <algorithm>
 #include <ctime>

@@ -1,4 +1,4 @@
-// The commands: the arguments of each (plain values, filled by the grammar) and its function.
+// The commands: the arguments of each (plain values, filled by its options) and its function.
 //
 // A command calls the libraries and prints. It returns an exit code or throws `Error`, which bale_main() turns into one
 // line on standard error.
@@ -193,16 +193,21 @@ int run_doctor(const DoctorCommand& command, Terminal& terminal);
 /// Prints one line if samples could not be decoded during a measurement.
 void note_bad_samples(const std::vector<std::string>& bad, Terminal& terminal);
 
+/// Shows and manages the cache of remote files.
+struct CacheCommand {
+  std::string action;  // one of cache_actions()
+  std::vector<std::string> arguments;
+  bool dry_run = false;
+  bool json = false;
+  bool json_progress = false;
+  bool quiet = false;
+};
+std::vector<std::string_view> cache_actions();
+int run_cache(const CacheCommand& command, Terminal& terminal);
+
 struct FormatsCommand {
   bool json = false;
 };
 int run_formats(const FormatsCommand& command, Terminal& terminal);
-
-struct CompletionCommand {
-  std::string shell;
-};
-int run_completion(const CompletionCommand& command, const CommandModel& program, Terminal& terminal);
-
-int run_man(const CommandModel& program, Terminal& terminal);
 
 }  // namespace bale::tools

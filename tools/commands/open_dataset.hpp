@@ -20,9 +20,9 @@ Dataset open_dataset(const std::string& spec, Terminal& terminal, bool quiet = f
 NamedDatasets datasets_at(const std::string& spec, Terminal& terminal);
 
 /// Opens a source, and says what it was taken for. Unless `quiet`, shows that it is being listed.
-std::unique_ptr<Source> open_told(const std::string& spec, const SourceOptions& options, Terminal& terminal,
-                                  bool quiet);
+std::unique_ptr<Source> open_announced(const std::string& spec, const SourceOptions& options, Terminal& terminal,
+                                       bool quiet);
 /// What it was taken for, if that is not clear.
-void tell_detected(const std::string& spec, const SourceOptions& options, Terminal& terminal);
+void print_detected(const std::string& spec, const SourceOptions& options, Terminal& terminal);
 
 }  // namespace bale::tools

@@ -53,7 +53,7 @@ void GlobUse::see(const SampleFacts& facts) {
   std::erase_if(unmatched_, [&](const Glob& glob) { return glob.where.test(facts) == Truth::yes; });
 }
 
-void GlobUse::tell_unmatched(NoticeLog& notices, std::string_view place) const {
+void GlobUse::note_unmatched(NoticeLog& notices, std::string_view place) const {
   for (const Glob& glob : unmatched_) notices.no_match(glob.option, glob.text, place);
 }
 

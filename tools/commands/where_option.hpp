@@ -27,7 +27,7 @@ class GlobUse {
   explicit GlobUse(const WhereOption& option);
   void see(const SampleFacts& facts);
   /// Adds those that matched none.
-  void tell_unmatched(NoticeLog& notices, std::string_view place) const;
+  void note_unmatched(NoticeLog& notices, std::string_view place) const;
 
  private:
   struct Glob {

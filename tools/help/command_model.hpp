@@ -1,4 +1,4 @@
-// The grammar of the command line as plain values. The parser, help texts, the manual page and shell completion are
+// The command line as plain values. The parser, help texts, the manual page and shell completion are
 // made from it, so that they always match.
 #pragma once
 

@@ -40,17 +40,17 @@ double ticks_per_second() {
 /// Adds the anonymous and the shared memory to `bytes`. Returns false if the kernel reports neither.
 bool add_pss(const std::string& smaps, std::uint64_t& bytes) {
   std::ifstream file(smaps);
-  bool told = false;
+  bool known = false;
   std::string name;
   while (file >> name) {
     std::uint64_t kibibytes = 0;
     if ((name == "Pss_Anon:" || name == "Pss_Shmem:") && file >> kibibytes) {
       bytes += kibibytes * 1024;
-      told = true;
+      known = true;
     }
     file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
   }
-  return told;
+  return known;
 }
 
 }  // namespace

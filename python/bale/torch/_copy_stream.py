@@ -71,15 +71,15 @@ class CopyStream:
                 _unmarked.add(self._device.type)
         return copy
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Releases batches that were read. At most one is kept, so a loader needs one slot more."""
         while self._read and (len(self._read) > 1 or self._read[0][0].query()):
-            self._let_go_of_oldest()
+            self._release_oldest()
 
     def drain(self) -> None:
         while self._read:
-            self._let_go_of_oldest()
+            self._release_oldest()
 
-    def _let_go_of_oldest(self) -> None:
+    def _release_oldest(self) -> None:
         self._read[0][0].synchronize()
         self._read.popleft()

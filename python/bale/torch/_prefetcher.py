@@ -130,7 +130,7 @@ class Prefetcher:
     def _next(self, batches: Iterator[object], copies: CopyStream) -> Any:
         """Starts the next copy. Returns it, or the exception to raise after the batch before it was returned."""
         try:
-            copies.let_go()
+            copies.release()
             batch = next(batches, _END)
             return batch if batch is _END else copies.copy(batch, self._moved)
         except Exception as error:

@@ -22,7 +22,7 @@ MUTATIONS = [
     Mutation("convert keeps keys that lead outside", "reader/dataset/names_apart.cpp",
              "  if (leads_outside(own)) own = contained_name(own);\n", "", (*KEYS, "leads_outside")),
     Mutation("extract does not see that two files have one path", "tools/commands/reading/extracted_names.cpp",
-             "  return repeated ? repeated->key : std::string();", "  return std::string();", (*EXTRACT, "one_name or meets_another")),
+             "  return repeated ? repeated->key : std::string();", "  return std::string();", (*EXTRACT, "one_name or equals_another")),
     Mutation("extract takes encoded names for files of their own", "tools/commands/reading/extracted_names.cpp",
              "  return decodes_ && *is_decoded;", "  return false;", (*EXTRACT, "with_dots")),
     Mutation("samples of one key are compared in their order", "writer/diff/source_diff.cpp",

@@ -46,7 +46,7 @@ MUTATIONS = [
              "    if (!must_be_poses && shapes.may_be", "    if (shapes.may_be_poses()) return;\n    if (!must_be_poses && shapes.may_be",
              (*VOC_YOLO, "without_kpt_shape")),
     Mutation("labels lie beside a relative folder", "writer/source/annotations/yolo.cpp",
-             "  if (path.starts_with('/')) return path;\n", "  return path;\n", (*VOC_YOLO, "where_one_stands")),
+             "  if (path.starts_with('/')) return path;\n", "  return path;\n", (*VOC_YOLO, "relative_to_the_working")),
     Mutation("a list with annotations is turned around", "writer/source/annotations/annotated_source.cpp",
              "      images.paths.push_back(std::move(image));\n", "      images.paths.insert(images.paths.begin(), std::move(image));\n",
              (*VOC_YOLO, "images_of_a_list")),

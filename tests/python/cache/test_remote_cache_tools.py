@@ -65,7 +65,7 @@ def test_damage_at_rest(remote, server, verified, which, damage):
     assert json.loads(remote.ok("cache", "ls", "--json").out)["used_bytes"] <= 1.2 * files_size(server.folder)
 
 
-def test_a_changed_record_is_not_believed(remote, server, verified):
+def test_a_changed_record_is_not_used(remote, server, verified):
     """A bit of the ETag or of the size in what is recorded of a name."""
     remote.ok("verify", server.url)
     for number, path in enumerate(entries(remote, ".url")):

@@ -48,7 +48,7 @@ def test_bench_counts_each_image_once(bale, packs, options):
     assert result["images"] == IMAGES
 
 
-def test_a_pass_ends_after_so_many_batches(bale, packs):
+def test_a_pass_ends_after_that_many_batches(bale, packs):
     """More passes than an epoch has batches: passes go on over the end of an epoch."""
     result = bench(bale, packs / "tar", "--max-batches", "2", "--epochs", "4", "--stages", "read,train")
     assert result["stages"]["read"]["images"] == 32

@@ -37,6 +37,34 @@ def test_commands_and_options_exist(bale, document):
             assert re.search(rf"(?<!\S){re.escape(option)}\b", help_texts[command]), (command, option)
 
 
+# Pages with options of other programs (sbatch, docker, the scripts).
+OF_OTHERS = {"BENCHMARKS", "INSTALL", "SCALE", "TROUBLESHOOTING", "CONTRIBUTING", "TESTING"}
+
+
+@pytest.mark.parametrize("document", [path for path in DOCUMENTS if path.parts[-2] in ("docs", "tutorials") and path.stem not in OF_OTHERS],
+                         ids=lambda p: p.stem)
+def test_options_in_backticks_exist(bale, document):
+    """Every `--option` in a sentence or a table is one of some command."""
+    known = set(re.findall(r"--[a-z0][a-z0-9-]*", bale.ok("man").out.replace("\\-", "-")))
+    text = re.sub(r"```.*?```", "", document.read_text(), flags=re.S)
+    named = {option for code in re.findall(r"`(--[^`\n]+)`", text) for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", code)}
+    assert named - known == set()
+
+
+@pytest.mark.parametrize("table, header", [("LoaderOptions", "loader_options"), ("CudaOptions", "cuda/cuda_loader")])
+def test_tables_of_options_have_the_defaults(table, header):
+    """Rows of docs/TUNING.md name members of the structs, and say their defaults."""
+    code = (REPO / "loader" / "include" / "bale" / "loader" / f"{header}.hpp").read_text()
+    members = dict(re.findall(r"^  [\w:<>]+ (\w+)(?: =\s+([^;]*)|\{\});", code, re.M))
+    rows = (REPO / "docs" / "TUNING.md").read_text().partition(f"| `{table}` |")[2].partition("\n\n")[0].splitlines()[2:]
+    written = {"yes": "true", "no": "false", "none": "", "128 MiB": "std::uint64_t{128} << 20", "one per core of the rank": "k_workers_auto"}
+    assert len(rows) > 5
+    for names, default in (row.split(" | ")[:2] for row in rows):
+        for name, value in zip(re.findall(r"`(\w+)`", names), default.split(", ")):
+            value = value.strip("`")
+            assert members[name].removesuffix("()").split("::")[-1] == written.get(value, value).split("::")[-1], name
+
+
 def test_error_texts_in_troubleshooting_are_in_the_code():
     """docs/TROUBLESHOOTING.md is by exact text: each heading's words occur in the sources."""
     sources = ""

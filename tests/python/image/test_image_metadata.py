@@ -74,7 +74,7 @@ def test_bytes_between_segments_are_handled_as_libjpeg_does(pack, length_error):
         assert content == plain, name
 
 
-def test_exif_is_stripped_wherever_it_stands(pack):  # noqa: F811
+def test_exif_is_stripped_wherever_it_is(pack):  # noqa: F811
     image = Image.fromarray(picture(90, 70))
     secret = segment(0xE1, b"Exif\0\0" + tiff([(0x0112, 3, 1, 1)], tail=b"private")) + segment(0xFE, b"private")
     progressive, baseline = jpeg(image, progressive=True), jpeg(image)

@@ -116,7 +116,7 @@ def test_every_truncation_is_refused_as_by_pillow(tmp_path):
                 assert np.array_equal(np.array(Image.open(io.BytesIO(done.stdout))), expected), length
 
 
-def test_flaws_that_libjpeg_only_warns_about(tmp_path):
+def test_defects_that_libjpeg_only_warns_about(tmp_path):
     data = encoded(Image.fromarray(picture(64, 64)), "JPEG", quality=90, restart_marker_rows=1)
     scan = data.index(b"\xff\xda")
     random = np.random.default_rng(7)

@@ -120,7 +120,7 @@ def test_dali_reads_ours(ours, photos):
         [(image, [float(label)]) for _, image, label in samples]
 
 
-def test_dali_decodes_images_with_a_table_behind_them(bale, photos, tmp_path):
+def test_dali_decodes_images_with_a_table_after_them(bale, photos, tmp_path):
     from nvidia.dali import fn, pipeline_def
 
     folder = tmp_path / "pairs"

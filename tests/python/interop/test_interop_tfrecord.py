@@ -218,7 +218,7 @@ def test_damage_in_others_files_is_named(bale, photos, tmp_path):
     assert str(offset) in result.error_line()
 
 
-def test_a_sidecar_that_lies_is_found(bale, ours, fresh_copy):
+def test_a_sidecar_with_wrong_offsets_is_found(bale, ours, fresh_copy):
     copy = fresh_copy(ours)
     sidecar = copy / f"{shards(copy)[1].name}.idx"
     good = sidecar.read_text()

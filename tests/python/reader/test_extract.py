@@ -184,7 +184,7 @@ def test_names_with_dots_come_back_and_are_packed_again(bale, photos, tmp_path, 
     assert bale.ok("diff", tmp_path / "packed", tmp_path / "again").out == "the same 6 samples\n"
 
 
-def test_a_name_that_is_decoded_never_meets_another(bale, tmp_path):
+def test_a_name_that_is_decoded_never_equals_another(bale, tmp_path):
     """Of a zip: `photo.v2.jpg` is the key photo%2Ev2, and of a tar of others %2E is a part of the name."""
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as file:
         file.writestr("a/photo.v2.jpg", b"1")

@@ -198,7 +198,7 @@ def test_convert_writes_no_key_that_leads_outside(bale, tmp_path, source, target
     assert not [line for line in bale.ok("convert", tmp_path / "out", tmp_path / "again").err.splitlines() if "relative" in line]
 
 
-def test_keys_that_would_meet_when_they_are_relative_are_refused(bale, tmp_path):
+def test_keys_that_would_be_equal_when_they_are_relative_are_refused(bale, tmp_path):
     write_mds(tmp_path / "in", [(b"/data/x", b"\xff\xd8\xff1"), (b"data/x", b"\xff\xd8\xff2")])
     refused = bale("convert", tmp_path / "in", tmp_path / "out")
     assert refused.code == 2 and "would have the same key" in refused.error_line()

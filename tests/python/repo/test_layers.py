@@ -35,7 +35,7 @@ VIOLATIONS = {
     "base includes a format": ("formats/base/errors/error.cpp", '#include "bale/formats/tar/reading/reader.hpp"'),
     "formats include each other": ("formats/tar/reading/reader.cpp", '#include "bale/formats/lmdb/key_scheme.hpp"'),
     "third-party header elsewhere": ("reader/dataset/dataset.cpp", "#include <lmdb.h>"),
-    "options know their parser": ("tools/cli/grammar.cpp", "#include <CLI/CLI.hpp>"),
+    "options know their parser": ("tools/cli/command_line.cpp", "#include <CLI/CLI.hpp>"),
     "the JSON library beside its one file": ("formats/base/errors/error.cpp", "#include <nlohmann/json.hpp>"),
     "third-party header in a public header": ("reader/include/bale/reader/dataset.hpp", "#include <fmt/format.h>"),
     "format name as a string": ("writer/run/packer.cpp", 'const char* name = "x.tar";'),

@@ -188,7 +188,7 @@ def test_forms_of_yaml(bale, tmp_path, yaml):
 
 @pytest.mark.parametrize("below,folder,data", [("images", "train", "../data.yaml"), ("images/train", ".", "../../data.yaml"),
                                                ("", "images/train", "data.yaml"), ("images/train", "../train", "../../data.yaml")])
-def test_a_folder_named_from_where_one_stands(bale, tmp_path, below, folder, data):
+def test_a_folder_named_relative_to_the_working_directory(bale, tmp_path, below, folder, data):
     root, images, _, lines = yolo(tmp_path)
     result = bale.ok("pack", folder, tmp_path / "p", "--annotations", data, cwd=root / below)
     assert "1 images have no file of labels" in result.err

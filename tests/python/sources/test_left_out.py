@@ -66,7 +66,7 @@ def test_a_pattern_without_a_match_is_reported_by_every_command(bale, own, tmp_p
     assert not (tmp_path / "out").exists() and not (tmp_path / "p.plan").exists()
 
 
-def test_ls_tells_patterns_without_a_match(bale, own, tmp_path):
+def test_ls_names_patterns_without_a_match(bale, own, tmp_path):
     """Also those whose matches another condition leaves out are not mistakes."""
     bale.pack(own, tmp_path / "packed")
     done = bale.ok("ls", tmp_path / "packed", "--key", "c0/*", "--key", "c9/*", "--class", "c0", "--class", "dog",

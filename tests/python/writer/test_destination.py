@@ -75,7 +75,7 @@ def test_a_replacement_that_was_switched_is_not_replaced_by_another_name(bale, t
 
 @pytest.mark.parametrize("command", ["pack", "convert"])
 @pytest.mark.parametrize("held", ["top", "top and splits"])
-def test_splits_do_not_go_behind_a_dataset(bale, tiny, packed, command, held, tmp_path):
+def test_splits_do_not_go_below_a_dataset(bale, tiny, packed, command, held, tmp_path):
     out = tmp_path / "tiny"
     split = ["--split", "train=0.5,val=0.5"]
     if held != "top":

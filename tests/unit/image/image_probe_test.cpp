@@ -31,7 +31,7 @@ using bale::ImageKind;
 
 }  // namespace
 
-TEST_CASE("JPEG: every frame header tells the size") {
+TEST_CASE("JPEG: every frame header states the size") {
   for (int marker = 0xC0; marker <= 0xCF; ++marker) {
     if (marker == 0xC4 || marker == 0xC8 || marker == 0xCC) continue;
     check(k_soi + k_app0 + frame_header(static_cast<char>(marker)), ImageKind::jpeg, 772, 258, 3);

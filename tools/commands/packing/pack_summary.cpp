@@ -22,7 +22,7 @@ std::uint64_t num_skipped(const PackReport& report) {
   return std::max<std::uint64_t>(skipped, report.skipped.size());
 }
 
-void tell_skips(const PackReport& report, Terminal& terminal) {
+void print_skips(const PackReport& report, Terminal& terminal) {
   show_lines(skipped_lines(report.skipped, terminal.options()), terminal);
   std::string ledgers;
   for (const PackReport::Output& output : report.outputs) {
@@ -104,7 +104,7 @@ int show_packed(const PackOutcome& outcome, const RunRemarks& remarks, SummarySt
   show_lines(undecodable_lines(report), terminal);
   if (num_skipped(report) == 0) return k_exit_ok;
   terminal.flush();
-  tell_skips(report, terminal);
+  print_skips(report, terminal);
   return k_exit_skipped;
 }
 

@@ -62,8 +62,8 @@ int run_diff(const DiffCommand& asked, Terminal& terminal) {
   command.source_options.allow_unlabeled = true;
   command.source_options.are_shared = true;
   const std::vector<SourceOptions> options = options_of_each({command.a, command.b}, command.source_options);
-  const std::unique_ptr<Source> a = open_told(command.a, options[0], terminal, command.quiet);
-  const std::unique_ptr<Source> b = open_told(command.b, options[1], terminal, command.quiet);
+  const std::unique_ptr<Source> a = open_announced(command.a, options[0], terminal, command.quiet);
+  const std::unique_ptr<Source> b = open_announced(command.b, options[1], terminal, command.quiet);
   const NoticeLog ledger = NoticeLog::of_all({&a->notices(), &b->notices()});
   show_notices(ledger, "path", terminal);
   if (command.strict) require_all_taken(ledger, "path");

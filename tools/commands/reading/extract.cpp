@@ -37,7 +37,7 @@ bool wanted_field(const ExtractCommand& command, std::string_view field) {
          std::find(command.fields.begin(), command.fields.end(), field) != command.fields.end();
 }
 
-/// A pattern is compared with the key, as `bale ls` prints it, and with the key that is told apart.
+/// A pattern is compared with the key, as `bale ls` prints it, and with the key that distinguishes it.
 std::vector<std::uint64_t> wanted_samples(const ExtractCommand& command, const Dataset& dataset, const SampleKeys& keys,
                                           const Where& where, WhereCounts& counts, NoticeLog& ledger) {
   std::vector<std::uint64_t> wanted = select_samples(dataset, where, counts);
@@ -69,7 +69,7 @@ void check_fields(const ExtractCommand& command, const Dataset& dataset) {
   }
 }
 
-void tell_of_names(const ExtractedNames& names, const SampleKeys& keys, Terminal& terminal) {
+void print_renamed(const ExtractedNames& names, const SampleKeys& keys, Terminal& terminal) {
   if (keys.are_told_apart()) terminal.note("shards repeat keys: files are in folders with the names of their shards");
   if (names.num_stripped() == 0) return;
   terminal.note(fmt::format("{}: what leads outside the directory is stripped (such as \"{}\")",
@@ -103,7 +103,7 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
   const auto takes = [&](std::string_view field) { return wanted_field(command, field); };
   SafeDirectory directory(command.directory);
   const ExtractedNames names(dataset, keys, wanted, takes, directory);
-  tell_of_names(names, keys, terminal);
+  print_renamed(names, keys, terminal);
 
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> samples{0};

@@ -75,7 +75,7 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
   }
   notice.finish();
   NoticeLog notices = dataset.notices();
-  globs.tell_unmatched(notices, command.spec);
+  globs.note_unmatched(notices, command.spec);
   show_notices(notices, "entry", terminal);
   show_lines(left_out_lines(counts), terminal);
   return 0;

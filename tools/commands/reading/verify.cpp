@@ -61,7 +61,7 @@ std::string parts_lines(const CheckReport& report) {
   return text;
 }
 
-void tell_leftovers(const CheckReport& report, Terminal& terminal) {
+void print_leftovers(const CheckReport& report, Terminal& terminal) {
   if (report.leftovers.empty()) return;
   terminal.note(fmt::format("{} of killed runs, which nothing reads (such as {}); `bale index` removes them",
                             plural(report.leftovers.size(), "temporary file"), printable(report.leftovers.front())));
@@ -97,7 +97,7 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   if (command.options.decode && !command.json && !command.quiet && report.findings.empty()) {
     terminal.print(decoded_line(report));
   }
-  tell_leftovers(report, terminal);
+  print_leftovers(report, terminal);
   if (report.findings.empty()) return k_exit_ok;
   terminal.flush();
   terminal.error(fmt::format("{}: {} found", shown_name(command.spec), plural(report.findings.size(), "problem")));

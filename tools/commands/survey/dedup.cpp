@@ -83,7 +83,7 @@ int run_dedup(const DedupCommand& command, Terminal& terminal) {
   std::vector<std::string> specs{command.source};
   specs.insert(specs.end(), command.against.begin(), command.against.end());
   const SurveyedSources sources = open_surveyed(specs, command.survey, terminal);
-  const NoticeLog ledger = tell_ledger(sources, command.survey, terminal);
+  const NoticeLog ledger = print_notices(sources, command.survey, terminal);
   const Survey survey = run_survey(sources, command.survey, terminal);
   const Duplicates duplicates = run_search(survey, command.survey, terminal);
   SpareOptions rules = command.rules;

@@ -27,7 +27,7 @@ std::string summary_text(const SurveyReport& report) {
 int run_report(const ReportCommand& command, Terminal& terminal) {
   require_output_file(command.output, command.force);
   const SurveyedSources sources = open_surveyed(command.sources, command.survey, terminal);
-  NoticeLog ledger = tell_ledger(sources, command.survey, terminal);
+  NoticeLog ledger = print_notices(sources, command.survey, terminal);
   SurveyReport report{.title = title_of(sources), .survey = run_survey(sources, command.survey, terminal)};
   report.ledger = std::move(ledger);
   if (report.survey.images.empty()) {

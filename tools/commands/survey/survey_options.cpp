@@ -23,12 +23,12 @@ SurveyedSources open_surveyed(const std::vector<std::string>& specs, const Surve
   SurveyedSources result{.sources = {}, .names = names_apart(opened)};
   const std::vector<SourceOptions> of_each = options_of_each(opened, options);
   for (std::size_t i = 0; i < opened.size(); ++i) {
-    result.sources.push_back(open_told(opened[i], of_each[i], terminal, command.quiet));
+    result.sources.push_back(open_announced(opened[i], of_each[i], terminal, command.quiet));
   }
   return result;
 }
 
-NoticeLog tell_ledger(const SurveyedSources& sources, const SurveyCommand& command, Terminal& terminal) {
+NoticeLog print_notices(const SurveyedSources& sources, const SurveyCommand& command, Terminal& terminal) {
   std::vector<const NoticeLog*> logs;
   for (const std::unique_ptr<Source>& source : sources.sources) logs.push_back(&source->notices());
   NoticeLog ledger = NoticeLog::of_all(logs);

@@ -35,7 +35,7 @@ struct SurveyedSources {
 SurveyedSources open_surveyed(const std::vector<std::string>& specs, const SurveyCommand& command, Terminal& terminal);
 
 /// Shows what the sources did not take or use, and returns it. Throws `unsupported` if that is not allowed.
-NoticeLog tell_ledger(const SurveyedSources& sources, const SurveyCommand& command, Terminal& terminal);
+NoticeLog print_notices(const SurveyedSources& sources, const SurveyCommand& command, Terminal& terminal);
 
 /// One pass over the images, with progress.
 Survey run_survey(const SurveyedSources& sources, const SurveyCommand& command, Terminal& terminal);

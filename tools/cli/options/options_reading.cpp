@@ -1,7 +1,7 @@
-#include "bale/tools/cli/options/grammar_reading.hpp"
+#include "bale/tools/cli/options/options.hpp"
 
 #include "bale/reader/check/check_table.hpp"
-#include "bale/tools/cli/options/grammar_options.hpp"
+#include "bale/tools/cli/options/common_options.hpp"
 #include "bale/tools/cli/options/values.hpp"
 #include "bale/writer/source/choose/source_table.hpp"
 

@@ -1,9 +1,9 @@
-#include "bale/tools/cli/options/grammar_cache.hpp"
+#include "bale/tools/cli/options/options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "bale/tools/cli/options/grammar_options.hpp"
+#include "bale/tools/cli/options/common_options.hpp"
 
 namespace bale::tools {
 

@@ -1,8 +1,8 @@
-#include "bale/tools/cli/options/grammar_survey.hpp"
+#include "bale/tools/cli/options/options.hpp"
 
 #include <string>
 
-#include "bale/tools/cli/options/grammar_options.hpp"
+#include "bale/tools/cli/options/common_options.hpp"
 #include "bale/tools/cli/options/values.hpp"
 #include "bale/writer/source/choose/source_table.hpp"
 

@@ -1,5 +1,5 @@
-// Functions that add options to a command's grammar, besides those of option_table.hpp. The values that they fill must
-// exist when the command line is parsed.
+// Options that several commands have, in addition to those of option_table.hpp. The values that they fill must exist
+// when the command line is parsed.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-#include "bale/tools/cli/grammar.hpp"
+// All commands with their options.
+#include "bale/tools/cli/cli.hpp"
 
 #include <memory>
 #include <string>
@@ -6,12 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/tools/cli/options/grammar_cache.hpp"
-#include "bale/tools/cli/options/grammar_measuring.hpp"
-#include "bale/tools/cli/options/grammar_options.hpp"
-#include "bale/tools/cli/options/grammar_packing.hpp"
-#include "bale/tools/cli/options/grammar_reading.hpp"
-#include "bale/tools/cli/options/grammar_survey.hpp"
+#include "bale/tools/cli/options/common_options.hpp"
+#include "bale/tools/cli/options/options.hpp"
 #include "bale/tools/commands/commands.hpp"
 
 namespace bale::tools {
@@ -37,13 +34,17 @@ CommandModel cached(const std::string& name, const std::string& summary, int (*r
   return model;
 }
 
+struct CompletionCommand {
+  std::string shell;
+};
 struct NoArguments {};
 
 CommandModel completion_command() {
   return command_of<CompletionCommand>(
       "completion", "Print a completion script for a shell.",
       [](const CompletionCommand& command, Terminal& terminal) {
-        return run_completion(command, bale_grammar(), terminal);
+        terminal.print(completion_script(command_line(), command.shell));
+        return k_exit_ok;
       },
       [](CompletionCommand& command, CommandModel& app) {
         add_positional(app, "SHELL", command.shell, "Shell that will read the script").value_name =
@@ -55,13 +56,16 @@ CommandModel completion_command() {
 CommandModel man_command() {
   return command_of<NoArguments>(
       "man", "Print the manual page, in roff.",
-      [](const NoArguments&, Terminal& terminal) { return run_man(bale_grammar(), terminal); },
+      [](const NoArguments&, Terminal& terminal) {
+        terminal.print(man_page(command_line()));
+        return k_exit_ok;
+      },
       [](NoArguments&, CommandModel&) {});
 }
 
 }  // namespace
 
-CommandModel bale_grammar() {
+CommandModel command_line() {
   CommandModel program{.name = "bale",
                        .summary = "Packs folders of small images into shards and reads them back fast.",
                        .footer =

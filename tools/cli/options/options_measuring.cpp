@@ -1,10 +1,10 @@
-#include "bale/tools/cli/options/grammar_measuring.hpp"
+#include "bale/tools/cli/options/options.hpp"
 
 #include <cstdlib>
 #include <utility>
 
 #include "bale/formats/image/simd/simd_target.hpp"
-#include "bale/tools/cli/options/grammar_options.hpp"
+#include "bale/tools/cli/options/common_options.hpp"
 #include "bale/tools/cli/options/values.hpp"
 
 namespace bale::tools {

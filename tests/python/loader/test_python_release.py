@@ -7,7 +7,7 @@ from python_support import run_script
 @pytest.fixture(scope="module")
 def pack(bale, tmp_path_factory):
     """Two small images: batches of many rows are soon made."""
-    root = tmp_path_factory.mktemp("let_go")
+    root = tmp_path_factory.mktemp("release")
     for name in ("a", "b"):
         (root / "in" / name).mkdir(parents=True)
         Image.new("RGB", (8, 8), (50, 100, 150)).save(root / "in" / name / "1.jpg")
@@ -78,5 +78,5 @@ except KeyError as error:
     del batch
 """,
 ], ids=["at exit", "view", "cycle", "closed", "threads", "daemon", "error"])
-def test_whoever_lets_go(pack, what):
+def test_released_by_any_thread(pack, what):
     assert run_script(HEAD + what + '\nprint("done")\n', pack) == "done\n"

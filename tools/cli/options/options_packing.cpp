@@ -1,4 +1,4 @@
-#include "bale/tools/cli/options/grammar_packing.hpp"
+#include "bale/tools/cli/options/options.hpp"
 
 #include <set>
 #include <string>
@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/registry/registry.hpp"
-#include "bale/tools/cli/options/grammar_options.hpp"
+#include "bale/tools/cli/options/common_options.hpp"
 #include "bale/writer/plan/pack_values.hpp"
 #include "bale/writer/request/pack_table.hpp"
 
