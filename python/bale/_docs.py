@@ -24,7 +24,8 @@ class Shared:
     raises: str = ""
 
     def __call__(self, one: _Described) -> _Described:
-        given = inspect.signature(one.__init__ if isinstance(one, type) else one).parameters.values()  # type: ignore[misc]
+        maker = vars(one).get("__init__", one)
+        given = inspect.signature(maker).parameters.values()
         one.__doc__ = self.completed(one.__doc__, {item.name: item.default for item in given if item.name != "self"})
         return one
 
@@ -133,6 +134,7 @@ torch_dataset = Shared({
 }, raises="""ValueError
     If options contradict each other, or no sample has one of the fields.""")
 
+of_sample = Shared({"i": ("int", "Position of the sample.")}, raises="IndexError\n    If there is no sample at this position.")
 of_field = Shared({"name": ("str", "Name of the field.")}, raises="KeyError\n    If there is no such field.")
 reporting = Shared({"progress": ("bool or None", "As for pack().")}, "dict\n    The report, as of pack().")
 

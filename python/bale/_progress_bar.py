@@ -65,10 +65,12 @@ class RunDisplay:
                 return
             self._counted, unit = ("samples", "img") if total_samples else ("bytes", "B")
             self._bar = self._make(desc=self._command, mininterval=0, unit=unit, unit_scale=unit == "B")
-        done, self._bar.total = (samples, total_samples) if self._counted == "samples" else (bytes, total_bytes)
+        bar = self._bar
+        assert bar is not None
+        done, bar.total = (samples, total_samples) if self._counted == "samples" else (bytes, total_bytes)
         skips = f", {skipped} skipped" if skipped else ""
-        self._bar.set_postfix_str(f"{shards}/{total_shards} shards{skips}", refresh=False)
-        self._bar.update(done - self._bar.n)
+        bar.set_postfix_str(f"{shards}/{total_shards} shards{skips}", refresh=False)
+        bar.update(done - bar.n)
 
 
 class PlainBar:

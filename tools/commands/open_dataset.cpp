@@ -20,19 +20,13 @@ NamedDatasets datasets_at(const std::string& spec, Terminal& terminal) {
   return named;
 }
 
-void print_detected(const std::string& spec, const SourceOptions& options, Terminal& terminal) {
-  if (!options.kind.empty()) return;
-  const DetectedSource detected = detect_source(spec, options);
-  if (detected.told.empty()) return;
-  terminal.note(fmt::format("{}: {}", shown_name(spec), terminal.with_flags(detected.told)));
-}
-
 std::unique_ptr<Source> open_announced(const std::string& spec, const SourceOptions& options, Terminal& terminal,
                                        bool quiet) {
   if (!quiet) terminal.set_status("listing " + shown_name(spec));
   std::unique_ptr<Source> source = open_source(spec, options);
   terminal.clear_status();
-  print_detected(spec, options, terminal);
+  const std::string note = options.kind.empty() ? detect_source(spec, options).told : std::string();
+  if (!note.empty()) terminal.note(fmt::format("{}: {}", shown_name(spec), terminal.with_flags(note)));
   return source;
 }
 

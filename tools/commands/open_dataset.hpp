@@ -22,7 +22,5 @@ NamedDatasets datasets_at(const std::string& spec, Terminal& terminal);
 /// Opens a source, and says what it was taken for. Unless `quiet`, shows that it is being listed.
 std::unique_ptr<Source> open_announced(const std::string& spec, const SourceOptions& options, Terminal& terminal,
                                        bool quiet);
-/// What it was taken for, if that is not clear.
-void print_detected(const std::string& spec, const SourceOptions& options, Terminal& terminal);
 
 }  // namespace bale::tools

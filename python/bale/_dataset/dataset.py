@@ -9,6 +9,7 @@ from bale import _bale
 from bale._dataset.notices import lines_of_notices, warn_of_notices
 from bale._dataset.pictures import Pictures, html_of_dataset, spread
 from bale._dataset.spec import shown, text_of_spec
+from bale._docs import of_sample
 from bale._types import Path
 
 if TYPE_CHECKING:
@@ -75,13 +76,12 @@ class Dataset:
         """All fields of a sample, as a dict from name to bytes."""
         return self._dataset.read(i)
 
+    @of_sample
     def read_field(self, i: SupportsIndex, field: str) -> bytes:
         """Reads one field of a sample.
 
         Parameters
         ----------
-        i : int
-            Position of the sample.
         field : str
             Name of the field, such as "jpg"; `fields` lists them.
 
@@ -94,20 +94,14 @@ class Dataset:
         ------
         KeyError
             If the sample does not have the field (also a bale.Error).
-        IndexError
-            If there is no sample at this position.
         bale.Error
             If the file cannot be read, or its bytes are damaged.
         """
         return self._dataset.read_field(i, field)
 
+    @of_sample
     def read_image(self, i: SupportsIndex) -> bytes:
         """Reads the first field of a sample that has an image's name.
-
-        Parameters
-        ----------
-        i : int
-            Position of the sample.
 
         Returns
         -------
@@ -118,8 +112,6 @@ class Dataset:
         ------
         KeyError
             If the sample has no such field (also a bale.Error).
-        IndexError
-            If there is no sample at this position.
         bale.Error
             If the file cannot be read, or its bytes are damaged.
         """
@@ -198,43 +190,25 @@ class Dataset:
         """
         self._dataset.prefetch(positions)
 
+    @of_sample
     def key(self, i: SupportsIndex) -> str:
         """Returns the key of a sample.
-
-        Parameters
-        ----------
-        i : int
-            Position of the sample.
 
         Returns
         -------
         str
             The key, such as "cat/0001".
-
-        Raises
-        ------
-        IndexError
-            If there is no sample at this position.
         """
         return self._dataset.key(i)
 
+    @of_sample
     def label(self, i: SupportsIndex) -> int | None:
         """Returns the class number of a sample.
-
-        Parameters
-        ----------
-        i : int
-            Position of the sample.
 
         Returns
         -------
         int or None
             The class number, from 0; None if the sample has none.
-
-        Raises
-        ------
-        IndexError
-            If there is no sample at this position.
         """
         label = self._dataset.label(i)
         return None if label == _bale.NO_LABEL else label

@@ -155,7 +155,7 @@ class _Columns:
     def row_of(self, dataset: Dataset, i: int) -> tuple[dict[str, object], int]:
         """A row, and how many bytes its fields have."""
         fields, key = dataset[i], self._key_of(i)
-        row: dict[str, object] = dict.fromkeys(self.schema.names)
+        row: dict[str, object] = {name: None for name in self.schema.names}
         main = main_image(fields)
         if main is not None:
             row[self._image] = {"bytes": fields[main], "path": f"{key}.{main}"}

@@ -35,7 +35,7 @@ class FieldValues:
         self._jpeg_quality = jpeg_quality
         self._warned = False
 
-    def bytes_of(self, name: str, value: object) -> Buffer:
+    def bytes_of(self, name: str, value: Any) -> Buffer:
         """The bytes of `value` in a field of this name. Raises TypeError for a value that the field cannot hold."""
         if isinstance(value, (bytes, bytearray)):
             return value
@@ -61,7 +61,7 @@ class FieldValues:
         return [value if type(value) is bytes else _at(position, self.bytes_of, name, value)
                 for position, value in enumerate(values)]
 
-    def _pixels_or_array(self, name: str, extension: str, value: object) -> Buffer:
+    def _pixels_or_array(self, name: str, extension: str, value: Any) -> Buffer:
         pillow = sys.modules.get("PIL.Image")
         if pillow is not None and isinstance(value, pillow.Image):
             return self._image(name, extension, value)
@@ -165,7 +165,7 @@ def _at(position: int, make: Callable[..., object], *given: object) -> Any:
         raise kind(f"position {position}: {error}") from None
 
 
-def label_of(label: object, numbers_of_classes: dict[str, int]) -> int | None:
+def label_of(label: Any, numbers_of_classes: dict[str, int]) -> int | None:
     """A class number from a number or the name of a class."""
     if label is None:
         return None

@@ -43,7 +43,7 @@ class OpenedFiles:
         finally:
             setattr(Image, "open", opened)
 
-    def content_of(self, image: object) -> bytes | None:
+    def content_of(self, image: Any) -> bytes | None:
         """The bytes of the file that was opened whose pixels are those of `image`; None if there is none."""
         pillow = sys.modules.get("PIL.Image")
         if pillow is None or not isinstance(image, pillow.Image):
@@ -61,7 +61,7 @@ def _read(given: Any) -> bytes | None:
         return None
 
 
-def _content_or_path(fp: object) -> object:
+def _content_or_path(fp: Any) -> object:
     """Bytes in memory, or the path of a file; None for anything else."""
     if isinstance(fp, (str, bytes, os.PathLike)):
         return os.fsdecode(fp)

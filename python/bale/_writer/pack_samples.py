@@ -232,7 +232,7 @@ class _Samples:
         raise TypeError(f"sample {i}: {type(item).__name__} is none of (image, label), (path, label), (key, fields), "
                         "(key, fields, label) and a dict of fields")
 
-    def _pair(self, i: int, image: object, label: object) -> Sample:
+    def _pair(self, i: int, image: Any, label: Any) -> Sample:
         fields: dict[str, object] = {}
         place: int | str = i
         if isinstance(image, (str, os.PathLike)):  # of a file
@@ -337,7 +337,7 @@ def _has_files(source: object) -> bool:
         getattr(source, name, None) is None for name in ("transform", "target_transform", "transforms"))
 
 
-def _rows_first(image: object) -> Any:
+def _rows_first(image: Any) -> Any:
     """torch's images are channels x height x width."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(image, torch.Tensor) and image.ndim == 3 and image.shape[0] in (1, 3, 4):

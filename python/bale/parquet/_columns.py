@@ -54,9 +54,8 @@ class Columns:
                 raise ValueError(f"no column {name!r}; there are {', '.join(schema.names)}")
         self.image = image if image is not None else self._find_image()
         self.label = label if label is not None else self._find_label()
-        self.image_kind: Kind | None = None
         if self.image:
-            self.image_kind = self._kind_of_image(self.image)
+            self._require_images(self.image)
         roles = {self.image, self.label, key}
         others = [name for name in schema.names if not name.startswith("__")] if keep is None else keep
         names = [name for name in others if name not in roles]
@@ -122,11 +121,10 @@ class Columns:
         inside = [names for column in self.fields if column.kind == "json" for names in _class_labels(self._features.get(column.name))]
         return inside[0] if inside and all(names == inside[0] for names in inside) else None
 
-    def _kind_of_image(self, name: str) -> Kind:
+    def _require_images(self, name: str) -> None:
         kind = _storage(self._schema.field(name).type)
-        if _is_file(kind) or _is_bytes(kind) or is_text(kind):
-            return "image"
-        raise ValueError(f"column {name!r} holds {kind}, neither bytes nor paths of images")
+        if not (_is_file(kind) or _is_bytes(kind) or is_text(kind)):
+            raise ValueError(f"column {name!r} holds {kind}, neither bytes nor paths of images")
 
     def _column(self, name: str) -> Column:
         kind = _storage(self._schema.field(name).type)

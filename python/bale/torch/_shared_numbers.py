@@ -8,7 +8,8 @@ import os
 import tempfile
 import weakref
 from collections.abc import Iterator, MutableSequence
-from multiprocessing import context, reduction
+from multiprocessing import reduction
+from multiprocessing.context import get_spawning_popen
 from typing import Any, cast
 
 from bale._loader.passes import SIZE
@@ -35,7 +36,7 @@ class SharedNumbers:
             fcntl.lockf(self._fd, fcntl.LOCK_UN)
 
     def __reduce__(self) -> tuple[object, ...]:
-        if context.get_spawning_popen() is None:
+        if get_spawning_popen() is None:
             return _copied, (bytes(self._memory),)
         return _attached, (reduction.DupFd(self._fd),)
 

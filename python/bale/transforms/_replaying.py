@@ -65,6 +65,12 @@ def _as_it_is(image: PilImage.Image, **_members: object) -> PilImage.Image:
     """Of steps that change boxes only."""
     return image
 
+
+def _functional() -> Any:
+    """torchvision's functions, which take PIL images, although they say that they take tensors."""
+    from torchvision.transforms import functional
+    return functional
+
 # --- geometry
 
 
@@ -73,8 +79,7 @@ def _crop(image: PilImage.Image, left: int, top: int, width: int, height: int) -
 
 
 def _pad(image: PilImage.Image, left: int, top: int, right: int, bottom: int, mode: str = "constant", fill: Sequence[int] = (0, 0, 0)) -> PilImage.Image:
-    from torchvision.transforms import functional
-    padded: PilImage.Image = functional.pad(image, [left, top, right, bottom], _color(image, fill), mode)
+    padded: PilImage.Image = _functional().pad(image, [left, top, right, bottom], _color(image, fill), mode)
     return padded
 
 
@@ -131,8 +136,7 @@ def _ops(name: str) -> Callable[..., PilImage.Image]:
 
 
 def _hue(image: PilImage.Image, turn: float) -> PilImage.Image:
-    from torchvision.transforms import functional
-    turned: PilImage.Image = functional.adjust_hue(image, turn)
+    turned: PilImage.Image = _functional().adjust_hue(image, turn)
     return turned
 
 
@@ -164,8 +168,7 @@ def _permute(image: PilImage.Image, order: Sequence[int]) -> PilImage.Image:
 
 
 def _gaussian_blur(image: PilImage.Image, kernel_width: int, kernel_height: int, sigma_x: float, sigma_y: float) -> PilImage.Image:
-    from torchvision.transforms import functional
-    blurred: PilImage.Image = functional.gaussian_blur(image, [kernel_width, kernel_height], [sigma_x, sigma_y])
+    blurred: PilImage.Image = _functional().gaussian_blur(image, [kernel_width, kernel_height], [sigma_x, sigma_y])
     return blurred
 
 

@@ -1,8 +1,12 @@
 """The Python of docs/FIELDS.md, WRITING.md and SCALE.md runs as it stands, but for sizes, on data that was not chosen for it."""
+import inspect
 import re
 
+import pytest
 from conftest import REPO
-from python_support import SYSTEM_PYTHON, run_script
+
+bale = pytest.importorskip("bale")  # a build without Python has none
+from python_support import SYSTEM_PYTHON, run_script  # noqa: E402
 
 # What the pages take for granted: a dataset with all fields they name, and the functions of a training script.
 BEFORE = '''
@@ -114,3 +118,12 @@ def test_scale(bale, photos, tmp_path):
     code = code.replace("/shared/", "").replace('"imagenet/train"', repr(str(photos)))
     out = run_script(f"import os\nos.chdir({str(tmp_path)!r})\n{code}\nprint(len(bale.Dataset('packed')))", python=SYSTEM_PYTHON)
     assert out == "40\n"
+
+
+def test_the_options_of_a_writer_are_all_listed():
+    """docs/WRITING.md#options has those that it shares with `bale pack`; the others are explained before."""
+    page = (REPO / "docs" / "WRITING.md").read_text()
+    listed = set(re.findall(r"`(\w+)`", page.partition("\n## Options\n")[2].partition("\n## ")[0])) - {"fail", "skip"}
+    explained = {"destination", "classes", "resume", "part", "parts", "memory_bytes", "jpeg_quality"}
+    assert listed == set(inspect.signature(bale.Writer).parameters) - explained
+    assert all(re.search(rf"\b{name}\b", page) for name in explained - {"destination"})

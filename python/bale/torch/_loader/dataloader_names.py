@@ -84,7 +84,7 @@ def same(ours_name: str, ours: object, theirs_name: str, theirs: object, default
     return theirs
 
 
-def options_of_samplers(sampler: object, batch_sampler: object, reach: Reach) -> dict[str, Any]:
+def options_of_samplers(sampler: object, batch_sampler: Any, reach: Reach) -> dict[str, Any]:
     """The Loader's options that follow from a sampler or a batch_sampler, and as `sampler` what is left of the two. Raises ValueError
     if both are given."""
     if type(batch_sampler) is torch.utils.data.BatchSampler:

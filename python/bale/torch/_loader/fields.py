@@ -28,7 +28,7 @@ class Ragged(PlainRagged):
     data: torch.Tensor
     offsets: torch.Tensor
 
-    def to(self, *args: object, **kwargs: object) -> Self:
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Returns it with data and offsets on another device.
 
         Parameters

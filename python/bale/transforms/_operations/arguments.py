@@ -61,7 +61,7 @@ def _shortest(value: float) -> float:
     return float(str(np.float32(value)))
 
 
-def values(name: str, given: object, *lengths: int) -> tuple[Any, ...]:
+def values(name: str, given: Any, *lengths: int) -> tuple[Any, ...]:
     """A sequence, tensor or array of one of these lengths. Values of float32 get their shortest decimals."""
     if hasattr(given, "tolist"):
         is_float32 = str(getattr(given, "dtype", "")).endswith("float32")
