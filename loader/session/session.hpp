@@ -4,7 +4,6 @@
 // destroys a Batch, and by the process pool's thread after a worker died; never while waiting and never by workers.
 #pragma once
 
-#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -19,9 +18,11 @@
 #include "bale/loader/fields/row_layout.hpp"
 #include "bale/loader/loader.hpp"
 #include "bale/loader/ring/ring.hpp"
+#include "bale/loader/session/batch_slots.hpp"
 #include "bale/loader/session/batch_stream.hpp"
 #include "bale/loader/session/fault_record.hpp"
 #include "bale/loader/session/lease.hpp"
+#include "bale/loader/session/row_writer.hpp"
 #include "bale/loader/worker/process/process_pool.hpp"
 #include "bale/loader/worker/workers.hpp"
 #include "bale/reader/read_ahead.hpp"
@@ -75,29 +76,20 @@ class Session : public std::enable_shared_from_this<Session> {
   void settle_undecodable(const Batch& batch, std::uint32_t row, const Error& why);
 
  private:
-  /// A batch that workers are filling.
-  struct OpenBatch {
-    std::uint64_t number = 0;  // in the ring
-    std::uint32_t slot = 0;
-    BatchPlace place{};
-  };
   Ring make_ring();
   bool is_other_fingerprint(std::uint64_t fingerprint) const;
   std::unique_ptr<Workers> make_workers();
   void start_read_ahead();
   std::function<bool(std::uint64_t, std::uint64_t)> needed_on_node() const;
-  std::uint64_t rows_consumed() const;
   void tell_read_ahead();
   void stop_workers();
   void open_batches();
-  void open_batch(std::uint32_t slot, const BatchPlace& place);
+  void open_batch(const OpenBatch& batch);
   std::optional<std::uint64_t> samples_for(const BatchPlace& place) const;
   bool may_open(const BatchPlace& place) const;
   void count_until_next(std::unique_lock<std::mutex>& lock);
   void use_counts();
   void use_clock();
-  void ask_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, const Pick& pick, std::uint64_t& used_bytes);
-  void place_fields(std::uint32_t slot, std::uint32_t row, const Pick& pick);
   void close_open_batches(std::unique_lock<std::mutex>& lock);
   void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch,
                            const std::function<void()>& on_wait);
@@ -108,7 +100,6 @@ class Session : public std::enable_shared_from_this<Session> {
   void throw_failure(const OpenBatch& batch);
   bool settle_failed_rows(const OpenBatch& batch);
   void read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBatch& batch);
-  void empty_row(std::uint32_t slot, std::uint32_t row);
   std::string key_of(const Row& row) const;
   BadSample describe(const OpenBatch& batch, std::uint32_t row, BadSample::Action action) const;
   void on_worker_end(const WorkerEnd& end);
@@ -126,16 +117,15 @@ class Session : public std::enable_shared_from_this<Session> {
   WorkerConfig config_;
   ShardOf shard_of_;
   Ring ring_;
+  RowWriter rows_;
   BatchMixer mixer_;
 
   mutable std::mutex mutex_;
-  std::vector<std::uint32_t> free_slots_;
-  std::deque<OpenBatch> open_;        // oldest first
-  std::uint64_t batches_opened_ = 0;  // in total; also the ring's number of the next batch
-  std::uint64_t next_to_open_ = 0;    // batch number in the stream
-  std::uint64_t epoch_ = 0;           // being delivered
-  std::uint64_t delivered_ = 0;       // batches of epoch_
-  bool closing_ = false;              // rows that become free are dropped, not offered again
+  BatchSlots slots_;
+  std::uint64_t next_to_open_ = 0;  // batch number in the stream
+  std::uint64_t epoch_ = 0;         // being delivered
+  std::uint64_t delivered_ = 0;     // batches of epoch_
+  bool closing_ = false;            // rows that become free are dropped, not offered again
   bool ended_ = false;
   struct Move {
     std::uint64_t epoch = 0;
@@ -148,7 +138,6 @@ class Session : public std::enable_shared_from_this<Session> {
   LoaderCounters counters_{};
   std::uint64_t replaced_by_earlier_pools_ = 0;
 
-  std::uint64_t rows_passed_ = 0;  // rows of the stream whose batches left open_
   std::unique_ptr<ReadAhead> read_ahead_;
   std::unique_ptr<WorkerProgram> program_;  // set by the first start()
   std::unique_ptr<Workers> workers_;        // null if none are started

@@ -72,7 +72,7 @@ void Session::count_until_next(std::unique_lock<std::mutex>& lock) {
   for (;;) {
     open_batches();
     if (dataset_.num_counted_shards() == dataset_.num_shards()) return use_counts();
-    if (!open_.empty() || free_slots_.empty()) return;
+    if (!slots_.open().empty() || !slots_.has_free()) return;
     const auto samples = samples_for(*stream_.place(next_to_open_));
     lock.unlock();
     samples ? dataset_.count_beyond(*samples - 1) : dataset_.size();

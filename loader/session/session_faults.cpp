@@ -87,7 +87,7 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
     }
     if (options_.on_bad_sample == OnBadSample::skip) {
       faults_.report(describe(batch, i, BadSample::Action::skipped));
-      empty_row(batch.slot, i);
+      rows_.empty(batch.slot, i);
       row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::done)));
       continue;
     }
@@ -99,9 +99,8 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
     KeyedRandom random{options_.seed, batch.place.epoch, row.sample, row.copy, k_substitute_tag};
     Pick pick = stream_.order().at(batch.place.epoch, random.below(stream_.order().size()));
     pick.copy = k_substitute_tag + attempts;  // so that it differs from the sample's own delivery
-    std::uint64_t used_bytes = row.offset;
     const std::uint64_t room = row.capacity;
-    ask_row(batch.slot, i, batch.number, pick, used_bytes);
+    rows_.ask(batch.slot, i, batch.number, pick, row.offset, faults_.is_quarantined(pick.sample));
     if (row.capacity > room) row.capacity = room;  // without a fixed shape, a larger sample does not fit
     ++asked_again;
   }
@@ -130,7 +129,7 @@ void Session::settle_undecodable(const Batch& batch, std::uint32_t number, const
                 {.hint = fmt::format("to continue without sample {}, set on_bad_sample to skip", bad.sample)});
   }
   faults_.report(describe(delivered, number, BadSample::Action::skipped));
-  empty_row(slot, number);
+  rows_.empty(slot, number);
 }
 
 /// Reads the fields that do not fit in the slot, without the lock: reading may wait for the storage. A row whose field
@@ -186,7 +185,7 @@ void Session::tell_standstill(const OpenBatch& batch) const {
 
 void Session::on_worker_end(const WorkerEnd& end) {
   const std::lock_guard lock(mutex_);
-  for (const OpenBatch& batch : open_) {
+  for (const OpenBatch& batch : slots_.open()) {
     for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) recover_row(batch, i, end);
     // Also for a row whose ticket the worker had drawn but not used: it is free, but the slot's counter is past it.
     ring_.reoffer(batch.slot, batch.number);

@@ -100,7 +100,7 @@ MUTATIONS = [
              "  return after.st_size == info_.st_size && mtime_ns(after) == mtime_ns(info_);", "  return true;", ("source",)),
     # The stream of batches.
     Mutation("a slot is reused while its batch is held", "loader/session/session.cpp",
-             "  open_.pop_front();\n  rows_passed_ +=", "  free_slots_.push_back(batch.slot);\n  open_.pop_front();\n  rows_passed_ +=",
+             "  slots_.take_oldest();\n  ++delivered_;", "  slots_.take_oldest();\n  slots_.free(batch.slot);\n  ++delivered_;",
              ("loader", "-a", "Without copies batches may be kept*")),
     Mutation("draws depend on the worker", "loader/worker/worker.cpp",
              ".seed = *options_.augment_seed,", ".seed = *options_.augment_seed + number_,",
@@ -127,7 +127,7 @@ MUTATIONS = [
     Mutation("a skipped sample is not told", "loader/session/session_faults.cpp",
              "      faults_.report(describe(batch, i, BadSample::Action::skipped));\n", "",
              ("loader", "*ledger*")),
-    Mutation("a row of zeros is passed for a sample", "loader/session/session.cpp",
+    Mutation("a row of zeros is passed for a sample", "loader/session/row_writer.cpp",
              "  ring_.mask(slot)[row] = 0;\n  ring_.labels(slot)[row] = options_.no_label;\n", "",
              ("loader", "*ledger*")),
     # Others' files.
