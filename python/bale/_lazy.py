@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def lazy_names(package: dict[str, Any], modules: Mapping[str, str],
+def lazy_names(package: dict[str, object], modules: Mapping[str, str],
                submodules: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package.
 
@@ -17,7 +17,7 @@ def lazy_names(package: dict[str, Any], modules: Mapping[str, str],
     modules      names by the module below the package that has them, separated by blanks
     submodules   names of modules that users use as attributes of the package, separated by blanks
     """
-    name_of_package: str = package["__name__"]
+    name_of_package = package["__name__"]
     module_of = {name: module for module, names in modules.items() for name in names.split()}
     public = sorted([*module_of, *submodules.split()])
 

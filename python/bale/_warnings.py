@@ -6,9 +6,8 @@ import os
 import sys
 import warnings
 from types import FrameType
-from typing import Any
 
-from bale._types import Report
+from bale._types import Json, Report
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -32,7 +31,7 @@ def warn_of_left_out(report: Report) -> None:
 
 
 def _lines(report: Report) -> list[str]:
-    notices: dict[str, Any] = report.get("notices", {})
+    notices: Json = report.get("notices", {})
     entries, asked = notices.get("entries", []), notices.get("asked", [])
     lines = []
     for why, count in notices.get("reasons", {}).items():

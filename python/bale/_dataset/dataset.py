@@ -3,14 +3,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, SupportsIndex, overload
 
 from bale import _bale
 from bale._dataset.notices import lines_of_notices, warn_of_notices
 from bale._dataset.pictures import Pictures, html_of_dataset, spread
 from bale._dataset.spec import shown, text_of_spec
 from bale._docs import of_sample
-from bale._types import Path
+from bale._types import Json, Path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -337,10 +337,10 @@ class Dataset:
     def _repr_html_(self) -> str:
         return html_of_dataset(self)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Json:
         return {**vars(self), "_dataset": self._dataset.version()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Json) -> None:
         vars(self).update(state)
         self._dataset = _bale.Dataset(self.spec, self.verify_checksums)
         self._dataset.require_version(state["_dataset"])

@@ -20,7 +20,7 @@ from bale._loader.lazy_keys import LazyKeys
 from bale._loader.native import Native
 from bale._loader.options import Cuda, Order, native_options
 from bale._loader.passes import Place
-from bale._types import Options, Path
+from bale._types import Json, Options, Path
 from bale._warnings import warn
 from bale.errors import make_error
 
@@ -193,7 +193,7 @@ class LoaderBase:
         return self._native.bad_samples
 
     @property
-    def counters(self) -> dict[str, Any]:
+    def counters(self) -> Json:
         """Counters since the Loader was made, a dict: `batches`, `samples`, `workers_replaced`, `wait_seconds` and others."""
         return self._native.counters
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from bale import _bale
 from bale._bale import Batch, DeviceBatch
@@ -12,7 +11,7 @@ from bale._loader.bad_sample import BadSample
 from bale._loader.device import Fallbacks
 from bale._loader.lazy_keys import LazyKeys
 from bale._loader.passes import Place
-from bale._types import Options
+from bale._types import Json, Options
 
 
 class Native:
@@ -122,7 +121,7 @@ class Native:
                                     for bad in map(BadSample._make, self.made.bad_samples()) if bad.sample not in known]
 
     @property
-    def counters(self) -> dict[str, Any]:
+    def counters(self) -> Json:
         earlier = self._earlier_counters
         return {name: value + earlier[name] if name in earlier else value for name, value in self.made.counters().items()}
 

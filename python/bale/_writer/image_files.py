@@ -19,7 +19,7 @@ class OpenedFiles:
     """What Pillow's Image.open() was given by this thread inside of watched()."""
 
     def __init__(self) -> None:
-        self._given: list[object] = []
+        self._given: list[bytes | str | None] = []
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -51,7 +51,7 @@ class OpenedFiles:
         return next((content for content in map(_read, self._given) if content and _is_of_file(image, content, pillow)), None)
 
 
-def _read(given: Any) -> bytes | None:
+def _read(given: bytes | str | None) -> bytes | None:
     if given is None or isinstance(given, bytes):
         return given
     try:
@@ -61,7 +61,7 @@ def _read(given: Any) -> bytes | None:
         return None
 
 
-def _content_or_path(fp: Any) -> object:
+def _content_or_path(fp: Any) -> bytes | str | None:
     """Bytes in memory, or the path of a file; None for anything else."""
     if isinstance(fp, (str, bytes, os.PathLike)):
         return os.fsdecode(fp)

@@ -64,7 +64,7 @@ def pack_samples(source: object, destination: Path, make_bar: Callable[..., Bar]
     return writer.report
 
 
-def tables_of(source: object, options: Mapping[str, object]) -> dict[str, Any]:
+def tables_of(source: object, options: Mapping[str, object]) -> dict[str, TableSamples]:
     """The splits of a path, or of a list of paths, that names Parquet or Arrow files with images, or of Hugging Face's
     DatasetDict; empty for other sources."""
     if isinstance(source, Mapping) and source and all(map(_is_of_hugging_face, source.values())):
@@ -116,7 +116,7 @@ def _has_manifest(directory: str) -> bool:
     return True
 
 
-def pack_splits(tables: dict[str, Any], destination: Path, make_bar: Callable[..., Bar] | None,
+def pack_splits(tables: dict[str, TableSamples], destination: Path, make_bar: Callable[..., Bar] | None,
                 options: Options) -> Report:
     """Packs a source with one split into `destination`, and each of several into a directory of its name there. The report of
     several is their sum."""

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from bale import _bale
-from bale._types import Path, Report
+from bale._types import Json, Path, Report
 from bale._warnings import report_of, warn, warn_of_left_out
 from bale._writer.field_values import FieldValues, label_of, labels_of
 from bale._writer.labels import class_names
@@ -284,7 +284,7 @@ class Writer:
         """Whether a sample with this key was added."""
         return isinstance(key, str) and self._writer.contains(key)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         """Makes all samples durable, and returns a checkpoint.
 
         After a crash or a power loss, a Writer with `resume=state` has them, and possibly some that were added later. It

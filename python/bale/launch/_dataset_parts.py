@@ -7,10 +7,9 @@ import shlex
 import subprocess
 import time
 from collections.abc import Callable
-from typing import Any
 
 from bale._cli import program_path
-from bale._types import Path, Report
+from bale._types import Json, Path, Report
 from bale.errors import Error, make_error
 from bale.launch._part import Parts, failure
 
@@ -91,7 +90,7 @@ class DatasetParts:
         error.__cause__ = first
         return error
 
-    def _merge(self, plan: str, count: int | None) -> dict[str, Any]:
+    def _merge(self, plan: str, count: int | None) -> Json:
         """Merges, or returns what is missing."""
         parts = [] if count is None else ["--parts", str(count)]
         done = subprocess.run([program_path(), "merge", plan, "--json", "--quiet", *parts], stdin=subprocess.DEVNULL, capture_output=True,
@@ -99,7 +98,7 @@ class DatasetParts:
         if done.returncode not in (0, 4, _RETRYABLE) or not done.stdout:
             raise failure("merge", done.returncode, done.stderr)
         # Names of files may be of any bytes.
-        said: dict[str, Any] = json.loads(done.stdout.decode("utf-8", "surrogateescape"))
+        said: Json = json.loads(done.stdout.decode("utf-8", "surrogateescape"))
         if done.returncode != _RETRYABLE:
             self._report = said
         return said

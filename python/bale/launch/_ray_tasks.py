@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
+from types import ModuleType
 from typing import Any
 
 from bale._docs import launcher
@@ -55,9 +56,9 @@ def pack_on_ray(plan: Path, parts: int | None = None, *, jobs: int = 1, in_fligh
     return dataset.pack(attempt)
 
 
-def _run(ray: Any, task: Any, parts: Parts, missing: list[int], at_once: int, shown: PartProgress) -> list[Exception]:
+def _run(ray: ModuleType, task: Any, parts: Parts, missing: list[int], at_once: int, shown: PartProgress) -> list[Exception]:
     waiting = iter(missing)
-    running: dict[Any, int] = {}
+    running: dict[object, int] = {}
     failed: list[Exception] = []
     try:
         while True:

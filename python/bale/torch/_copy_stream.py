@@ -42,9 +42,9 @@ class CopyStream:
     def __init__(self, device: torch.device, streams: Any) -> None:
         self._device, self._streams = device, streams
         self._stream = streams.Stream(device=device)
-        self._read: deque[tuple[Any, Any]] = deque()  # (event after the copy, batch of the host)
+        self._read: deque[tuple[Any, object]] = deque()  # (event after the copy, batch of the host)
 
-    def copy(self, batch: Any, moved: Callable[..., object]) -> tuple[Any, Any]:
+    def copy(self, batch: object, moved: Callable[..., object]) -> tuple[object, Any]:
         # What is on a device was made by the work's stream. Without record_stream() memory is used again when its tensor is
         # gone, so copies come after all work so far.
         if self._device.type in _unmarked or any(tensor.device.type != "cpu" for tensor in tensors(batch)):
@@ -58,7 +58,7 @@ class CopyStream:
                 self._read.append((event, batch))
         return copy, event
 
-    def received(self, copied: tuple[Any, Any]) -> Any:
+    def received(self, copied: tuple[object, Any]) -> object:
         """The batch, for the current stream: work there waits for the copy, and the next use of the memory for that work."""
         copy, event = copied
         current = self._streams.current_stream(self._device)

@@ -3,11 +3,16 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from bale import _bale
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL import Image as PilImage
 
 DECODES = ("pil", "tensor", "bytes")
 _ARRAY = b"\x93NUMPY"  # what an array file begins with
@@ -39,7 +44,7 @@ def decoded(stored: bytes, field: str, decode: str, *, mode: str | None) -> Any:
     if kind == "txt":
         return stored.decode()
     if kind == "npy":
-        return _array(stored, decode)
+        return _array(stored) if decode == "pil" else torch.from_numpy(_array(stored))
     if kind == "cls":
         return label_of(stored)
     return stored
@@ -53,12 +58,12 @@ def label_of(stored: bytes) -> int:
     return int(number)
 
 
-def _image(stored: bytes, decode: str, mode: str | None) -> Any:
+def _image(stored: bytes, decode: str, mode: str | None) -> PilImage.Image | torch.Tensor:
     from PIL import Image, UnidentifiedImageError
 
-    image: Any
+    image: PilImage.Image
     if stored.startswith(_ARRAY):
-        image = Image.fromarray(_array(stored, "pil"))
+        image = Image.fromarray(_array(stored))
     else:
         try:
             image = Image.open(io.BytesIO(stored))
@@ -83,8 +88,8 @@ def _tensor(image: object) -> torch.Tensor:
     return made
 
 
-def _array(stored: bytes, decode: str) -> Any:
+def _array(stored: bytes) -> NDArray[np.generic]:
     import numpy as np
 
-    array = np.load(io.BytesIO(stored), allow_pickle=False)
-    return array if decode == "pil" else torch.from_numpy(array)
+    array: NDArray[np.generic] = np.load(io.BytesIO(stored), allow_pickle=False)
+    return array

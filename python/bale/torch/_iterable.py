@@ -218,7 +218,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
     # --- resuming
 
-    def state_dict(self) -> dict[str, object]:
+    def state_dict(self) -> Json:
         """Returns the place after the last sample that was returned, as bale.Loader.state_dict() does.
 
         If the stream is iterated in one process, the state can be loaded with any world size, and is interchangeable with
@@ -232,7 +232,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         """
         progress = self._latest()
         place = progress.place._replace(position=progress.position)
-        state: dict[str, object] = {**place.in_state(), "fingerprint": self._fingerprint}
+        state: Json = {**place.in_state(), "fingerprint": self._fingerprint}
         if progress.num_workers > 1:
             state["worker"] = {**progress.share, "taken": progress.taken}
         return state

@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from bale import transforms
 from bale._dtypes import dtype_name
+from bale._types import Json
 from bale.torch._copy_stream import CopyStream, streams_of
 from bale.torch._ranks import Sampler
 from bale.torch._tree import change_entry, map_tensors
@@ -67,8 +68,8 @@ class Prefetcher:
     """
 
     if TYPE_CHECKING:
-        def state_dict(self) -> dict[str, Any]: ...
-        def load_state_dict(self, state: dict[str, Any]) -> None: ...
+        def state_dict(self) -> Json: ...
+        def load_state_dict(self, state: Json) -> None: ...
 
     def __new__(cls, loader: Iterable[object], *_: object, **__: object) -> Prefetcher:
         # Who looks for state_dict() looks at the class, so there are two.
@@ -78,7 +79,7 @@ class Prefetcher:
         return made
 
     def __init__(self, loader: Iterable[object], device: torch.device | str | int, *,
-                 normalize: bool | tuple[Any, Any] | None = None, dtype: torch.dtype | str | None = None,
+                 normalize: bool | tuple[Sequence[float], Sequence[float]] | None = None, dtype: torch.dtype | str | None = None,
                  images: int | str | None = None) -> None:
         self.loader = loader
         self.device = torch.device(device)
@@ -88,11 +89,11 @@ class Prefetcher:
         self._pixels = Pixels(transforms.mean_and_std(normalize), wanted)
         self._images = images
         # After the last batch that was given, while the loader itself is ahead.
-        self._state: dict[str, Any] | None = None
+        self._state: Json | None = None
         self._turn = 0  # counts iterators: a new one takes over from the last
         self._copies: CopyStream | None = None
 
-    def __getnewargs__(self) -> tuple[Any, ...]:
+    def __getnewargs__(self) -> tuple[object, ...]:
         return (self.loader,)  # of copies, also in other processes
 
     def __len__(self) -> int:
@@ -111,7 +112,7 @@ class Prefetcher:
         self._copies = CopyStream(self.device, streams)
         return self._ahead(batches, self._copies, self._turn)
 
-    def _ahead(self, batches: Iterator[object], copies: CopyStream, turn: int) -> Iterator[Any]:
+    def _ahead(self, batches: Iterator[object], copies: CopyStream, turn: int) -> Iterator[object]:
         try:
             pending = [self._next(batches, copies)]
             while pending[0] is not _END:
@@ -136,7 +137,7 @@ class Prefetcher:
         except Exception as error:
             return error
 
-    def _moved(self, batch: object, non_blocking: bool) -> Any:
+    def _moved(self, batch: object, non_blocking: bool) -> object:
         moved = map_tensors(lambda tensor: tensor.to(self.device, non_blocking=non_blocking), batch)
         if not self._pixels.wanted:
             return moved
@@ -150,7 +151,7 @@ class Prefetcher:
         except LookupError as error:
             raise ValueError(f"Prefetcher: this batch has nothing at images={where!r}") from error
 
-    def _loaders_state(self) -> dict[str, Any] | None:
+    def _loaders_state(self) -> Json | None:
         return None
 
     # --- what the loader has
@@ -181,7 +182,7 @@ class Prefetcher:
 
 
 class _StatefulPrefetcher(Prefetcher):
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> Json:
         """The state of the loader after the last batch that was returned."""
         return self._loaders_state() if self._state is None else self._state
 
@@ -189,15 +190,15 @@ class _StatefulPrefetcher(Prefetcher):
         self._state = None
         self.loader.load_state_dict(state)  # type: ignore[attr-defined]
 
-    def _loaders_state(self) -> dict[str, Any]:
-        state: dict[str, Any] = self.loader.state_dict()  # type: ignore[attr-defined]
+    def _loaders_state(self) -> Json:
+        state: Json = self.loader.state_dict()  # type: ignore[attr-defined]
         return state
 
 
 class Pixels:
     """Converts and normalizes uint8 images with the arithmetic of bale.transforms: in float32, then rounded once."""
 
-    def __init__(self, mean_and_std: tuple[Any, Any] | None, dtype: torch.dtype | None) -> None:
+    def __init__(self, mean_and_std: tuple[Sequence[float], Sequence[float]] | None, dtype: torch.dtype | None) -> None:
         self._mean_and_std = mean_and_std
         self._dtype = dtype or torch.float32
         self._constants: dict[torch.device, tuple[torch.Tensor, ...]] = {}

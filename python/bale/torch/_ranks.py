@@ -3,13 +3,17 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch.distributed
 import torch.utils.data
 
 from bale import _bale
 from bale._warnings import warn
+
+if TYPE_CHECKING:
+    from bale.torch._loader.loader import Loader
+    from bale.torch._prefetcher import Prefetcher
 
 
 def rank_and_world_size(rank: int | None = None, world_size: int | None = None) -> tuple[int, int]:
@@ -77,7 +81,7 @@ class Sampler:
         World size.
     """
 
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: Loader | Prefetcher) -> None:
         self._loader = loader
         self.rank: int = loader.rank
         self.num_replicas: int = loader.world_size

@@ -70,7 +70,7 @@ class Conversion:
         more = (torch.from_numpy(mask[:rows]),) if self._with_mask and mask is not None else ()
         return (images, target, *more, *self._samples_of(batch, keys, rows), *self._fields_of(batch, rows))
 
-    def _images_and_labels(self, batch: Batch, rows: int) -> tuple[Any, torch.Tensor]:
+    def _images_and_labels(self, batch: Batch, rows: int) -> tuple[object, torch.Tensor]:
         if self._transform.shape != "fixed":
             images = [self._chw(tensor_of_array(batch.image(i), self._is_bfloat16)) for i in range(rows)]
             return [image.pin_memory() for image in images] if self.pin else images, torch.from_numpy(batch.labels)
@@ -98,7 +98,7 @@ class Conversion:
         mask = (tensor_of(batch.mask).view(torch.bool).clone(),) if self._with_mask else ()
         return (images, target, *mask, *self._samples_of(batch, keys, rows), *self._fields_of(batch, rows))
 
-    def _mixed(self, labels: torch.Tensor, partner_labels: torch.Tensor, shares: torch.Tensor) -> Any:
+    def _mixed(self, labels: torch.Tensor, partner_labels: torch.Tensor, shares: torch.Tensor) -> object:
         if self._soft_labels is None:
             return labels, partner_labels, shares
         return self._soft_labels(labels, partner_labels, shares)

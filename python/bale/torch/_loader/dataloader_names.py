@@ -9,6 +9,7 @@ import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 
 from bale._loader.options import Order
+from bale._types import Options
 from bale._warnings import warn
 from bale.torch._loader.dataset_argument import Reach
 from bale.torch._loader.sampler_tracking import drawn_of
@@ -60,7 +61,7 @@ class Attributes:
     worker_init_fn = None
 
 
-def taken_from(options: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any]]:
+def taken_from(options: Mapping[str, object]) -> tuple[Options, Options]:
     """The options that are DataLoader's, and the others. Raises TypeError for the first that has no meaning here, saying what to use
     instead."""
     options = dict(options)
@@ -84,7 +85,7 @@ def same(ours_name: str, ours: object, theirs_name: str, theirs: object, default
     return theirs
 
 
-def options_of_samplers(sampler: object, batch_sampler: Any, reach: Reach) -> dict[str, Any]:
+def options_of_samplers(sampler: object, batch_sampler: Any, reach: Reach) -> Options:
     """The Loader's options that follow from a sampler or a batch_sampler, and as `sampler` what is left of the two. Raises ValueError
     if both are given."""
     if type(batch_sampler) is torch.utils.data.BatchSampler:
@@ -106,7 +107,7 @@ def order_of(order: Order, dealt: Mapping[str, Any]) -> Order:
     return order._replace(**{name: dealt[name] for name in ("subset", "weights", "num_draws") if name in dealt})
 
 
-def _options_of_sampler(sampler: Any, reach: Reach) -> dict[str, Any]:
+def _options_of_sampler(sampler: Any, reach: Reach) -> Options:
     """The Loader's options that are equivalent to `sampler`. Raises TypeError if there are none, ValueError if it was made for other
     samples than those in reach."""
     kind = type(sampler)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from types import FrameType
 
 from bale._warnings import warn
 
@@ -33,7 +33,7 @@ def _states_left_behind() -> list[object]:
 def is_asked_to_overfit() -> bool:
     """Whether Lightning resolves overfit_batches. It replaces the sampler of a loader that shuffles by one in order, which it can do
     with DataLoaders only: for others it raises. Only the stack says that it asks."""
-    frame: Any = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     for _ in range(5):
         if frame is None or frame.f_code.co_name == "_resolve_overfit_batches":
             return frame is not None
