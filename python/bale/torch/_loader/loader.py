@@ -189,7 +189,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
             order._replace(subset=subset, weights=weights, augment_seed=self._seeds.augmentation),
             batch_size=dealt.get("batch_size", batch_size), workers=workers, threads=threads, prefetch=prefetch, seed=self._seeds.order,
             shuffle=dealt.get("shuffle", shuffle), rank=self._ranks.rank, world_size=self._ranks.world_size,
-            tail=orders.tail_name(tail, bool(dealt.get("drop_last", theirs.get("drop_last")))), fields=fields,
+            tail=orders.tail_name(tail, bool(dealt.get("drop_last", theirs.get("drop_last", False)))), fields=fields,
             on_bad_sample=on_bad_sample, mix=mix and mix._replace(num_classes=None, label_smoothing=0.0), reading=reading)
         self._convert = Conversion(made_views, self.device, with_mask=with_mask, with_samples=with_samples,
                                    pin=self.pin_memory and self.device is None and can_pin(),

@@ -1,13 +1,15 @@
-"""torchvision's references for classification."""
+"""torchvision's references for classification, DeiT III and open_clip."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from bale._docs import makes_list
+from bale.transforms._operations.color import ColorJitter
 from bale.transforms._operations.compose import Compose
 from bale.transforms._operations.ending import IMAGENET_MEAN, IMAGENET_STD, RandomErasing, normalized
 from bale.transforms._operations.geometry import (
     CenterCrop,
+    RandomCrop,
     RandomHorizontalFlip,
     RandomResizedCrop,
     Range,
@@ -15,11 +17,14 @@ from bale.transforms._operations.geometry import (
     Size,
 )
 from bale.transforms._operations.operation import Operation
-from bale.transforms._operations.policies import AugMix, AutoAugment, RandAugment, TrivialAugmentWide
+from bale.transforms._operations.policies import AugMix, AutoAugment, RandAugment, ThreeAugment, TrivialAugmentWide
 
 if TYPE_CHECKING:
     from bale._dtypes import DType
     from bale.transforms._operations.arguments import Interpolation
+
+OPENAI_MEAN = (0.48145466, 0.4578275, 0.40821073)  # open_clip/constants.py
+OPENAI_STD = (0.26862954, 0.26130258, 0.27577711)
 
 
 @makes_list
@@ -86,3 +91,36 @@ def reference_eval(size: Size = 224, *, resize: Size = 256, interpolation: Inter
         The shorter side in pixels before the crop; 232 for the weights IMAGENET1K_V2 of ResNets.
     """
     return Compose([Resize(resize, interpolation), CenterCrop(size), *normalized(dtype, mean, std)], layout)
+
+
+@makes_list
+def deit3(size: Size = 224, *, color_jitter: float = 0.3, simple_crop: bool = False, dtype: DType = "float32",
+          layout: str = "nhwc") -> Compose:
+    """DeiT III (https://arxiv.org/abs/2204.07118): new_data_aug_generator in facebookresearch/deit's augment.py.
+
+    Parameters
+    ----------
+    color_jitter : float, default 0.3
+        Strength of brightness, contrast and saturation. 0: none.
+    simple_crop : bool, default False
+        Resize and crop with a border of 4 pixels (its option --src).
+    """
+    crop: list[Operation] = [RandomResizedCrop(size, interpolation="bicubic")]
+    if simple_crop:
+        crop = [Resize(size, "bicubic"), RandomCrop(size, 4, padding_mode="reflect")]
+    jitter = [ColorJitter(color_jitter, color_jitter, color_jitter)] if color_jitter else []
+    return Compose([*crop, RandomHorizontalFlip(), ThreeAugment(), *jitter, *normalized(dtype, IMAGENET_MEAN, IMAGENET_STD)], layout)
+
+
+@makes_list
+def open_clip_train(size: Size = 224, *, scale: Range = (0.9, 1.0), mean: Range = OPENAI_MEAN, std: Range = OPENAI_STD,
+                    dtype: DType = "float32", layout: str = "nhwc") -> Compose:
+    """open_clip's image_transform(size, is_train=True): mlfoundations/open_clip's src/open_clip/transform.py."""
+    return Compose([RandomResizedCrop(size, scale, interpolation="bicubic"), *normalized(dtype, mean, std)], layout)
+
+
+@makes_list
+def open_clip_eval(size: int = 224, *, mean: Range = OPENAI_MEAN, std: Range = OPENAI_STD, dtype: DType = "float32",
+                   layout: str = "nhwc") -> Compose:
+    """open_clip's image_transform(size, is_train=False), also that of OpenAI's CLIP."""
+    return Compose([Resize(size, "bicubic"), CenterCrop(size), *normalized(dtype, mean, std)], layout)
