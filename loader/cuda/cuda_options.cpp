@@ -1,4 +1,4 @@
-#include "bale/loader/cuda/cuda_options.hpp"
+#include "bale/loader/cuda/cuda_session.hpp"
 
 #include <algorithm>
 #include <string>

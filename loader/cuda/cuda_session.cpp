@@ -10,7 +10,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/cuda/buffers/taken_buffer.hpp"
-#include "bale/loader/cuda/cuda_options.hpp"
 #include "bale/loader/session/session.hpp"
 
 namespace bale::cuda_detail {
@@ -262,13 +261,7 @@ bool CudaSession::decodes_on_device() const {
 /// Makes the batch for the caller, whose stream waits for the copy. If that fails, `staged` is unchanged.
 std::unique_ptr<DeliveredBatch> CudaSession::deliver(const Staged& staged, StreamHandle stream) {
   auto delivered = std::make_unique<DeliveredBatch>();
-  delivered->images_buffer = staged.images_buffer;
-  delivered->tables_buffer = staged.tables_buffer;
-  delivered->epoch = staged.epoch;
-  delivered->index = staged.index;
-  delivered->samples = staged.samples;
-  delivered->partners = staged.partners;
-  delivered->fields = staged.fields;
+  static_cast<BatchOnDevice&>(*delivered) = staged.batch;
   delivered->users = {stream};
 
   const Current current(*context_);
@@ -289,11 +282,11 @@ std::uint32_t CudaSession::convert(const Staged& staged, StreamHandle stream) {
   DeviceBufferPool& converted = *device_->converted;
   TakenBuffer out(converted, device_->num_held);
   converted.wait_on(out.number(), stream);
-  device_->converter->run(stream, device_->images.address(staged.images_buffer),
-                          device_->tables.address(staged.tables_buffer) + device_->tables_layout.rows,
-                          converted.address(out.number()), static_cast<std::uint32_t>(staged.samples.size()));
+  device_->converter->run(stream, device_->images.address(staged.batch.images_buffer),
+                          device_->tables.address(staged.batch.tables_buffer) + device_->tables_layout.rows,
+                          converted.address(out.number()), static_cast<std::uint32_t>(staged.batch.samples.size()));
   out.keep();
-  device_->images.give_back(staged.images_buffer, {&stream, 1});
+  device_->images.give_back(staged.batch.images_buffer, {&stream, 1});
   return out.number();
 }
 
@@ -352,8 +345,8 @@ void CudaSession::drop_staged() noexcept {
   const StreamHandle copies = device_->copies.handle();
   for (const Staged& staged : staged_) {
     if (staged.is_end) continue;
-    device_->images.give_back(staged.images_buffer, {&copies, 1});
-    device_->tables.give_back(staged.tables_buffer, {&copies, 1});
+    device_->images.give_back(staged.batch.images_buffer, {&copies, 1});
+    device_->tables.give_back(staged.batch.tables_buffer, {&copies, 1});
   }
   staged_.clear();
 }

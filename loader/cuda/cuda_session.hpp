@@ -54,21 +54,28 @@ struct DeviceSide {
   std::atomic<std::uint32_t> num_held{0};
 };
 
+/// `cuda` itself. Throws Error(invalid_argument or unsupported) if it is out of range or contradicts `options`.
+CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options);
+
+/// A batch in buffers of the device.
+struct BatchOnDevice {
+  std::uint32_t images_buffer = 0;  // as it was copied; of `converted` when it is converted
+  std::uint32_t tables_buffer = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t index = 0;
+  std::vector<std::uint64_t> samples{};
+  std::vector<std::uint32_t> partners{};                       // empty without mixing
+  std::shared_ptr<const loader_detail::FieldCopies> fields{};  // out of the slot, which returns before the delivery
+};
+
 /// A batch that the caller holds.
-struct DeliveredBatch {
+struct DeliveredBatch : BatchOnDevice {
   ~DeliveredBatch();
   /// Whether `users` names the default stream of a thread, and this is another thread, in which the name means another
   /// stream.
   bool is_used_by_another_thread() const;
 
   std::shared_ptr<DeviceSide> device;
-  std::uint32_t images_buffer = 0;  // of `converted` if there is a converter
-  std::uint32_t tables_buffer = 0;
-  std::uint64_t epoch = 0;
-  std::uint64_t index = 0;
-  std::vector<std::uint64_t> samples{};
-  std::vector<std::uint32_t> partners{};  // empty without mixing
-  std::shared_ptr<const loader_detail::FieldCopies> fields{};
   std::vector<StreamHandle> users{};                    // the consumer's stream first
   std::thread::id thread = std::this_thread::get_id();  // that called next()
   bool is_beyond_hold = false;
@@ -120,15 +127,9 @@ class CudaSession {
     bool is_end = false;
     std::uint64_t next_size = 0;  // of an end: batches of the next epoch
     // Of a batch:
-    std::uint32_t images_buffer = 0;
-    std::uint32_t tables_buffer = 0;
+    BatchOnDevice batch{};
     std::uint64_t pixel_bytes = 0;  // that were copied
-    std::uint64_t index = 0;
-    std::uint64_t epoch = 0;
     std::uint64_t num_valid = 0;
-    std::vector<std::uint64_t> samples{};
-    std::vector<std::uint32_t> partners{};
-    std::shared_ptr<const loader_detail::FieldCopies> fields{};  // out of the slot, which returns before the delivery
     std::shared_ptr<const Event> copied{};
   };
 

@@ -54,7 +54,7 @@ void CudaSession::copy_taken() {
   const std::uint32_t block = free_blocks_.back();
   TakenBuffer images(device_->images, device_->num_held);
   TakenBuffer tables(device_->tables, device_->num_held);
-  Staged staged{.images_buffer = images.number(), .tables_buffer = tables.number()};
+  Staged staged{.batch = {.images_buffer = images.number(), .tables_buffer = tables.number()}};
   std::shared_ptr<const Event> begun;
   try {
     begun = enqueue_copies(block, staged);
@@ -84,11 +84,11 @@ void CudaSession::describe_taken(Staged& staged) const {
   const auto mask = batch.mask();
   staged.state = taken_->state;
   staged.num_bad_samples = taken_->num_bad_samples;
-  staged.index = batch.index();
-  staged.epoch = batch.epoch();
+  staged.batch.index = batch.index();
+  staged.batch.epoch = batch.epoch();
   staged.num_valid = static_cast<std::uint64_t>(std::count(mask.begin(), mask.end(), std::uint8_t{1}));
-  staged.samples.assign(batch.samples().begin(), batch.samples().end());
-  staged.fields = fields_of(batch);
+  staged.batch.samples.assign(batch.samples().begin(), batch.samples().end());
+  staged.batch.fields = fields_of(batch);
 }
 
 /// Sets `staged.copied`. Returns the event before the copies if they are timed, else nullptr.
@@ -98,12 +98,12 @@ std::shared_ptr<const Event> CudaSession::enqueue_copies(std::uint32_t block, St
   const StreamHandle stream = device_->copies.handle();
   const auto timing = cuda_.timing ? Event::Timing::on : Event::Timing::off;
   const Current current(*context_);
-  device_->images.wait_on(staged.images_buffer, stream);
-  device_->tables.wait_on(staged.tables_buffer, stream);
+  device_->images.wait_on(staged.batch.images_buffer, stream);
+  device_->tables.wait_on(staged.batch.tables_buffer, stream);
   const auto begun = cuda_.timing ? std::make_shared<const Event>(context_, stream, timing) : nullptr;
   if (decoder_) decode_taken(block);
-  fill_tables(batch, tables, staged.partners);
-  copy(device_->tables.address(staged.tables_buffer), {tables, device_->tables_layout.size_bytes});
+  fill_tables(batch, tables, staged.batch.partners);
+  copy(device_->tables.address(staged.batch.tables_buffer), {tables, device_->tables_layout.size_bytes});
   copy_images(batch, block, staged);
   staged.copied = std::make_shared<const Event>(context_, stream, timing);
   return begun;
@@ -118,7 +118,7 @@ void CudaSession::copy(DevicePointer to, Bytes from) const {
 
 /// Enqueues what fills the buffer of images. Sets `staged.pixel_bytes`.
 void CudaSession::copy_images(const Batch& batch, std::uint32_t block, Staged& staged) const {
-  const DevicePointer to = device_->images.address(staged.images_buffer);
+  const DevicePointer to = device_->images.address(staged.batch.images_buffer);
   if (!decoder_) {
     const Bytes pixels = kernels_.on_host ? converted_here(batch, block) : batch.pixels();
     copy(to, pixels);
@@ -138,7 +138,7 @@ void CudaSession::copy_images(const Batch& batch, std::uint32_t block, Staged& s
   }
   if (!any_decoded) return;
   decoder_->resize(device_->copies.handle(),
-                   device_->tables.address(staged.tables_buffer) + device_->tables_layout.resize, to,
+                   device_->tables.address(staged.batch.tables_buffer) + device_->tables_layout.resize, to,
                    static_cast<std::uint32_t>(batch.size()));
 }
 

@@ -8,7 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image_decoder.hpp"
-#include "bale/loader/transform/geometry/iou_crop.hpp"
+#include "bale/loader/transform/geometry/drawn_crops.hpp"
 #include "bale/loader/transform/pixels/convert.hpp"
 #include "bale/loader/transform/view.hpp"
 

@@ -27,9 +27,17 @@ class Workers {
 class ThreadPool final : public Workers {
  public:
   /// All arguments must outlive the pool.
-  ThreadPool(Ring& ring, const WorkerConfig& config, std::uint32_t num_workers, const ShardOf& shard_of);
+  ThreadPool(Ring& ring, const WorkerConfig& config, std::uint32_t num_workers, const ShardOf& shard_of) : ring_(ring) {
+    for (std::uint32_t number = 0; number < num_workers; ++number) {
+      threads_.emplace_back(
+          [&ring, &config, number, &shard_of] { Worker(ring, config, number, shard_of).run([] { return true; }); });
+    }
+  }
   /// Stops the ring and waits for the rows that are being filled.
-  ~ThreadPool() override;
+  ~ThreadPool() override {
+    ring_.stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
 
  private:
   Ring& ring_;

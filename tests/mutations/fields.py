@@ -40,7 +40,7 @@ MUTATIONS = [
     Mutation("stored labels of merged classes are delivered", "loader/fields/field_layout.cpp",
              "field.source == k_label_field && dataset.translates_labels()", "field.source.empty()",
              (*FIELDS, "-k", "merged")),
-    Mutation("a mask is filled with 0", "loader/transform/targets/move_mask.cpp", "step.fill = fill_;", "step.fill = {};",
+    Mutation("a mask is filled with 0", "loader/transform/targets/target_maker.cpp", "step.fill = fill_;", "step.fill = {};",
              (*TARGETS, "-k", "nearest_pixels")),
     Mutation("a mask of any size is taken", "loader/transform/targets/target_maker.cpp",
              "mask.width != image.size.width || mask.height != image.size.height", "mask.width == 0",

@@ -69,7 +69,7 @@ MUTATIONS = [
              "if (options.field.empty() && !has_image) {", "if (options.field.empty() && !has_image && names.empty()) {", (*NAMED, "-k", "without_images")),
     Mutation("the field of the label is ignored", "loader/worker/worker.cpp",
              "  if (label) ring_", "  if (false) ring_", (*NAMED, "-k", "come_from")),
-    Mutation("cells of a CSV are not numbers", "loader/transform/fields/json_array.cpp",
+    Mutation("cells of a CSV are not numbers", "loader/transform/fields/array_field.cpp",
              "takes_texts_ && given.is_text()", "takes_texts_ && given.is_null()", ("python", "tests/python/fields/test_fields.py", "-k", "columns_of_numbers")),
     Mutation("positions in a Subset are taken for those in its dataset", "python/bale/torch/_loader/dataset_argument.py",
              "        return places[chosen], weights\n", "        return subset, weights\n",

@@ -1,6 +1,6 @@
 // Compiled without floating-point contraction.
 #include "bale/loader/transform/draw/draw_node.hpp"
-#include "bale/loader/transform/geometry/resized_crop.hpp"
+#include "bale/loader/transform/geometry/drawn_crops.hpp"
 
 namespace bale::transform_detail {
 namespace {

@@ -6,8 +6,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/draw/draw_node.hpp"
-#include "bale/loader/transform/geometry/iou_crop.hpp"
-#include "bale/loader/transform/geometry/resized_crop.hpp"
+#include "bale/loader/transform/geometry/drawn_crops.hpp"
 
 namespace bale::transform_detail {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "bale/loader/transform/draw/draw_node.hpp"
-#include "bale/loader/transform/geometry/resized_crop.hpp"
+#include "bale/loader/transform/geometry/drawn_crops.hpp"
 #include "bale/loader/transform/geometry/warp_matrices.hpp"
 #include "bale/loader/transform/random/portable_math.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/transform/geometry/iou_crop.hpp"
+#include "bale/loader/transform/geometry/drawn_crops.hpp"
 #include "bale/loader/transform/geometry/size_after.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/targets/move_targets.hpp"

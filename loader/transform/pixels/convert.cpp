@@ -6,11 +6,28 @@
 
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/transform/pixels/half.hpp"
-#include "bale/loader/transform/pixels/places.hpp"
 #include "bale/loader/transform/random/portable_math.hpp"
 
 namespace bale::transform_detail {
 namespace {
+
+/// The strides of an image, in values.
+struct Places {
+  std::size_t column;
+  std::size_t row;
+  std::size_t channel;
+};
+
+Places places_of(PixelLayout layout, std::uint32_t width, std::uint32_t height, std::uint32_t channels) {
+  if (layout == PixelLayout::nhwc) return {.column = channels, .row = std::size_t{width} * channels, .channel = 1};
+  return {.column = 1, .row = width, .channel = std::size_t{width} * height};
+}
+
+/// Stores the value number `index` of an image that need not be aligned.
+template <typename Value>
+void store(std::byte* out, std::size_t index, Value value) {
+  std::memcpy(out + index * sizeof value, &value, sizeof value);
+}
 
 template <std::size_t channels, typename Value, typename Tables>
 void convert_rows(const PixelView& pixels, const Tables& tables, const Places& places, std::byte* out) {

@@ -12,7 +12,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/loader/transform/pixels/half.hpp"
-#include "bale/loader/transform/targets/box_format.hpp"
+#include "bale/loader/transform/targets/target.hpp"
 
 namespace bale::transform_detail {
 namespace {

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
+#include "bale/formats/image/png/mask.hpp"
 #include "bale/loader/transform/field.hpp"
 #include "bale/loader/transform/step.hpp"
-#include "bale/loader/transform/targets/move_mask.hpp"
+#include "bale/loader/transform/steps/step_runner.hpp"
 #include "bale/loader/transform/targets/move_targets.hpp"
 
 namespace bale::transform_detail {
@@ -25,6 +26,21 @@ inline constexpr std::uint64_t k_target_bytes_per_stored = 8;
 struct ImageSteps {
   Canvas size{};  // of the stored image
   std::span<const Step> steps{};
+};
+
+/// Changes masks; reuses its memory. Threads: used by one thread at a time.
+class MaskMover {
+ public:
+  /// Crops, resizes, flips, pads and warps as the image, with the pixels that Pillow's nearest gives. `fill` is the
+  /// value of pixels from outside the image. Other steps change nothing. Throws `unsupported` for step::Mixture, and
+  /// what StepRunner::run() throws.
+  void move(std::span<const Step> steps, std::uint16_t fill, Mask& mask);
+
+ private:
+  void run_plane(const Steps& steps, unsigned shift, const Mask& mask);
+
+  StepRunner runner_{};
+  Picture plane_{};
 };
 
 class TargetMaker {

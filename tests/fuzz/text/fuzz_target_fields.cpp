@@ -5,7 +5,7 @@
 
 #include "bale/formats/image/png/mask.hpp"
 #include "bale/loader/transform/fields/array_field.hpp"
-#include "bale/loader/transform/geometry/iou_crop.hpp"
+#include "bale/loader/transform/geometry/drawn_crops.hpp"
 #include "bale/loader/transform/targets/read_targets.hpp"
 #include "bale/loader/transform/targets/target_maker.hpp"
 #include "bale/loader/transform/transforms.hpp"

@@ -5,7 +5,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/draw/list_drawer.hpp"
-#include "bale/loader/transform/geometry/iou_crop.hpp"
+#include "bale/loader/transform/geometry/drawn_crops.hpp"
 #include "bale/loader/transform/json/json.hpp"
 #include "bale/loader/transform/list/check.hpp"
 #include "bale/loader/transform/presets.hpp"

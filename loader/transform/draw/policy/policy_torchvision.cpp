@@ -3,7 +3,6 @@
 #include <span>
 
 #include "bale/loader/transform/draw/policy/policy.hpp"
-#include "bale/loader/transform/draw/policy/policy_limits.hpp"
 #include "bale/loader/transform/draw/policy/policy_operations.hpp"
 #include "bale/loader/transform/random/portable_math.hpp"
 

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/draw/policy/policy_limits.hpp"
+#include "bale/loader/transform/draw/policy/policy.hpp"
 
 namespace bale::transform_detail {
 namespace {

@@ -1,4 +1,4 @@
-// The rectangle of RandomIoUCrop.
+// The rectangles of RandomIoUCrop and RandomResizedCrop.
 //
 // Threads: pure functions.
 #pragma once
@@ -10,6 +10,7 @@
 #include "bale/formats/image/region.hpp"
 #include "bale/loader/transform/box.hpp"
 #include "bale/loader/transform/step.hpp"
+#include "bale/loader/transform/transform.hpp"
 #include "bale/loader/transform/transforms.hpp"
 
 namespace bale::transform_detail {
@@ -26,5 +27,13 @@ std::optional<Region> draw_iou_crop(const transforms::RandomIoUCrop& node, std::
 
 /// AppliedTransform::iou_crop of these steps.
 Region iou_crop_of(std::span<const Step> steps);
+
+/// torchvision's RandomResizedCrop.get_params: ten tries, then the central crop of the nearest ratio. `scale` is the
+/// crop's area as a share of the image's, `ratio` its width / height.
+Region draw_resized_crop(const Range& scale, const Range& ratio, KeyedRandom& random, std::uint32_t width,
+                         std::uint32_t height);
+
+/// A number from [low, high).
+double draw_between(const Range& range, KeyedRandom& random);
 
 }  // namespace bale::transform_detail
