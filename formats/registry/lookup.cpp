@@ -19,8 +19,7 @@ namespace {
 std::string written_formats() {
   std::string known;
   for (const Format* format : formats()) {
-    if (format->on_disk && !format->layouts.empty())
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", format->name);
+    if (!format->layouts.empty()) known += fmt::format("{}{}", known.empty() ? "" : ", ", format->name);
   }
   return known;
 }
@@ -90,7 +89,7 @@ FormatAndLayout find_decoded_format(std::string_view name, std::string_view layo
   std::string known;
   for (const Format* format : formats()) {
     for (const Layout& candidate : format->layouts) {
-      if (candidate.keeps_bytes || !format->on_disk) continue;
+      if (candidate.keeps_bytes) continue;
       if (format == found.format && !chosen) return {format, &candidate};
       known += fmt::format("{}{}.{}", known.empty() ? "" : ", ", format->name, candidate.name);
     }

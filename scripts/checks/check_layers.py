@@ -201,18 +201,14 @@ def format_names(root):
 
 
 def check_format_names(path, text, names, findings):
-    """A format's name as a word in code or strings, outside its folder. `std::memory_order` and `start` are other
-    words; <memory> is the standard library's."""
+    """A format's name as a word in code or strings, outside its folder. `start` is another word."""
     code = INCLUDE.sub("", without_comments(text))
     code = code.replace('k_array_field = "npy"', "k_array_field")  # a field's name as well, declared in one place
-    code = code.replace('visit_control_groups(root, "memory"', "visit_control_groups(root")  # the kernel's controller
     for name in names:
         if room_of(path) == f"formats/{name}":
             continue
         if name == "zip":  # a word of many programs' names, messages and JSON: only what belongs to the format
             pattern = r"\bk_zip_format\b|\bbale::zip\b"
-        elif name == "memory":  # an English word too: only as a quoted name, an identifier of the registry, a namespace
-            pattern = r'"memory"|\bk_memory_format\b|\bbale::memory\b'
         else:
             camel = name.capitalize()
             pattern = rf"(?i:(?<![a-z0-9]){name}(?![a-z0-9]))|(?<![A-Z]){camel}(?=[A-Z])"

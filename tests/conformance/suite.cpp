@@ -77,7 +77,9 @@ std::optional<std::string> Subject::file_text(const std::string& stem) const {
 }
 
 void for_each_layout(const std::function<void(const Subject&)>& test) {
-  for (const Format* format : formats()) {
+  std::vector<const Format*> all(formats().begin(), formats().end());
+  all.push_back(&k_memory_format);
+  for (const Format* format : all) {
     for (const Layout& layout : format->layouts) {
       DYNAMIC_SECTION(format->name << "." << layout.name) { test(Subject(*format, layout)); }
     }

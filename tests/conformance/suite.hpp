@@ -1,7 +1,7 @@
 // What every format and layout must do, whoever wrote it: the samples, and the way from them to a shard.
 //
-// A test runs once for each layout of bale::formats() (for_each_layout) and asks the layout's flags what
-// it may expect. Nothing here knows a format by name.
+// A test runs once for each layout of bale::formats(), and of a format in memory (for_each_layout), and asks the
+// layout's flags what it may expect. Nothing here knows a format by name.
 #pragma once
 
 #include <functional>
@@ -17,6 +17,9 @@
 
 namespace bale::test {
 
+/// A format of these tests, whose shards are not files (memory_format.cpp).
+extern const Format k_memory_format;
+
 /// One layout under test, with a directory of its own.
 class Subject {
  public:
@@ -27,6 +30,7 @@ class Subject {
   std::string path(const std::string& stem) const { return dir_ / (stem + std::string(layout_->suffix)); }
   std::string index_file(const std::string& stem) const { return index_path(path(stem)); }
 
+  bool is_in_memory() const { return format_ == &k_memory_format; }
   /// Whether fields come back as they were given.
   bool keeps_bytes() const { return layout_->keeps_bytes; }
 

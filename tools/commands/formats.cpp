@@ -13,7 +13,7 @@ namespace {
 
 void print_read_only(Terminal& terminal) {
   terminal.print(fmt::format("\n{:<20}{:<22}{}\n", "READ ONLY", "SUFFIX", "WHAT"));
-  for (const Format* format : lasting_formats()) {
+  for (const Format* format : formats()) {
     if (!format->layouts.empty()) continue;
     terminal.print(
         fmt::format("{:<20}{:<22}{}\n", format->name, fmt::join(format->read_suffixes, " "), format->read_summary));
@@ -22,7 +22,7 @@ void print_read_only(Terminal& terminal) {
 
 Json formats_json() {
   Json all = Json::array();
-  for (const Format* format : lasting_formats()) {
+  for (const Format* format : formats()) {
     Json layouts = Json::array();
     for (const Layout& layout : format->layouts) {
       layouts.push_back({{"name", layout.name},
@@ -51,7 +51,7 @@ int run_formats(const FormatsCommand& command, Terminal& terminal) {
     return 0;
   }
   terminal.print(fmt::format("{:<10}{:<10}{:<11}{}\n", "FORMAT", "LAYOUT", "SUFFIX", "WHAT"));
-  for (const Format* format : lasting_formats()) {
+  for (const Format* format : formats()) {
     for (const Layout& layout : format->layouts) {
       std::string what(layout.summary);
       if (!layout.keeps_bytes) what += what.empty() ? "decoded pixels" : "; decoded pixels, not the original bytes";

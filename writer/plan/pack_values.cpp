@@ -9,7 +9,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/registry/registry.hpp"
-#include "bale/writer/source/choose/source_table.hpp"
 
 namespace bale {
 namespace {
@@ -104,7 +103,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> parse_ranges(std::string_vi
 
 std::string format_choices() {
   std::vector<std::string_view> names;
-  for (const Format* format : lasting_formats()) {
+  for (const Format* format : formats()) {
     if (!format->layouts.empty()) names.push_back(format->name);
   }
   return joined(names);
@@ -112,7 +111,7 @@ std::string format_choices() {
 
 std::string layout_choices() {
   std::vector<std::string_view> names;
-  for (const Format* format : lasting_formats()) {
+  for (const Format* format : formats()) {
     for (const Layout& layout : format->layouts) {
       if (std::find(names.begin(), names.end(), layout.name) == names.end()) names.push_back(layout.name);
     }

@@ -47,9 +47,6 @@ void check_name(std::string_view what, const std::string& name) {
 }
 
 void check_options(const PackOptions& options) {
-  if (!options.format.format->on_disk) {
-    fail_usage(fmt::format("format {} keeps nothing on disk", options.format.format->name), "choose another `format`");
-  }
   if (options.compress_level && !options.format.layout->compresses_fields) {
     fail_usage(fmt::format("layout {} has no room for compressed fields", options.format.layout->name),
                "leave `compress` out");

@@ -156,9 +156,7 @@ DetectedSource detect_directory(const std::string& path, const TopLevel& top, co
 
 std::vector<std::string> source_kinds() {
   std::vector<std::string> kinds{k_folder, k_list, k_table, k_packed};
-  for (const Format* format : formats()) {
-    if (format->on_disk) kinds.emplace_back(format->name);
-  }
+  for (const Format* format : formats()) kinds.emplace_back(format->name);
   return kinds;
 }
 

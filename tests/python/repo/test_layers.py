@@ -43,7 +43,6 @@ VIOLATIONS = {
     "format name in camel case": ("tools/main.cpp", "struct TarThing;"),
     "Python's headers outside the bindings": ("reader/dataset/dataset.cpp", "#include <nanobind/nanobind.h>"),
     "a room includes the bindings": ("tools/main.cpp", '#include "bale/python/bindings/bindings.hpp"'),
-    "the memory format": ("reader/dataset/dataset.cpp", 'const char* name = "memory";'),
     "the registry is below a container": ("formats/tar/reading/reader.cpp", '#include "bale/formats/registry/registry.hpp"'),
     "images know shards": ("formats/image/decode.cpp", '#include "bale/formats/shard/sample.hpp"'),
     "workers know the session": ("loader/worker/worker.cpp", '#include "bale/loader/session/session.hpp"'),

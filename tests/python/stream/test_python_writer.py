@@ -33,7 +33,7 @@ def png(color, size=(5, 4), mode="RGB"):
 
 # --- the same bytes as bale pack
 
-@pytest.mark.parametrize("format_name,layout", [pair for pair in ALL_LAYOUTS if pair[0] != "memory"])
+@pytest.mark.parametrize("format_name,layout", ALL_LAYOUTS)
 def test_the_bytes_of_bale_pack(bale, photos, tmp_path, format_name, layout):
     """Of the same images in the same order, in every layout."""
     sized = {} if (format_name, layout) in LAYOUTS else {"size": 16}

@@ -58,7 +58,7 @@ std::vector<std::string> seek_point_files(const std::string& directory) {
 
 TEST_CASE("Batches are the same with seek points, in every format") {
   const ImageSource images(k_num_images);
-  for (const std::string& format : formats_on_disk()) {
+  for (const std::string& format : formats_of_files()) {
     CAPTURE(format);
     const TempDir dir;
     const Epoch plain(pack_images(images, dir / "plain", format, 15));

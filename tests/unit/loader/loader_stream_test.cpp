@@ -30,7 +30,7 @@ TEST_CASE_METHOD(InTempDir,
                  "The stream is the same for any number of workers, as threads or processes, in every format") {
   const ImageSource images(90);
   std::vector<std::uint64_t> expected;
-  for (const std::string& format : formats_on_disk()) {
+  for (const std::string& format : formats_of_files()) {
     const std::string pack = pack_images(images, dir / format, format, 20);
     if (expected.empty()) {
       Loader loader(pack, small_batches(0));

@@ -56,13 +56,11 @@ inline std::vector<std::uint64_t> epochs(Loader& loader, int count) {
   return digests;
 }
 
-/// Formats whose shards outlive the process that wrote them, so that worker processes can read them, and keep the files
-/// that were packed.
-inline std::vector<std::string> formats_on_disk() {
+/// Formats that keep the files that were packed.
+inline std::vector<std::string> formats_of_files() {
   std::vector<std::string> names;
   for (const Format* format : formats()) {
-    if (format->on_disk && !format->layouts.empty() && format->layouts.front().keeps_bytes)
-      names.emplace_back(format->name);
+    if (!format->layouts.empty() && format->layouts.front().keeps_bytes) names.emplace_back(format->name);
   }
   return names;
 }

@@ -45,8 +45,7 @@ class MemoryLimit {
 std::vector<std::string> formats_in_files() {
   std::vector<std::string> names;
   for (const Format* format : formats()) {
-    if (format->on_disk && !format->layouts.empty() && format->layouts.front().keeps_bytes)
-      names.emplace_back(format->name);
+    if (!format->layouts.empty() && format->layouts.front().keeps_bytes) names.emplace_back(format->name);
   }
   return names;
 }

@@ -1,7 +1,6 @@
 #include "bale/writer/source/choose/source_table.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,7 +17,7 @@ constexpr const char* k_for_files = "files";  // other labels or keys: packed sa
 /// "A|B|C": the formats that bale reads.
 std::string packed_source_choices() {
   std::vector<std::string_view> names;
-  for (const Format* format : lasting_formats()) names.push_back(format->name);
+  for (const Format* format : formats()) names.push_back(format->name);
   return fmt::format("{}", fmt::join(names, "|"));
 }
 
@@ -26,8 +25,7 @@ std::string packed_source_choices() {
 std::string source_choices() { return fmt::format("{}", fmt::join(source_kinds(), "|")); }
 
 std::string parse_source_kind(std::string_view option, const std::string& text, bool packed) {
-  const std::vector<const Format*> lasting = lasting_formats();
-  if (std::any_of(lasting.begin(), lasting.end(), [&](const Format* format) { return format->name == text; })) {
+  if (std::any_of(formats().begin(), formats().end(), [&](const Format* format) { return format->name == text; })) {
     return text;
   }
   const std::vector<std::string> kinds = source_kinds();
@@ -84,13 +82,6 @@ void add_file_options(OptionTable& table, SourceOptions& source) {
 }
 
 }  // namespace
-
-std::vector<const Format*> lasting_formats() {
-  std::vector<const Format*> lasting;
-  std::copy_if(formats().begin(), formats().end(), std::back_inserter(lasting),
-               [](const Format* format) { return format->on_disk; });
-  return lasting;
-}
 
 void add_source_options(OptionTable& table, SourceOptions& source, SourceUse use) {
   const bool is_packed = use == SourceUse::packed;

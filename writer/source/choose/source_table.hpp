@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "bale/formats/base/options/option_table.hpp"
-#include "bale/formats/shard/format.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
@@ -29,8 +28,5 @@ void add_list_options(OptionTable& table, SourceOptions& source);
 /// The options that are not what they are by default, by their names; of all, or of those that change labels or keys of
 /// files, without `source`.
 std::vector<std::string> given_source_options(const SourceOptions& options, bool only_for_files);
-
-/// The formats that are stored on disk.
-std::vector<const Format*> lasting_formats();
 
 }  // namespace bale

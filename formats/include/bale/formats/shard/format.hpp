@@ -154,8 +154,6 @@ struct Format {
   std::unique_ptr<ShardWriter> (*create)(const WriterOptions& options);
   /// Whether `scan` is safe on damaged bytes: our own bounds-checked parser, not a library that may crash.
   bool scan_survives_damage = false;
-  /// Whether shards are files. False for a format that keeps them in the memory of the process.
-  bool on_disk = true;
   /// Reads the whole shard and compares the checksums in the container itself. Null if the container has none. Throws
   /// `damaged`, naming the offset.
   void (*check)(const std::string& path) = nullptr;

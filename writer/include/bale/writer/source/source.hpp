@@ -196,7 +196,7 @@ std::unique_ptr<Source> exclude_listed(std::unique_ptr<Source> source, const std
 /// The samples of `source` without those whose key an earlier one has, such as x.png after x.jpg: these become
 /// losses().
 std::unique_ptr<Source> leave_out_repeated_keys(std::unique_ptr<Source> source);
-/// "folder", "list", "table", "packed", and the name of each format that is stored on disk.
+/// "folder", "list", "table", "packed", and the name of each format.
 std::vector<std::string> source_kinds();
 
 /// The result of detect_source().

@@ -1,19 +1,16 @@
-// Shards in the memory of this process: the simplest format, for tests without a disk.
-#include <fmt/format.h>
-
+// Shards in the memory of this process: the simplest format that can be written, whose fields are not parts of a file.
 #include <limits>
 #include <map>
-#include <mutex>
+
+#include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
-#include "bale/formats/memory/memory_store.hpp"
-#include "bale/formats/shard/format.hpp"
+#include "bale/tests/conformance/suite.hpp"
 
-namespace bale {
+namespace bale::test {
 namespace {
 
-/// A shard as FORMAT.md describes it.
 struct MemoryShard {
   struct Field {
     std::string stored_name;
@@ -24,14 +21,11 @@ struct MemoryShard {
     std::int64_t label = k_no_label;
     std::vector<Field> fields;
   };
-  std::vector<std::byte> blob;
+  std::vector<std::byte> blob;  // the fields' bytes, sample after sample, without padding
   std::vector<Sample> samples;
 };
 
-struct Store {
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<const MemoryShard>> shards;
-};
+using Store = std::map<std::string, std::shared_ptr<const MemoryShard>>;
 
 Store& store() {
   static Store instance;
@@ -39,11 +33,9 @@ Store& store() {
 }
 
 std::shared_ptr<const MemoryShard> find_shard(const std::string& path) {
-  const std::lock_guard lock(store().mutex);
-  const auto found = store().shards.find(path);
-  if (found != store().shards.end()) return found->second;
-  throw Error(ErrorCode::not_found, "no such shard in memory",
-              {.path = path, .hint = "a memory shard lives only in the process that packed it"});
+  const auto found = store().find(path);
+  if (found != store().end()) return found->second;
+  throw Error(ErrorCode::not_found, "no such shard in memory", {.path = path});
 }
 
 class MemoryPayload final : public Payload {
@@ -94,16 +86,13 @@ class MemoryWriter final : public ShardWriter {
         index.set_located(*id, false);
       }
     }
-    const std::lock_guard lock(store().mutex);
-    store().shards[path_] = std::move(shard_);
+    store()[path_] = std::move(shard_);
   }
 
  private:
   std::string path_;
   std::shared_ptr<MemoryShard> shard_ = std::make_shared<MemoryShard>();
 };
-
-int probe(const ProbeInput&) { return 0; }  // never found on disk
 
 void scan(const std::string& path, IndexBuilder& index) {
   const auto shard = find_shard(path);
@@ -117,23 +106,14 @@ void scan(const std::string& path, IndexBuilder& index) {
   }
 }
 
-constexpr Layout k_layouts[] = {{.name = "plain",
-                                 .suffix = ".memory",
-                                 .compresses_fields = true,
-                                 .summary = "in this process only: for tests and throw-away conversions"}};
+constexpr Layout k_layouts[] = {{.name = "plain", .suffix = ".memory", .compresses_fields = true}};
 
 }  // namespace
 
-void drop_memory_shard(const std::string& path) {
-  const std::lock_guard lock(store().mutex);
-  store().shards.erase(path);
-}
-
-extern const Format k_memory_format;
 const Format k_memory_format{
     .name = "memory",
     .layouts = k_layouts,
-    .probe = probe,
+    .probe = [](const ProbeInput&) { return 0; },
     .scan = scan,
     .open = [](const std::string& path, const ShardIndex&) -> std::unique_ptr<Payload> {
       return std::make_unique<MemoryPayload>(path);
@@ -141,7 +121,6 @@ const Format k_memory_format{
     .create = [](const WriterOptions& options) -> std::unique_ptr<ShardWriter> {
       return std::make_unique<MemoryWriter>(options.path);
     },
-    .on_disk = false,
 };
 
-}  // namespace bale
+}  // namespace bale::test
