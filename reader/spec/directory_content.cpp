@@ -73,22 +73,32 @@ DirectoryContent directory_content(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || path_exists(join_path(path, k_manifest_name)))
     return {};
-  DirectoryContent content;
-  std::vector<std::string> others;
+  std::vector<std::string> directories;
+  std::vector<std::string> files;
   std::error_code error;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name == k_partial_name || is_called_as_shard(name)) return {};
+    std::error_code unknown;
+    (entry->is_directory(unknown) ? directories : files).push_back(entry->path().filename().string());
+  }
+  return directory_content(path, directories, files);
+}
+
+DirectoryContent directory_content(const std::string& path, const std::vector<std::string>& directories,
+                                   const std::vector<std::string>& files) {
+  const auto is_ours = [](const std::string& name) { return name == k_partial_name || is_called_as_shard(name); };
+  if (std::any_of(directories.begin(), directories.end(), is_ours) || std::any_of(files.begin(), files.end(), is_ours))
+    return {};
+  DirectoryContent content;
+  for (const std::string& name : files) {
+    if (name.starts_with('.') || !is_image_name(name)) continue;
+    ++content.num_images;
+    if (content.first_image.empty() || name < content.first_image) content.first_image = name;
+  }
+  std::vector<std::string> others;
+  for (const std::string& name : directories) {
     if (name.starts_with('.')) continue;
     const std::string place = join_path(path, name);
-    std::error_code unknown;
-    if (!entry->is_directory(unknown)) {
-      if (!is_image_name(name)) continue;
-      ++content.num_images;
-      if (content.first_image.empty() || name < content.first_image) content.first_image = name;
-    } else {
-      (is_packed_dataset(place) ? content.datasets : others).push_back(place);
-    }
+    (is_packed_dataset(place) ? content.datasets : others).push_back(place);
   }
   if (content.datasets.empty()) return content;
   std::copy_if(others.begin(), others.end(), std::back_inserter(content.image_folders), has_image);

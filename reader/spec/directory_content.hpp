@@ -24,6 +24,9 @@ struct DirectoryContent {
 
 /// A directory with a manifest, an unfinished pack or shards of its own has no datasets in it.
 DirectoryContent directory_content(const std::string& path);
+/// The same of a directory without a manifest that was listed: names of directories, also behind links, and of others.
+DirectoryContent directory_content(const std::string& path, const std::vector<std::string>& directories,
+                                   const std::vector<std::string>& files);
 
 /// The datasets in `spec` if it is a directory of datasets, as `pack --split` makes it; else empty.
 std::vector<std::string> datasets_below(const std::string& spec);

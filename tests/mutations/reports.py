@@ -39,7 +39,7 @@ MUTATIONS = [
     Mutation("a glob takes files beside shards", "reader/spec/shard_spec.cpp", "  std::erase_if(names, is_beside_shards);\n", "",
              (*PATHS, "glob_of_the_help")),
     Mutation("a list is taken for a shard", "writer/source/open_source.cpp",
-             "    if (told.empty()) return {k_packed};\n", "    return {k_packed};\n", (*PATHS, "lists_are_taken")),
+             "    if (told.empty()) return {{k_packed}};\n", "    return {{k_packed}};\n", (*PATHS, "lists_are_taken")),
     Mutation("options of one kind go to a source of another", "writer/source/open_source.cpp",
              "      of_each[i].annotations.clear();\n", "", (*PATHS, "annotations_can_be_compared")),
     # Indexes that are made again.

@@ -23,10 +23,11 @@ NamedDatasets datasets_at(const std::string& spec, Terminal& terminal) {
 std::unique_ptr<Source> open_announced(const std::string& spec, const SourceOptions& options, Terminal& terminal,
                                        bool quiet) {
   if (!quiet) terminal.set_status("listing " + shown_name(spec));
-  std::unique_ptr<Source> source = open_source(spec, options);
+  std::string taken_as;
+  std::unique_ptr<Source> source =
+      open_source(spec, options, [&](const std::string& told) { taken_as = terminal.with_flags(told); });
   terminal.clear_status();
-  const std::string note = options.kind.empty() ? detect_source(spec, options).told : std::string();
-  if (!note.empty()) terminal.note(fmt::format("{}: {}", shown_name(spec), terminal.with_flags(note)));
+  if (!taken_as.empty()) terminal.note(fmt::format("{}: {}", shown_name(spec), taken_as));
   return source;
 }
 

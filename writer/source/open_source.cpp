@@ -23,7 +23,6 @@
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
 #include "bale/writer/source/source.hpp"
-#include "bale/writer/source/tables/class_lists.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/tables/table_rows.hpp"
 
@@ -98,19 +97,25 @@ void refuse_tables(const std::string& path, const TopLevel& top) {
   if (table != top.files.end()) probe_format(join_path(path, *table));
 }
 
-/// Whether it is a directory of idx files. Options that only other sources have say that it is not meant so.
-bool has_arrays(const std::string& directory, const SourceOptions& options) {
-  const bool is_other = !options.kind.empty() || options.flat || !options.pair.empty() || !options.annotations.empty();
-  return !is_other && is_idx_directory(directory);
+/// What a source was detected as, with what its directory holds: that is listed once.
+struct Detected : DetectedSource {
+  std::optional<DirectoryListing> listing{};
+  std::vector<std::string> idx_files{};  // names of all files, if there are MNIST's
+};
+
+/// Whether these are idx files. Options that only other sources have say that they are not meant so.
+bool has_arrays(const std::vector<std::string>& files, const SourceOptions& options) {
+  const bool is_other = !options.kind.empty() || options.flat || !options.pair.empty();
+  return !is_other && has_idx_files(files);
 }
 
 /// MNIST's idx files, a CIFAR archive or SVHN's MAT-file; null if it is another source.
-std::unique_ptr<Source> open_arrays(const std::string& spec, const SourceOptions& options) {
+std::unique_ptr<Source> open_arrays(const std::string& spec, const Detected& detected, const SourceOptions& options) {
   struct stat info {};
-  if (!options.kind.empty() || remote_storage_of(spec) != nullptr || stat_long_path(spec, info) != 0) return nullptr;
+  if (remote_storage_of(spec) != nullptr || stat_long_path(spec, info) != 0) return nullptr;
   if (S_ISDIR(info.st_mode)) {
-    if (long_path_exists(join_path(spec, k_manifest_name)) || !has_arrays(spec, options)) return nullptr;
-    return make_array_source(spec, read_idx_directory(spec), options);
+    if (detected.idx_files.empty()) return nullptr;
+    return make_array_source(spec, read_idx_files(spec, detected.idx_files), options);
   }
   if (spec.ends_with(".mat")) return make_array_source(spec, read_svhn(spec), options);
   if (!is_cifar_archive(spec)) return nullptr;
@@ -152,6 +157,51 @@ DetectedSource detect_directory(const std::string& path, const TopLevel& top, co
                       kind == k_folder ? k_packed : k_folder, kind == k_folder ? "shards" : "a folder")};
 }
 
+/// Of a directory that has no manifest.
+Detected detect_listed(const std::string& spec, DirectoryListing listing, const SourceOptions& options) {
+  TopLevel top = top_level_of(listing);
+  if (has_arrays(top.files, options)) {
+    return {{k_folder}, {}, std::move(top.files)};
+  }
+  Detected detected{detect_directory(spec, top, options), std::move(listing)};
+  if (detected.kind != k_folder || top.directories.empty()) return detected;
+  const DirectoryContent content = directory_content(spec, top.directories, top.files);
+  if (!content.datasets.empty() && !content.is_folder_of_images()) {
+    throw Error(no_dataset_error(spec, content, ErrorCode::invalid_argument));
+  }
+  return detected;
+}
+
+/// detect_source()
+Detected detect(const std::string& spec, const SourceOptions& options) {
+  if (remote_storage_of(spec) != nullptr) return {{k_packed}};
+  struct stat info {};
+  if (stat_long_path(spec, info) != 0) {
+    require_local_name(spec);
+    const bool shards = spec.find("::") != std::string::npos || spec.find_first_of("*?[{") != std::string::npos;
+    if (shards) return {{k_packed}};
+    if (errno == ENOENT || errno == ENOTDIR) {
+      throw Error(ErrorCode::not_found, "no such folder or file", {.path = spec, .hint = "check the path"});
+    }
+    throw_errno("examine", spec);
+  }
+  if (!options.annotations.empty()) {
+    if (S_ISDIR(info.st_mode)) return {{k_folder}};
+    if (!TableColumns::kind_of(spec) && !told_of_list(spec, options).empty()) return {{k_list}};
+    throw Error(ErrorCode::invalid_argument,
+                "`annotations` are of a folder of images or of a list, this is another file", {.path = spec});
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    if (TableColumns::kind_of(spec)) return {{k_table}};
+    if (is_class_lists(spec)) return {{k_list, "taken as lists of files by class"}};
+    std::string told = told_of_list(spec, options);
+    if (told.empty()) return {{k_packed}};
+    return {{k_list, std::move(told)}};
+  }
+  if (long_path_exists(join_path(spec, k_manifest_name))) return {{k_packed}};
+  return detect_listed(spec, listing_of(spec), options);
+}
+
 }  // namespace
 
 std::vector<std::string> source_kinds() {
@@ -160,50 +210,21 @@ std::vector<std::string> source_kinds() {
   return kinds;
 }
 
-DetectedSource detect_source(const std::string& spec, const SourceOptions& options) {
-  if (remote_storage_of(spec) != nullptr) return {k_packed};
-  struct stat info {};
-  if (stat_long_path(spec, info) != 0) {
-    require_local_name(spec);
-    const bool shards = spec.find("::") != std::string::npos || spec.find_first_of("*?[{") != std::string::npos;
-    if (shards) return {k_packed};
-    if (errno == ENOENT || errno == ENOTDIR) {
-      throw Error(ErrorCode::not_found, "no such folder or file", {.path = spec, .hint = "check the path"});
-    }
-    throw_errno("examine", spec);
-  }
-  if (!options.annotations.empty()) {
-    if (S_ISDIR(info.st_mode)) return {k_folder};
-    if (!TableColumns::kind_of(spec) && !told_of_list(spec, options).empty()) return {k_list};
-    throw Error(ErrorCode::invalid_argument,
-                "`annotations` are of a folder of images or of a list, this is another file", {.path = spec});
-  }
-  if (!S_ISDIR(info.st_mode)) {
-    if (TableColumns::kind_of(spec)) return {k_table};
-    if (is_class_lists(spec)) return {k_list, "taken as lists of files by class"};
-    std::string told = told_of_list(spec, options);
-    if (told.empty()) return {k_packed};
-    return {k_list, std::move(told)};
-  }
-  if (long_path_exists(join_path(spec, k_manifest_name))) return {k_packed};
-  if (has_arrays(spec, options)) return {k_folder};
-  const TopLevel top = list_top_level(spec);
-  DetectedSource detected = detect_directory(spec, top, options);
-  if (detected.kind != k_folder || top.directories.empty()) return detected;
-  const DirectoryContent content = directory_content(spec);
-  if (!content.datasets.empty() && !content.is_folder_of_images()) {
-    throw Error(no_dataset_error(spec, content, ErrorCode::invalid_argument));
-  }
-  return detected;
-}
+DetectedSource detect_source(const std::string& spec, const SourceOptions& options) { return detect(spec, options); }
 
-std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options) {
+std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options,
+                                    const std::function<void(const std::string& told)>& on_told) {
   require_local_name(spec, UrlUse::dataset);
-  if (std::unique_ptr<Source> arrays = open_arrays(spec, options)) {
-    refuse_file_options(spec, "a dataset of arrays", options);
-    return arrays;
+  Detected detected{{options.kind}};
+  if (options.kind.empty()) {
+    detected = detect(spec, options);
+    if (on_told && !detected.told.empty()) on_told(detected.told);
+    if (std::unique_ptr<Source> arrays = open_arrays(spec, detected, options)) {
+      refuse_file_options(spec, "a dataset of arrays", options);
+      return arrays;
+    }
   }
-  const std::string kind = options.kind.empty() ? detect_source(spec, options).kind : options.kind;
+  const std::string& kind = detected.kind;
   if (kind == k_folder || kind == k_list || kind == k_table) {
     require_local_name(spec);
     if (options.class_folders) {
@@ -220,7 +241,7 @@ std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions
   if (!options.annotations_format.empty()) {
     throw Error(ErrorCode::invalid_argument, "`annotations_format` without `annotations`", {.path = spec});
   }
-  if (kind == k_folder) return open_folder_source(spec, options);
+  if (kind == k_folder) return open_listed_folder(spec, std::move(detected.listing), options);
   if (kind == k_list) {
     SourceOptions own = options;
     const std::optional<FirstName> first = first_name(spec);

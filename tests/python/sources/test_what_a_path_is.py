@@ -1,7 +1,10 @@
 """What a path given to a command is: a folder of images, a packed dataset, several, a list. The same for every command."""
+import ctypes
 import json
+import os
 import re
 import shutil
+import struct
 
 import pytest
 from conftest import LAYOUTS, format_options, make_images
@@ -299,3 +302,32 @@ def test_an_empty_name_of_an_output_is_refused(bale, tmp_path, command):
     bale.pack(made(tmp_path / "in"), tmp_path / "packed")
     result = bale(*command, "", cwd=tmp_path)
     assert result.code == 2 and "the name is empty" in result.error_line()
+
+
+class Listings:
+    """Counts how many times a directory is opened, which is what lists it (inotify)."""
+
+    def __init__(self, directory):
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._watch = self._libc.inotify_init1(os.O_NONBLOCK)
+        assert self._libc.inotify_add_watch(self._watch, os.fsencode(directory), 0x20) >= 0  # IN_OPEN
+
+    def count(self):
+        events, count = os.read(self._watch, 1 << 20), 0
+        while events:
+            length = struct.unpack_from("iIII", events)[3]
+            count += length == 0  # of the directory itself, not of an entry
+            events = events[16 + length:]
+        os.close(self._watch)
+        return count
+
+
+@pytest.mark.parametrize("command", [("pack",), ("plan", "--output", "x.plan")], ids=lambda command: command[0])
+@pytest.mark.parametrize("shape", ["classes", "flat"])
+def test_a_folder_is_listed_once(bale, tmp_path, monkeypatch, command, shape):
+    monkeypatch.chdir(tmp_path)
+    folder = made(tmp_path / "photos", classes=1)
+    watched = folder if shape == "classes" else next(folder.iterdir())
+    listings = Listings(watched)
+    bale.ok(command[0], watched, tmp_path / "out", *command[1:], *(["--flat"] if shape == "flat" else []))
+    assert listings.count() == 1

@@ -41,11 +41,11 @@ struct ArrayFiles {
   NoticeLog notices{};
 };
 
-/// Whether `path` is a directory with idx files of images.
-bool is_idx_directory(const std::string& path);
+/// Whether a directory of these files has idx files of images.
+bool has_idx_files(const std::vector<std::string>& names);
 /// MNIST, FashionMNIST, EMNIST, KMNIST: `*-images-idx3-ubyte` with `*-labels-idx1-ubyte`, each also with .gz. Throws
 /// `damaged` with file and offset, `not_found` if the labels are missing.
-ArrayFiles read_idx_directory(const std::string& path);
+ArrayFiles read_idx_files(const std::string& directory, const std::vector<std::string>& names);
 
 /// Whether `path` is, by its name, a CIFAR archive.
 bool is_cifar_archive(const std::string& path);

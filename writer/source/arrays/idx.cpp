@@ -10,7 +10,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
-#include "bale/writer/source/folder/folder_walk.hpp"
 
 namespace bale {
 namespace {
@@ -70,34 +69,32 @@ IdxArray read_idx(const std::string& path, std::size_t dimensions) {
 
 }  // namespace
 
-bool is_idx_directory(const std::string& path) {
-  const TopLevel top = list_top_level(path);
-  return std::any_of(top.files.begin(), top.files.end(),
-                     [](const std::string& name) { return prefix_of(name).has_value(); });
+bool has_idx_files(const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return prefix_of(name).has_value(); });
 }
 
-ArrayFiles read_idx_directory(const std::string& path) {
-  std::map<std::string, std::string> names;  // by prefix; torchvision leaves X.gz next to X
-  for (const std::string& name : list_top_level(path).files) {
+ArrayFiles read_idx_files(const std::string& directory, const std::vector<std::string>& names) {
+  std::map<std::string, std::string> by_prefix;  // torchvision leaves X.gz next to X
+  for (const std::string& name : names) {
     const auto prefix = prefix_of(name);
     if (!prefix) continue;
-    std::string& known = names[*prefix];
+    std::string& known = by_prefix[*prefix];
     if (known.empty() || known.ends_with(".gz")) known = name;
   }
   ArrayFiles files;
   for (const bool is_test : {false, true}) {  // t10k comes after train
-    for (const auto& [prefix, name] : names) {
+    for (const auto& [prefix, name] : by_prefix) {
       if ((prefix == "t10k") != is_test) continue;
-      IdxArray images = read_idx(join_path(path, name), 3);
-      const IdxArray labels = read_idx(join_path(path, labels_name(name)), 1);
+      IdxArray images = read_idx(join_path(directory, name), 3);
+      const IdxArray labels = read_idx(join_path(directory, labels_name(name)), 1);
       if (labels.shape[0] != images.shape[0]) {
         throw Error(ErrorCode::damaged, fmt::format("{} labels for {} images", labels.shape[0], images.shape[0]),
-                    {.path = join_path(path, labels_name(name))});
+                    {.path = join_path(directory, labels_name(name))});
       }
       if (images.shape[1] == 0 || images.shape[2] == 0) {
-        throw Error(ErrorCode::damaged, "images without pixels", {.path = join_path(path, name), .offset = 8});
+        throw Error(ErrorCode::damaged, "images without pixels", {.path = join_path(directory, name), .offset = 8});
       }
-      ArrayPart part{.path = join_path(path, name), .prefix = is_test ? "test" : prefix};
+      ArrayPart part{.path = join_path(directory, name), .prefix = is_test ? "test" : prefix};
       part.count = images.shape[0];
       part.height = images.shape[1];
       part.width = images.shape[2];

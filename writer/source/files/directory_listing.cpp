@@ -101,6 +101,13 @@ ListAhead::~ListAhead() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+void ListAhead::give(const std::string& path, DirectoryListing listing) {
+  const std::lock_guard lock(mutex_);
+  ++num_ready_;
+  num_entries_ += listing.size();
+  slots_.insert_or_assign(path, Slot{.begun = true, .ready = std::move(listing)});
+}
+
 void ListAhead::announce(const std::string& path) {
   if (jobs_ <= 1) return;
   const std::lock_guard lock(mutex_);

@@ -69,6 +69,8 @@ class ListAhead {
   ListAhead(const ListAhead&) = delete;
   ListAhead& operator=(const ListAhead&) = delete;
 
+  /// The directory will be taken, and was listed already.
+  void give(const std::string& path, DirectoryListing listing);
   /// The directory will be taken. The one announced last is read first.
   void announce(const std::string& path);
   /// The listing, read here unless a thread has begun to. A path that was not announced may be taken, too.

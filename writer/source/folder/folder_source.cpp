@@ -39,14 +39,16 @@ class FolderLister {
     listing_.jobs = list_jobs(options);
   }
 
-  FileListing list() {
+  FileListing list(std::optional<DirectoryListing> entries) {
     listing_.places = {root_};
-    TopLevel top = list_top_level(root_);
-    std::erase_if(top.directories, [&](const std::string& name) { return is_excluded(name) || is_packed(name); });
+    if (!entries) entries = listing_of(root_);
     if (options_.flat) {
+      walk().give(*std::move(entries));
       add_tree(root_, k_no_label);
       if (!found_any_) refuse("no image in the folder", fmt::format("images end in {}", image_extensions()));
     } else {
+      TopLevel top = top_level_of(*entries);
+      std::erase_if(top.directories, [&](const std::string& name) { return is_excluded(name) || is_packed(name); });
       add_classes(top);
     }
     if (listing_.rows.samples().empty() && !may_be_empty()) {
@@ -71,14 +73,14 @@ class FolderLister {
 
   /// An excluded folder is not a class and is not read.
   bool is_excluded(const std::string& name) {
-    if (options_.flat || !filter_.excludes_directory(name)) return false;
+    if (!filter_.excludes_directory(name)) return false;
     listing_.notices.leave_out(below(root_, name), NameFilter::k_excluded_directory);
     return true;
   }
 
   /// A packed dataset in the folder is not a class. DirectoryWalk leaves out those further down.
   bool is_packed(const std::string& name) {
-    if (options_.flat || !is_pack(below(root_, name))) return false;
+    if (!is_pack(below(root_, name))) return false;
     listing_.notices.add(below(root_, name), k_is_packed_dataset);
     return true;
   }
@@ -263,8 +265,13 @@ class FolderLister {
 
 }  // namespace
 
+std::unique_ptr<Source> open_listed_folder(const std::string& path, std::optional<DirectoryListing> listing,
+                                           const SourceOptions& options) {
+  return std::make_unique<FileSource>(FolderLister(path, options).list(std::move(listing)));
+}
+
 std::unique_ptr<Source> open_folder_source(const std::string& path, const SourceOptions& options) {
-  return std::make_unique<FileSource>(FolderLister(path, options).list());
+  return open_listed_folder(path, std::nullopt, options);
 }
 
 }  // namespace bale

@@ -178,8 +178,8 @@ Error broken_directory_link(const std::string& path) {
        .hint = "fetch what it leads to, leave it out with `exclude`, or continue without it with `on_error` skip"});
 }
 
-TopLevel list_top_level(const std::string& path) {
-  const DirectoryListing listing = DirectoryListing::read(path);
+DirectoryListing listing_of(const std::string& path) {
+  DirectoryListing listing = DirectoryListing::read(path);
   if (listing.open_error() != 0) {
     errno = listing.open_error();
     if (errno == ENOENT) throw Error(ErrorCode::not_found, "no such folder", {.path = path, .hint = "check the path"});
@@ -187,6 +187,10 @@ TopLevel list_top_level(const std::string& path) {
     throw_errno("read the directory", path);
   }
   if (listing.failure()) throw Error(*listing.failure());
+  return listing;
+}
+
+TopLevel top_level_of(const DirectoryListing& listing) {
   TopLevel top;
   for (std::size_t i = 0; i < listing.size(); ++i) {
     const bool is_directory = listing.kind(i) == Kind::directory;

@@ -6,6 +6,8 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -49,7 +51,13 @@ bool may_be_directory(std::string_view broken_link);
 /// The error of such a link, with which samples are missing.
 Error broken_directory_link(const std::string& path);
 /// Throws `not_found` if there is no such directory, `io` if it cannot be read.
-TopLevel list_top_level(const std::string& path);
+DirectoryListing listing_of(const std::string& path);
+TopLevel top_level_of(const DirectoryListing& listing);
+inline TopLevel list_top_level(const std::string& path) { return top_level_of(listing_of(path)); }
+
+/// open_folder_source() of a folder that may have been listed already.
+std::unique_ptr<Source> open_listed_folder(const std::string& path, std::optional<DirectoryListing> listing,
+                                           const SourceOptions& options);
 
 /// Why such a directory is not a part of the folder.
 inline constexpr std::string_view k_is_packed_dataset = "a packed dataset, not images";
@@ -74,6 +82,8 @@ class DirectoryWalk {
   DirectoryWalk(const std::string& root, WalkRules rules, NoticeLog& notices, std::vector<SourceLoss>& losses,
                 unsigned jobs);
 
+  /// files_below() will be called for the root, which was listed already.
+  void give(DirectoryListing root) { ahead_.give(root_, std::move(root)); }
   /// A hint: files_below(top) will be called. The one announced last is read first.
   void announce(const std::string& top) { ahead_.announce(top); }
 

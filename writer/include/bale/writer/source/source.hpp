@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -214,8 +215,10 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
 /// kind. Throws what detect_source() throws.
 std::vector<SourceOptions> options_of_each(const std::vector<std::string>& specs, const SourceOptions& options);
 
-/// Opens `spec` as SourceOptions::kind or detect_source() says. Throws what they and the functions above throw, and
-/// `invalid_argument` for an unknown kind.
-std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options);
+/// Opens `spec` as SourceOptions::kind or detect_source() says, which lists a directory once for both. `on_told`, if
+/// not empty, gets DetectedSource::told before the source is opened, unless that is empty. Throws what they and the
+/// functions above throw, and `invalid_argument` for an unknown kind.
+std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options,
+                                    const std::function<void(const std::string& told)>& on_told = {});
 
 }  // namespace bale
