@@ -15,7 +15,7 @@
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/fetch_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/progress.hpp"
+#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/tools/terminal/table.hpp"
 
@@ -76,12 +76,9 @@ int check(const CacheCommand& command, Terminal& terminal) {
   require_arguments(command, 0, 0, "verify");
   require_no_dry_run(command);
   RemoteCache cache;
-  Progress progress;
-  const StopOnSignal stop(progress.stop);
-  ProgressDisplay display(
-      terminal, "compared", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
-  const RemoteCache::CheckReport report = cache.check(progress);
-  display.finish();
+  const RemoteCache::CheckReport report =
+      run_attended("compared", progress_style(command.quiet, command.json_progress), terminal,
+                   [&](Progress& progress) { return cache.check(progress); });
   if (command.json) terminal.print(cache_check_json(report));
   for (const RemoteCache::Damage& damage : report.damages) {
     if (command.json) break;
@@ -139,13 +136,9 @@ int warm(const CacheCommand& command, Terminal& terminal) {
                             human_bytes(cache.limit_bytes())),
                 {.path = cache.directory(), .hint = "give BALE_CACHE_LIMIT more"});
   }
-  Progress progress;
   if (!command.dry_run) {
-    const StopOnSignal stop(progress.stop);
-    ProgressDisplay display(
-        terminal, "fetched", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
-    fetch(plan, progress);
-    display.finish();
+    run_attended("fetched", progress_style(command.quiet, command.json_progress), terminal,
+                 [&](Progress& progress) { return fetch(plan, progress), true; });
   }
   if (command.json) {
     terminal.print(cache_fetch_json(cache, plan, command.dry_run));

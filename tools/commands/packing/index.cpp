@@ -11,8 +11,8 @@
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"
+#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
-#include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/writer/index/add_indexes.hpp"
 
@@ -24,10 +24,6 @@ bool says_more(const IndexCommand& command) { return !command.quiet && !command.
 /// Prints each shard that could not be indexed. Throws the error of a single shard.
 AddedIndexes make_indexes(const IndexCommand& command, Terminal& terminal) {
   if (!command.sidecars.empty()) check_sidecars(Dataset::open(command.spec), command.sidecars);
-  Progress progress;
-  const StopOnSignal stop(progress.stop);
-  ProgressDisplay display(
-      terminal, "indexed", [&] { return counts_of(progress); }, progress_style(command.quiet));
   const IndexingOptions options{.check = command.check_images ? ImageCheck::decode : ImageCheck::quick,
                                 .max_pixels = command.max_pixels,
                                 .replace = command.force && !command.seek_points && command.sidecars.empty(),
@@ -36,8 +32,9 @@ AddedIndexes make_indexes(const IndexCommand& command, Terminal& terminal) {
                                   terminal.note(fmt::format("{}: removed {} of killed runs", shown_name(directory),
                                                             plural(count, "temporary file")));
                                 }};
-  const AddedIndexes added = add_indexes(command.spec, options, progress);
-  display.finish();
+  const AddedIndexes added = run_attended("indexed", progress_style(command.quiet), terminal, [&](Progress& progress) {
+    return add_indexes(command.spec, options, progress);
+  });
   show_notices(added.notices, "entry", terminal);
   for (const AddedIndexes::Failure& failure : added.failures) {
     terminal.error(fmt::format("{}: not indexed: {}", shown_name(failure.path), error_reason(failure.error)));
@@ -51,12 +48,9 @@ AddedIndexes make_indexes(const IndexCommand& command, Terminal& terminal) {
 
 AddedSeekPoints make_seek_points(const IndexCommand& command, Terminal& terminal) {
   const Dataset dataset = open_dataset(command.spec, terminal, command.quiet);
-  Progress progress;
-  const StopOnSignal stop(progress.stop);
-  ProgressDisplay display(
-      terminal, "decoded", [&] { return counts_of(progress); }, progress_style(command.quiet));
-  const AddedSeekPoints added = add_seek_points(dataset, command.jobs, command.force, progress);
-  display.finish();
+  const AddedSeekPoints added =
+      run_attended("decoded", progress_style(command.quiet), terminal,
+                   [&](Progress& progress) { return add_seek_points(dataset, command.jobs, command.force, progress); });
   if (says_more(command)) {
     terminal.print(fmt::format("seek points for {} of {} in {}, {} with seek points already\n",
                                human_count(added.num_images), plural(added.num_samples, "sample"),

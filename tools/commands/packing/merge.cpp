@@ -2,8 +2,8 @@
 #include "bale/writer/request/merge_request.hpp"
 
 #include "bale/tools/commands/commands.hpp"
-#include "bale/tools/commands/packing/attended.hpp"
 #include "bale/tools/commands/packing/pack_summary.hpp"
+#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/writer/request/report_json.hpp"
 #include "bale/writer/request/run_lines.hpp"

@@ -9,7 +9,6 @@
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/tools/terminal/table.hpp"
-#include "bale/writer/journal/ledger.hpp"
 #include "bale/writer/request/report_json.hpp"
 #include "bale/writer/request/run_lines.hpp"
 
@@ -59,6 +58,14 @@ std::string summary_text(const PackReport& report, double seconds, SummaryStyle 
 }
 
 }  // namespace
+
+RunNotes notes_on(Terminal& terminal, bool quiet) {
+  RunNotes notes{.note = [&terminal](const std::string& line) { terminal.note(line); },
+                 .warning = [&terminal](const std::string& line) { terminal.error("warning: " + line); },
+                 .options = terminal.options()};
+  if (!quiet) notes.remark = notes.note;
+  return notes;
+}
 
 std::string labels_text(const LabelOrigin& labels) {
   if (labels.is_after_path) return fmt::format("labels: {} after the paths\n", label_reading_name(labels.reading));

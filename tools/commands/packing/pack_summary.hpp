@@ -16,6 +16,9 @@ struct SummaryStyle {
   bool checked_images = false;  // the run decoded all of them
 };
 
+/// Notes of a request go to standard error.
+RunNotes notes_on(Terminal& terminal, bool quiet);
+
 /// The request of a command, listed; its list is shown.
 ListedSource list_shown(const PackCommand& command, const RunNotes& notes, Terminal& terminal);
 

@@ -7,8 +7,8 @@
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"
+#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
-#include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {
@@ -67,21 +67,19 @@ int run_diff(const DiffCommand& asked, Terminal& terminal) {
   const NoticeLog ledger = NoticeLog::of_all({&a->notices(), &b->notices()});
   show_notices(ledger, "path", terminal);
   if (command.strict) require_all_taken(ledger, "path");
-  Progress progress;
-  const StopOnSignal stop(progress.stop);
-  ProgressDisplay display(
-      terminal, "compared", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
   std::uint64_t num_found = 0;
   std::vector<Difference> kept;  // for JSON
-  const DiffReport report = diff_sources(*a, *b, command.options, progress, [&](const Difference& difference) {
+  const auto on_difference = [&](const Difference& difference) {
     if (++num_found > command.limit && command.limit != 0) return;
     if (command.json) {
       kept.push_back(difference);
     } else {
       terminal.print(difference_line(difference));
     }
-  });
-  display.finish();
+  };
+  const DiffReport report =
+      run_attended("compared", progress_style(command.quiet, command.json_progress), terminal,
+                   [&](Progress& progress) { return diff_sources(*a, *b, command.options, progress, on_difference); });
   if (command.json) {
     terminal.print(diff_json(report, num_found, kept, ledger));
   } else {

@@ -11,7 +11,7 @@
 #include "bale/reader/dataset_check.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
-#include "bale/tools/commands/packing/attended.hpp"
+#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/signals.hpp"
 

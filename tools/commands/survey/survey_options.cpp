@@ -2,9 +2,8 @@
 
 #include "bale/reader/names_apart.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
+#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
-#include "bale/tools/terminal/progress.hpp"
-#include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {
 
@@ -44,25 +43,16 @@ Survey run_survey(const SurveyedSources& sources, const SurveyCommand& command, 
   }
   SurveyOptions options = command.options;
   options.keep_thumbprints = command.finds_near;
-  Progress progress;
-  const StopOnSignal stop(progress.stop);
-  ProgressDisplay display(
-      terminal, "examined", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
-  Survey survey = survey_images(std::move(parts), options, progress);
-  display.finish();
-  return survey;
+  return run_attended("examined", progress_style(command.quiet, command.json_progress), terminal,
+                      [&](Progress& progress) { return survey_images(std::move(parts), options, progress); });
 }
 
 Duplicates run_search(const Survey& survey, const SurveyCommand& command, Terminal& terminal) {
   NearOptions near = command.near;
   near.jobs = command.options.jobs;
-  Progress progress;
-  const StopOnSignal stop(progress.stop);
-  ProgressDisplay display(
-      terminal, "compared", [&] { return counts_of(progress); }, progress_style(command.quiet, command.json_progress));
-  Duplicates duplicates = find_duplicates(survey, command.finds_near ? &near : nullptr, progress);
-  display.finish();
-  return duplicates;
+  return run_attended(
+      "compared", progress_style(command.quiet, command.json_progress), terminal,
+      [&](Progress& progress) { return find_duplicates(survey, command.finds_near ? &near : nullptr, progress); });
 }
 
 }  // namespace bale::tools

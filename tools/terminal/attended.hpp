@@ -2,25 +2,14 @@
 #pragma once
 
 #include <atomic>
-#include <string>
 #include <utility>
 
 #include "bale/formats/base/watched_run.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/tools/terminal/terminal.hpp"
-#include "bale/writer/request/run_notes.hpp"
 
 namespace bale::tools {
-
-/// Notes of a request go to standard error.
-inline RunNotes notes_on(Terminal& terminal, bool quiet) {
-  RunNotes notes{.note = [&terminal](const std::string& line) { terminal.note(line); },
-                 .warning = [&terminal](const std::string& line) { terminal.error("warning: " + line); },
-                 .options = terminal.options()};
-  if (!quiet) notes.remark = notes.note;
-  return notes;
-}
 
 inline ProgressCounts as_counted(ProgressCounts counts) { return counts; }
 
