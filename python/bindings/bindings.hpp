@@ -6,6 +6,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 
@@ -21,6 +23,9 @@ namespace nb = nanobind;
 nb::str to_str(std::string_view raw);
 std::string from_str(const nb::str& text);
 nb::bytes to_bytes(Bytes bytes);
+
+/// The values of options as texts, by keyword: what take_options() takes. python/bale/_keywords.py makes them.
+std::vector<std::pair<std::string, std::vector<std::string>>> given_options(const nb::dict& options);
 
 /// (reason, count, first name) for each reason why something was ignored, and ("", 0, text) for each warning.
 using Notices = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::int_, nb::str>>;

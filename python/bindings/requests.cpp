@@ -27,9 +27,7 @@
 #include "bale/reader/check/check_table.hpp"
 #include "bale/reader/check/report_json.hpp"
 #include "bale/reader/spec/directory_content.hpp"
-#include "bale/writer/plan/pack_values.hpp"
 #include "bale/writer/request/merge_request.hpp"
-#include "bale/writer/request/pack_table.hpp"
 #include "bale/writer/request/report_json.hpp"
 #include "bale/writer/request/run_lines.hpp"
 
@@ -170,7 +168,7 @@ Run part_run_of(Call& call) {
   };
   Asked asked;
   OptionTable table;
-  add_parsed(table, "part", "I/N", asked.choice.part, parse_part, "");
+  add_part_options(table, asked.choice);
   add_jobs(table, asked.options.jobs, "");
   add_text(table, "staging_dir", "DIR", asked.options.staging_directory, "");
   call.take(table, "pack");
@@ -285,10 +283,7 @@ nb::str run_request(const std::string& command, const nb::list& paths, const nb:
                     const nb::object& display) {
   Call call;
   for (const nb::handle path : paths) call.paths.push_back(from_str(nb::cast<nb::str>(path)));
-  for (const auto& [name, texts] : options) {
-    GivenOption& given = call.given.emplace_back(from_str(nb::cast<nb::str>(name)), std::vector<std::string>());
-    for (const nb::handle text : texts) given.second.push_back(from_str(nb::cast<nb::str>(text)));
-  }
+  call.given = given_options(options);
   try {
     const Run run = run_of(command, call);
     return to_str(watched(run, *call.said, display));
@@ -316,6 +311,15 @@ nb::list option_rows(const std::string& command) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::vector<std::string>>> given_options(const nb::dict& options) {
+  std::vector<GivenOption> given;
+  for (const auto& [name, texts] : options) {
+    GivenOption& option = given.emplace_back(from_str(nb::cast<nb::str>(name)), std::vector<std::string>());
+    for (const nb::handle text : texts) option.second.push_back(from_str(nb::cast<nb::str>(text)));
+  }
+  return given;
+}
 
 void bind_requests(nb::module_& module) {
   module.def(

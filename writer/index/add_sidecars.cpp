@@ -12,7 +12,7 @@
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/shard_name.hpp"
-#include "bale/writer/plan/sidecars.hpp"
+#include "bale/writer/plan/dataset_files.hpp"
 
 namespace bale {
 namespace {

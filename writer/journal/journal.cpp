@@ -5,17 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/key_text.hpp"
-#include "bale/formats/shard/shard_index.hpp"
-#include "bale/writer/journal/ledger.hpp"
 
 namespace bale {
 namespace {
@@ -23,130 +19,6 @@ namespace {
 constexpr const char* k_staged_mark = ".staged";
 constexpr const char* k_samples_name = "samples.list";  // a line per sample: a hash of its content, and its key
 constexpr std::size_t k_hash_digits = 16;
-
-// Versions of the head line. Version 2 added staged runs.
-constexpr std::uint64_t k_direct_version = 1;
-constexpr std::uint64_t k_staged_version = 2;
-
-constexpr JsonStyle k_line{.sorted = true};
-
-Json to_json(const std::vector<Replacement::Move>& moves) {
-  Json list = Json::array();
-  for (const auto& [staged, path] : moves) list.push_back(Json::list_of(std::array{staged, path}));
-  return list;
-}
-
-std::vector<Replacement::Move> moves_from_json(const Json& line, const char* name) {
-  std::vector<Replacement::Move> moves;
-  for (const Json& move : line.list(name)) {
-    const std::vector<Json>& names = move.as_list(name);
-    if (names.size() != 2) throw Error(ErrorCode::damaged, "not two names");
-    moves.emplace_back(names[0].as_text(name), names[1].as_text(name));
-  }
-  return moves;
-}
-
-Json to_json(const Replacement& replacement) {
-  return Json{{"replacement",
-               {{"old_manifests", Json::list_of(replacement.old_manifests)},
-                {"old_files", Json::list_of(replacement.old_files)},
-                {"files", to_json(replacement.files)},
-                {"manifests", to_json(replacement.manifests)}}}};
-}
-
-Json to_json(const FinishedShard& finished) {
-  Json fields = Json::array();
-  for (const ManifestField& field : finished.fields) {
-    fields.push_back(
-        Json{{"name", bytes_to_json(field.name)}, {"codec", field.codec}, {"stored_bytes", field.stored_bytes}});
-  }
-  Json skipped = Json::array();
-  for (const SkippedSample& sample : finished.skipped) {
-    skipped.push_back(skipped_to_json(sample));
-  }
-  return Json{{"subdirectory", finished.subdirectory},
-              {"file", finished.shard.file},
-              {"digest", finished.shard.digest},
-              {"num_samples", finished.shard.num_samples},
-              {"bytes", finished.shard.bytes},
-              {"sidecars", Json::list_of(finished.shard.sidecars)},
-              {"fields", fields},
-              {"skipped", skipped},
-              {"on_error", finished.on_error},
-              {"checked_images", finished.checked_images},
-              {"undecodable", Json::object_of(finished.undecodable)}};
-}
-
-/// --overwrite removes the files that a journal names, and the journal may come from an untrusted source.
-void check_plain(std::string_view name) {
-  if (!is_plain_name(name)) throw Error(ErrorCode::damaged, "not a plain file name");
-}
-
-void check_names(const FinishedShard& finished) {
-  if (!finished.subdirectory.empty()) check_plain(finished.subdirectory);
-  for (const std::string& name : finished.shard.sidecars) check_plain(name);
-  check_plain(finished.shard.file);
-}
-
-/// Checks the paths of files in the destination or in one of its subdirectories.
-void check_paths(const std::vector<std::string>& paths) {
-  for (const std::string_view path : paths) {
-    const std::size_t slash = path.find('/');
-    if (slash != std::string_view::npos) check_plain(path.substr(0, slash));
-    check_plain(path.substr(slash == std::string_view::npos ? 0 : slash + 1));
-  }
-}
-
-FinishedShard finished_from_json(const Json& line) {
-  FinishedShard finished{.subdirectory = line.text("subdirectory"),
-                         .shard = {.file = line.text("file"),
-                                   .digest = line.text("digest"),
-                                   .num_samples = line.count("num_samples"),
-                                   .bytes = line.count("bytes")}};
-  if (line.contains("sidecars")) finished.shard.sidecars = line.texts("sidecars");
-  for (const Json& field : line.list("fields")) {
-    finished.fields.push_back(
-        {.name = field.bytes("name"), .codec = field.text("codec"), .stored_bytes = field.count("stored_bytes")});
-  }
-  for (const Json& sample : line.list("skipped")) {
-    finished.skipped.push_back(skipped_from_json(sample));
-  }
-  finished.on_error = line.text_or_empty("on_error");
-  finished.checked_images = line.contains("checked_images") && line.truth("checked_images");
-  if (line.contains("undecodable")) {
-    for (const auto& [kind, count] : line.members("undecodable")) finished.undecodable[kind] = count.as_count(kind);
-  }
-  check_names(finished);
-  return finished;
-}
-
-Replacement replacement_from_json(const Json& line) {
-  Replacement replacement{.old_manifests = line.texts("old_manifests"),
-                          .old_files = line.texts("old_files"),
-                          .files = moves_from_json(line, "files"),
-                          .manifests = moves_from_json(line, "manifests")};
-  check_paths(replacement.old_manifests);
-  check_paths(replacement.old_files);
-  for (const auto* const moves : {&replacement.files, &replacement.manifests}) {
-    for (const auto& [staged, path] : *moves) {
-      check_plain(staged);
-      check_paths({path});
-    }
-  }
-  return replacement;
-}
-
-void read_head(const Json& line, const std::string& path, JournalContent& content) {
-  if (line.contains("bale_journal") && line.count("bale_journal") > k_staged_version) {
-    throw Error(ErrorCode::unsupported, "a newer bale wrote this journal",
-                {.path = path, .hint = "finish the run with that bale"});
-  }
-  if (line.contains("last_files")) content.last_files = line.texts("last_files");
-  check_paths(content.last_files);
-  content.staged = line.contains("staged") && line.truth("staged");
-  content.facts = facts_from(line);
-  content.plan = line.text("plan");
-}
 
 /// Whether bale uses this name in the partial directory.
 bool is_own_name(const std::string& name) {
@@ -232,53 +104,6 @@ void make_directories(const std::string& path) {
   throw_errno("create the directory", path);
 }
 
-std::string finished_to_text(const FinishedShard& finished) { return to_json(finished).dump(k_line); }
-
-FinishedShard finished_from_text(std::string_view line) { return finished_from_json(parse_json(line)); }
-
-std::vector<std::string> JournalContent::published_files() const {
-  std::vector<std::string> files;
-  if (replacement) {
-    files = replacement->old_files;
-    for (const auto& [name, path] : replacement->files) files.push_back(path);
-    return files;
-  }
-  if (staged) return files;
-  if (!finished.empty()) files = last_files;
-  for (const FinishedShard& shard : finished) {
-    if (shard.shard.num_samples == 0 && shard.shard.digest.empty()) continue;
-    const auto add = [&](const std::string& file) {
-      files.push_back(shard.subdirectory.empty() ? file : join_path(shard.subdirectory, file));
-    };
-    add(shard.shard.file);
-    add(index_path(shard.shard.file));
-    for (const std::string& sidecar : shard.shard.sidecars) add(sidecar);
-  }
-  return files;
-}
-
-JournalContent parse_journal(std::string_view text, const std::string& path) {
-  JournalContent content;
-  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-    try {
-      const Json line = parse_json(text.substr(0, end));
-      if (content.good_bytes == 0) {
-        read_head(line, path, content);
-      } else if (line.contains("replacement")) {
-        content.replacement = replacement_from_json(line.at("replacement"));
-      } else {
-        content.finished.push_back(finished_from_json(line));
-      }
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::unsupported) throw;
-      break;
-    }
-    content.good_bytes += end + 1;
-    text.remove_prefix(end + 1);
-  }
-  return content;
-}
-
 bool Journal::present(const std::string& destination) {
   struct stat info {};
   return ::lstat(join_path(destination, k_partial_name).c_str(), &info) == 0;
@@ -358,15 +183,7 @@ void Journal::begin(const JournalContent& head, const ListSamples& samples) {
     if (name == k_samples_name || name.find(k_staged_mark) != std::string::npos) partial_.remove(name);
   }
   if (samples) keep_samples(samples, path_of(k_samples_name));
-  Json line{{"bale_journal", k_direct_version},
-            {"plan", head.plan},
-            {"last_files", Json::list_of(head.last_files)},
-            {"facts", Json::object_of(head.facts)}};
-  if (head.staged) {
-    line["bale_journal"] = k_staged_version;
-    line["staged"] = true;
-  }
-  append(line.dump(k_line));
+  append(head_line(head));
   partial_.sync();
   content_ = head;
   content_.good_bytes = end_;
@@ -418,7 +235,7 @@ void Journal::append(const std::string& line) {
 }
 
 void Journal::record(const FinishedShard& shard) {
-  const std::string line = to_json(shard).dump(k_line);
+  const std::string line = finished_to_text(shard);
   const std::lock_guard guard(*mutex_);
   has_recorded_ = has_recorded_ || shard.shard.num_samples != 0;
   append(line);
@@ -426,7 +243,7 @@ void Journal::record(const FinishedShard& shard) {
 
 void Journal::record(const Replacement& replacement) {
   partial_.sync();  // makes the names of the staged files durable
-  append(to_json(replacement).dump(k_line));
+  append(replacement_line(replacement));
   content_.replacement = replacement;
 }
 

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,12 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/destination/directory.hpp"
 #include "bale/writer/destination/directory_lock.hpp"
 #include "bale/writer/journal/journal_file.hpp"
+#include "bale/writer/journal/journal_lines.hpp"
 #include "bale/writer/journal/replacement.hpp"
-#include "bale/writer/packer.hpp"
 #include "bale/writer/plan/plan_facts.hpp"
 
 namespace bale {
@@ -31,43 +29,9 @@ namespace bale {
 /// Name of the partial directory while it is being removed.
 inline constexpr const char* k_removed_name = ".bale-removed";
 
-/// One shard, complete and durable under its temporary or its final name. A shard without samples has no file.
-struct FinishedShard {
-  std::string subdirectory;  // of its dataset, below the destination
-  ManifestShard shard;
-  std::vector<ManifestField> fields{};
-  std::vector<SkippedSample> skipped{};
-  std::string on_error{};       // name of the policy that skipped them; empty in a journal of an earlier version
-  bool checked_images = false;  // all were decoded (PackOptions::check_images)
-  std::map<std::string, std::uint64_t> undecodable{};  // images that the loader does not decode, by kind
-};
-
-/// A journal's line of a shard, without its end, and back. finished_from_text() throws `damaged`, or an exception of
-/// the JSON library, for anything else.
-std::string finished_to_text(const FinishedShard& finished);
-FinishedShard finished_from_text(std::string_view line);
-
 /// Directories in the partial directory whose names begin so belong to parts of a plan (PartDirectory).
 inline constexpr const char* k_parts_prefix = "plan-";
 inline constexpr const char* k_journal_name = "journal.jsonl";
-
-/// Content of a journal.
-struct JournalContent {
-  std::string plan{};
-  PlanFacts facts{};  // of the plan; empty in a journal of an earlier version
-  bool staged = false;
-  std::vector<std::string> last_files{};  // relative to the destination; written after all shards
-  std::vector<FinishedShard> finished{};
-  std::optional<Replacement> replacement{};
-  std::uint64_t good_bytes = 0;  // up to the end of the last complete line; 0: no run has begun
-
-  /// Files, relative to the destination, that the run may have published or will publish in a recorded replacement.
-  std::vector<std::string> published_files() const;
-};
-
-/// Reads complete lines up to the first incomplete or invalid one. Throws `unsupported` if a newer version of bale
-/// wrote the journal.
-JournalContent parse_journal(std::string_view text, const std::string& path);
 
 /// Like mkdir -p, but new entries are durable.
 void make_directories(const std::string& path);

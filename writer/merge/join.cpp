@@ -1,7 +1,6 @@
 #include "bale/writer/merge/join.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,9 +15,9 @@
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/repeated_keys.hpp"
-#include "bale/writer/journal/ledger.hpp"
+#include "bale/writer/journal/journal_lines.hpp"
 #include "bale/writer/merge_datasets.hpp"
-#include "bale/writer/plan/sidecars.hpp"
+#include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/publish/destination.hpp"
 #include "bale/writer/run/pack_run.hpp"
 #include "bale/writer/shard/shard_copy.hpp"
@@ -280,14 +279,10 @@ class Join {
           {.from = joined.path(), .shard = *joined.shard, .link = link_, .file = shard.file, .staged_path = staged},
           options_, progress_);
     }
-    PlannedDataset renumbered{.name = plan_.datasets.front().name, .subdirectory = {}, .order = {}, .shards = {}};
-    renumbered.order.resize(shard.end - shard.begin);
-    std::iota(renumbered.order.begin(), renumbered.order.end(), static_cast<std::uint32_t>(shard.begin));
-    const PlannedShard whole{.file = shard.file, .begin = 0, .end = renumbered.order.size(), .bytes = shard.bytes};
     return write_shard({.source = *source_,
                         .options = options_,
-                        .dataset = renumbered,
-                        .shard = whole,
+                        .dataset = plan_.datasets.front(),
+                        .shard = shard,
                         .quarantine = quarantine_,
                         .staged_path = staged},
                        progress_);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/plan/plan.hpp"
@@ -35,5 +36,18 @@ std::vector<std::string> files_of_shard(const std::string& file, const PackOptio
 
 /// Files that list the shards, relative to the destination.
 std::vector<std::string> list_files(const PackOptions& options, const Plan& plan);
+
+// The files for other readers (Sidecar, ShardList) that a run writes.
+
+/// The sidecars of every shard: those that are always written, and those with the given names.
+std::vector<Sidecar> sidecars_of(const Layout& layout, const std::vector<std::string>& names);
+/// The shard lists with the given names.
+std::vector<ShardList> lists_of(const Layout& layout, const std::vector<std::string>& names);
+
+/// Throws `invalid_argument` if the layout does not have one of the names. The hint lists the names that it has.
+void check_sidecars(const FormatAndLayout& format, const std::vector<std::string>& names);
+
+/// Every name that any layout has, for help texts: "wds2idx, wids, ...".
+std::string sidecar_choices();
 
 }  // namespace bale

@@ -18,8 +18,8 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/edits/image_edits.hpp"
+#include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/shard_table.hpp"
-#include "bale/writer/plan/sidecars.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 
 namespace bale {

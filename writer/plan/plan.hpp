@@ -24,8 +24,10 @@ struct PlannedShard {
 struct PlannedDataset {
   std::string name;                  // also the shards' prefix
   std::string subdirectory;          // below the destination; empty without splits
-  std::vector<std::uint32_t> order;  // source samples in packing order
+  std::vector<std::uint32_t> order;  // source samples in packing order; empty: all, in the source's order
   std::vector<PlannedShard> shards;
+
+  std::uint32_t sample(std::uint64_t at) const { return order.empty() ? static_cast<std::uint32_t>(at) : order[at]; }
 };
 
 struct Plan {

@@ -5,10 +5,34 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/options/option_values.hpp"
-#include "bale/writer/plan/pack_values.hpp"
-#include "bale/writer/plan/sidecars.hpp"
+#include "bale/writer/plan/dataset_files.hpp"
 
 namespace bale {
+namespace {
+
+/// "zstd" or "zstd:LEVEL".
+int parse_compression(std::string_view option, std::string_view text) {
+  constexpr int k_default_level = 3;
+  constexpr int k_max_level = 19;
+  constexpr std::string_view k_codec = "zstd";
+  if (text == k_codec) return k_default_level;
+  std::optional<int> level;
+  if (text.starts_with(k_codec) && text.substr(k_codec.size()).starts_with(':')) {
+    level = whole_number<int>(text.substr(k_codec.size() + 1));
+  }
+  if (!level || *level < 1 || *level > k_max_level)
+    refuse_value(option, text, "zstd or zstd:LEVEL with a level from 1 to 19");
+  return *level;
+}
+
+OnError parse_on_error(std::string_view option, std::string_view text) {
+  if (text == "fail") return OnError::fail;
+  if (text == "skip") return OnError::skip;
+  if (text == "quarantine") return OnError::quarantine;
+  refuse_value(option, text, "fail, skip or quarantine");
+}
+
+}  // namespace
 
 Json option_to_json(OnError policy) { return on_error_name(policy); }
 void option_from_json(const Json& json, OnError& policy) {

@@ -8,9 +8,8 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/writer/edits/image_edits.hpp"
-#include "bale/writer/journal/ledger.hpp"
+#include "bale/writer/journal/journal_lines.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
-#include "bale/writer/plan/sidecars.hpp"
 #include "bale/writer/shard/quarantine.hpp"
 #include "bale_version.hpp"
 
@@ -24,43 +23,60 @@ std::vector<std::string> copies_of(const SourceLoss& loss, const PackOptions& op
   return Quarantine().add(dataset_directory(options, dataset), loss.files, staged);
 }
 
-}  // namespace
+/// Adds up what the finished shards of a dataset say, and publishes its manifest and the files next to it.
+class DatasetManifest {
+ public:
+  /// `report` gets what is added. All arguments must outlive this object.
+  DatasetManifest(const PackOptions& options, const Plan& plan, const PlannedDataset& dataset,
+                  const ManifestFacts& facts, PackReport& report)
+      : options_(options), dataset_(dataset), report_(report) {
+    // Edits of this run take precedence.
+    std::map<std::string, std::string> edits = describe_edits(options.edits, !options.format.layout->keeps_bytes);
+    edits.insert(facts.earlier_edits.begin(), facts.earlier_edits.end());
+    manifest_ = {.name = dataset.name,
+                 .format = std::string(options.format.format->name),
+                 .layout = std::string(options.format.layout->name),
+                 .classes = facts.classes,
+                 .edits = std::move(edits),
+                 .keys = facts.keys,
+                 .plan = plan.fingerprint,
+                 .created_by = fmt::format("bale {}", k_version_text)};
+  }
 
-DatasetManifest::DatasetManifest(const PackOptions& options, const Plan& plan, const PlannedDataset& dataset,
-                                 ManifestFacts facts, PackReport& report)
-    : options_(options), dataset_(dataset), report_(report) {
-  // Edits of this run take precedence.
-  std::map<std::string, std::string> edits = describe_edits(options.edits, !options.format.layout->keeps_bytes);
-  edits.merge(facts.earlier_edits);
-  manifest_ = {.name = dataset.name,
-               .format = std::string(options.format.format->name),
-               .layout = std::string(options.format.layout->name),
-               .classes = facts.classes,
-               .edits = std::move(edits),
-               .keys = facts.keys,
-               .plan = plan.fingerprint,
-               .created_by = fmt::format("bale {}", k_version_text)};
-}
+  /// A sample that no shard has left out.
+  void leave_out(const SkippedSample& sample) {
+    manifest_.num_skipped += sample.num_samples.value_or(1);
+    ledger_ += skipped_to_json(sample).dump({.sorted = true}) + "\n";
+    report_.skipped.push_back(sample);
+  }
 
-void DatasetManifest::leave_out(const SkippedSample& sample) {
-  manifest_.num_skipped += sample.num_samples.value_or(1);
-  ledger_ += skipped_to_json(sample).dump({.sorted = true}) + "\n";
-  report_.skipped.push_back(sample);
-}
+  /// Call it in the order of the shards.
+  void add(const FinishedShard& finished) {
+    manifest_.num_samples += finished.shard.num_samples;
+    // A shard without samples has no file: not every reader accepts an empty one.
+    if (finished.shard.num_samples != 0) manifest_.shards.push_back(finished.shard);
+    for (const ManifestField& field : finished.fields) add_field(field);
+    for (const SkippedSample& sample : finished.skipped) leave_out(sample);
+    for (const auto& [kind, count] : finished.undecodable) report_.undecodable[kind] += count;
+    report_.num_bytes += finished.shard.bytes;
+  }
 
-void DatasetManifest::add(const FinishedShard& finished) {
-  manifest_.num_samples += finished.shard.num_samples;
-  // A shard without samples has no file: not every reader accepts an empty one.
-  if (finished.shard.num_samples != 0) manifest_.shards.push_back(finished.shard);
-  add_fields(finished.fields);
-  for (const SkippedSample& sample : finished.skipped) leave_out(sample);
-  for (const auto& [kind, count] : finished.undecodable) report_.undecodable[kind] += count;
-  report_.num_bytes += finished.shard.bytes;
-}
+  /// Publishes lists, ledger and manifest. Call it once, after all others.
+  void publish(RunStore& store) {
+    for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
+      manifest_.lists.emplace_back(list.file);
+      publish_list(store, dataset_, manifest_, list);
+    }
+    if (!ledger_.empty()) manifest_.num_skipped = std::max<std::uint64_t>(manifest_.num_skipped, 1);
+    if (!ledger_.empty()) store.publish_file(dataset_, k_ledger_name, ledger_);
+    store.publish_manifest(dataset_, manifest_text(manifest_));
+    report_.num_samples += manifest_.num_samples;
+    report_.outputs.push_back({dataset_directory(options_, dataset_), std::move(manifest_)});
+  }
 
-/// Union of the shards' fields, in order of first appearance.
-void DatasetManifest::add_fields(const std::vector<ManifestField>& fields) {
-  for (const ManifestField& field : fields) {
+ private:
+  /// Union of the shards' fields, in order of first appearance.
+  void add_field(const ManifestField& field) {
     const auto known = std::find_if(manifest_.fields.begin(), manifest_.fields.end(),
                                     [&](const ManifestField& other) { return other.name == field.name; });
     if (known == manifest_.fields.end()) {
@@ -69,19 +85,15 @@ void DatasetManifest::add_fields(const std::vector<ManifestField>& fields) {
       known->stored_bytes += field.stored_bytes;
     }
   }
-}
 
-void DatasetManifest::publish(RunStore& store) {
-  for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
-    manifest_.lists.emplace_back(list.file);
-    publish_list(store, dataset_, manifest_, list);
-  }
-  if (!ledger_.empty()) manifest_.num_skipped = std::max<std::uint64_t>(manifest_.num_skipped, 1);
-  if (!ledger_.empty()) store.publish_file(dataset_, k_ledger_name, ledger_);
-  store.publish_manifest(dataset_, manifest_text(manifest_));
-  report_.num_samples += manifest_.num_samples;
-  report_.outputs.push_back({dataset_directory(options_, dataset_), std::move(manifest_)});
-}
+  const PackOptions& options_;
+  const PlannedDataset& dataset_;
+  PackReport& report_;
+  Manifest manifest_;
+  std::string ledger_;
+};
+
+}  // namespace
 
 PackReport report_of_earlier_run(const PackOptions& options, const Plan& plan, std::vector<Manifest> manifests,
                                  std::uint64_t num_resumed_shards, std::uint64_t num_repaired_shards) {
@@ -112,7 +124,9 @@ void require_samples(const PackOptions& options, const Plan& plan, const Finishe
       if (first == nullptr && !shard.skipped.empty()) first = &shard.skipped.front();
     }
     if (num_samples != 0 || first == nullptr) continue;
-    refuse_empty_dataset(dataset_directory(options, plan.datasets[number]), num_planned, *first);
+    throw Error(ErrorCode::damaged,
+                fmt::format("all {} samples were skipped, the first because: {}", num_planned, first->why),
+                {.path = dataset_directory(options, plan.datasets[number]), .hint = "look at the source"});
   }
 }
 
@@ -139,12 +153,6 @@ PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& opti
   }
   report.replaced = store.finish(finished);
   return report;
-}
-
-void refuse_empty_dataset(const std::string& directory, std::uint64_t num_samples, const SkippedSample& first) {
-  throw Error(ErrorCode::damaged,
-              fmt::format("all {} samples were skipped, the first because: {}", num_samples, first.why),
-              {.path = directory, .hint = "look at the source"});
 }
 
 }  // namespace bale

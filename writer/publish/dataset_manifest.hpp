@@ -1,4 +1,4 @@
-// Adds up what the finished shards of a dataset say, and publishes its manifest and the files next to it.
+// Publishes the manifests of datasets, with what their finished shards say, and the files next to them.
 #pragma once
 
 #include <map>
@@ -11,29 +11,6 @@
 #include "bale/writer/publish/run_store.hpp"
 
 namespace bale {
-
-class DatasetManifest {
- public:
-  /// `report` gets what is added. All arguments but `facts` must outlive this object.
-  DatasetManifest(const PackOptions& options, const Plan& plan, const PlannedDataset& dataset, ManifestFacts facts,
-                  PackReport& report);
-
-  /// Call it in the order of the shards.
-  void add(const FinishedShard& finished);
-  /// A sample that no shard has left out.
-  void leave_out(const SkippedSample& sample);
-  /// Publishes lists, ledger and manifest. Call it once, after all others.
-  void publish(RunStore& store);
-
- private:
-  void add_fields(const std::vector<ManifestField>& fields);
-
-  const PackOptions& options_;
-  const PlannedDataset& dataset_;
-  PackReport& report_;
-  Manifest manifest_;
-  std::string ledger_;
-};
 
 /// Throws `damaged` if all samples of a dataset were skipped.
 void require_samples(const PackOptions& options, const Plan& plan, const FinishedShards& finished);
@@ -51,9 +28,5 @@ PackReport report_of_earlier_run(const PackOptions& options, const Plan& plan, s
 
 /// Publishes one list of a dataset's shards.
 void publish_list(RunStore& store, const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list);
-
-/// Throws `damaged`: all samples of the dataset were skipped, the first of them for this reason.
-[[noreturn]] void refuse_empty_dataset(const std::string& directory, std::uint64_t num_samples,
-                                       const SkippedSample& first);
 
 }  // namespace bale

@@ -9,7 +9,6 @@
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
-#include "bale/writer/plan/sidecars.hpp"
 #include "bale/writer/shard/shard_job.hpp"
 
 namespace bale {

@@ -126,6 +126,8 @@ class RunStore {
 class PartStore : public RunStore {
  public:
   void abandon(const Error*) override {}  // others may have begun
+  /// Instead of begin(): continues what the parts left, to publish it. Does nothing if there are none.
+  virtual void begin_merge() = 0;
   /// Looks again at what others did.
   virtual void refresh() = 0;
   /// Of how many parts those that ran were; several if they disagree.

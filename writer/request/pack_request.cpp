@@ -51,14 +51,6 @@ std::string default_name(const PackRequest& request) {
   return "data";
 }
 
-/// What the source is taken for, if that is not clear.
-void note_detected(const PackRequest& request, const RunNotes& notes) {
-  if (!request.source_options.kind.empty()) return;
-  const DetectedSource detected = detect_source(request.source, request.source_options);
-  if (detected.told.empty()) return;
-  notes.note(fmt::format("{}: {}", shown_name(request.source), notes.options.shown(detected.told)));
-}
-
 std::unique_ptr<Source> open_source_of(const PackRequest& request, const RunNotes& notes) {
   const SourceOptions& options = request.source_options;
   if (!request.files_from.empty()) {
@@ -67,8 +59,9 @@ std::unique_ptr<Source> open_source_of(const PackRequest& request, const RunNote
     return open_list_source(request.files_from, options);
   }
   if (request.source_is_packed) return open_packed_source(request.source, options);
-  note_detected(request, notes);
-  return open_source(request.source, options);
+  return open_source(request.source, options, [&](const std::string& told) {
+    notes.note(fmt::format("{}: {}", shown_name(request.source), notes.options.shown(told)));
+  });
 }
 
 /// Names of the list that are of no sample are warnings.
@@ -126,14 +119,17 @@ std::function<void(const std::string&)> warner(std::vector<std::string>& warning
   };
 }
 
+FormatAndLayout format_of(const PackRequest& request) {
+  const auto find = request.decode ? find_decoded_format : find_format;
+  return find(request.format.empty() ? formats()[0]->name : request.format, request.layout);
+}
+
 ListedSource list_source(const PackRequest& asked, const RunNotes& notes) {
   const auto begin = std::chrono::steady_clock::now();
   PackRequest request = with_places_settled(asked);
   const Where where = where_of(request.where);
   require_local_name(request.options.destination, UrlUse::packing);  // before the source is listed
-  if (request.format.empty()) request.format = formats()[0]->name;
-  const auto find = request.decode ? find_decoded_format : find_format;
-  request.options.format = find(request.format, request.layout);
+  request.options.format = format_of(request);
   request.options.default_name = default_name(request);
   request.source_options.keys_name_files = request.options.format.layout->keys_name_files;
   request.source_options.skip_damaged = request.options.on_error != OnError::fail;

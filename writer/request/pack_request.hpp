@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/base/options/option_table.hpp"
 #include "bale/reader/image_conditions.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/writer/packer.hpp"
-#include "bale/writer/request/run_notes.hpp"
 #include "bale/writer/scale_out.hpp"
 #include "bale/writer/source/sample_draw.hpp"
 #include "bale/writer/source/source.hpp"
@@ -27,7 +27,7 @@ struct PackRequest {
   bool source_is_packed = false;
   std::string source{};
   std::string files_from{};
-  std::string format{};
+  std::string format{};  // empty: the first
   std::string layout{};
   bool decode = false;  // use a layout that stores pixels
   SourceOptions source_options{};
@@ -37,6 +37,28 @@ struct PackRequest {
   PackOptions options{};
   bool dry_run = false;  // the caller calls preview_listed()
   bool strict = false;   // what is not taken or used is an error
+};
+
+/// The options that say what is packed, and how. `request.command` and `source_is_packed` say for which command.
+void add_pack_options(OptionTable& table, PackRequest& request);
+
+inline constexpr const char* k_run_group = "Run";
+/// Those of the run.
+void add_run_options(OptionTable& table, PackRequest& request);
+
+/// Which shards of a plan are packed.
+void add_part_options(OptionTable& table, PartChoice& choice);
+
+/// A condition on samples.
+void add_where(OptionTable& table, std::string& condition);
+
+/// What a run says to its user while it works, besides its progress. The functions are called by the thread that runs
+/// the request.
+struct RunNotes {
+  std::function<void(const std::string& line)> note{};     // what was not taken
+  std::function<void(const std::string& line)> remark{};   // what was done as asked; empty: it is not said
+  std::function<void(const std::string& line)> warning{};  // what is odd about the plan or the destination
+  OptionNames options{};                                   // of the user, for both
 };
 
 /// Samples that the options of a request left out.
@@ -62,6 +84,9 @@ struct ListedSource {
 
 /// PackOptions::on_warning of a run: keeps and shows each line. Both must outlive what is returned.
 std::function<void(const std::string&)> warner(std::vector<std::string>& warnings, const RunNotes& notes);
+
+/// The format that is asked for, or the first. Throws what find_format() and find_decoded_format() throw.
+FormatAndLayout format_of(const PackRequest& request);
 
 /// Lists the source, and notes what was ignored and left out. Throws what opening a source throws, and `unsupported` if
 /// the request is strict and something was not taken or used.

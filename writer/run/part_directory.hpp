@@ -45,6 +45,7 @@ class PartDirectory final : public PartStore {
   /// Deletes the directory, if it is there, and the partial directory if nothing else is in that. What another process
   /// deletes in the meantime is not an error.
   void clear() override;
+  void begin_merge() override {}
   void refresh() override {}
   std::vector<std::uint64_t> noted_parts() override;
   void remove_staged(const std::vector<Slot>& slots) override;

@@ -13,7 +13,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
-#include "bale/writer/plan/sidecars.hpp"
+#include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/shard/shard_job.hpp"
 
 namespace bale {

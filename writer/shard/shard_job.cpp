@@ -27,7 +27,6 @@
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/plan.hpp"
-#include "bale/writer/plan/sidecars.hpp"
 
 namespace bale {
 namespace {
@@ -131,7 +130,7 @@ ShardPlan shard_plan(const ShardJob& job, std::vector<std::uint64_t>& payload) {
   }
   SourceSample sample;
   for (std::uint64_t at = job.shard.begin; at < job.shard.end; ++at) {
-    job.source.describe(job.dataset.order[at], sample);
+    job.source.describe(job.dataset.sample(at), sample);
     payload.push_back(sample.total_bytes());
     plan.key_bytes += sample.key.size();
     for (const SourceSample::Field& field : sample.fields) {
@@ -197,8 +196,8 @@ class ShardRun {
     for (std::uint64_t at = job_.shard.begin; at < job_.shard.end; ++at) {
       progress_.throw_if_stopped();
       const std::uint64_t ahead = at + SlowReadHint::k_distance;
-      if (read_ahead_.wanted() && ahead < job_.shard.end) job_.source.will_need(job_.dataset.order[ahead]);
-      pack_sample(job_.dataset.order[at]);
+      if (read_ahead_.wanted() && ahead < job_.shard.end) job_.source.will_need(job_.dataset.sample(ahead));
+      pack_sample(job_.dataset.sample(at));
       // As planned, so that the sum is the total: what was written of it may be larger or smaller.
       progress_.bytes.fetch_add(payload_[at - job_.shard.begin], std::memory_order_relaxed);
     }

@@ -58,7 +58,7 @@ GrowingDataset::GrowingDataset(const PackOptions& options, const std::vector<std
 void GrowingDataset::take_complete(Manifest manifest) {
   run_parallel(manifest.shards.size(), 0, [&](std::size_t number) {
     const FinishedShard finished{.subdirectory = {}, .shard = manifest.shards[number]};
-    if (!is_intact(moves_of_shard(options_, dataset(), {.file = finished.shard.file}), options_, finished, {},
+    if (!is_intact(moves_of_shard(options_, planned(), {.file = finished.shard.file}), options_, finished, {},
                    CheckDepth::content)) {
       refuse_damaged_run(join_path(options_.destination, finished.shard.file));
     }
@@ -72,7 +72,7 @@ PackReport GrowingDataset::report() const {
 }
 
 std::string GrowingDataset::shard_file(std::uint64_t shard) const {
-  return shard_file_name(*options_.format.layout, name(), shard, 0);
+  return shard_file_name(*options_.format.layout, planned().name, shard, 0);
 }
 
 std::string GrowingDataset::pending_path(std::uint64_t shard) const {
@@ -91,10 +91,6 @@ std::uint64_t GrowingDataset::num_samples() const {
   return shards_.empty() ? 0 : shards_.back().first + shards_.back().count;
 }
 
-PlannedShard GrowingDataset::planned(const FinishedShard& finished) const {
-  return {.file = finished.shard.file, .begin = 0, .end = finished.shard.num_samples, .bytes = finished.shard.bytes};
-}
-
 std::string GrowingDataset::path_of_index(const FinishedShard& finished) const {
   const std::string& file = finished.shard.file;
   return index_path(is_staged() ? store_.journal().staged_path(file) : join_path(options_.destination, file));
@@ -111,7 +107,7 @@ void GrowingDataset::add(FinishedShard finished) {
 /// undone. Returns false if it was recorded and not published when the power failed; its samples may still wait then.
 /// Throws `damaged` if it was published.
 bool GrowingDataset::finish_publishing(const FinishedShard& finished) const {
-  const std::vector<Replacement::Move> moves = moves_of_shard(options_, dataset(), planned(finished));
+  const std::vector<Replacement::Move> moves = moves_of_shard(options_, planned(), {.file = finished.shard.file});
   const auto staged = [&](const Replacement::Move& move) { return is_file(store_.journal().path_of(move.first)); };
   const auto final_path = [&](const Replacement::Move& move) { return join_path(options_.destination, move.second); };
   // The shard itself gets its final name after all files next to it.
@@ -207,7 +203,7 @@ std::optional<std::string> GrowingDataset::find(std::string_view key) const {
 }
 
 void GrowingDataset::publish(FinishedShard&& finished) {
-  store_.publish({.dataset = &dataset(), .shard = planned(finished)}, finished);
+  store_.publish({.dataset = &planned(), .shard = {.file = finished.shard.file}}, finished);
   sync_names();
   add(std::move(finished));
 }
@@ -220,7 +216,7 @@ void GrowingDataset::sync_names() const {
 FinishedShard GrowingDataset::with_final_names(const FinishedShard& finished, std::uint64_t shard) const {
   const Layout& layout = *options_.format.layout;
   const std::string_view suffix = layout.suffix;
-  const std::string file = shard_file_name(layout, name(), shard, shards_.size());
+  const std::string file = shard_file_name(layout, planned().name, shard, shards_.size());
   const std::string_view stem = std::string_view(file).substr(0, file.size() - suffix.size());
   const std::size_t old_stem = finished.shard.file.size() - suffix.size();
   FinishedShard named = finished;
@@ -230,30 +226,25 @@ FinishedShard GrowingDataset::with_final_names(const FinishedShard& finished, st
 }
 
 PackReport GrowingDataset::finish(bool encoded_keys) {
-  PackReport report{.num_resumed_shards = num_resumed_};
-  DatasetManifest manifest(options_, plan_, dataset(),
-                           {.classes = classes_, .keys = encoded_keys ? KeyForm::encoded : KeyForm::plain}, report);
-  const SkippedSample* skipped = nullptr;
-  std::uint64_t num_written = 0;
-  for (const Shard& shard : shards_) {
-    num_written += shard.finished.shard.num_samples;
-    if (skipped == nullptr && !shard.finished.skipped.empty()) skipped = &shard.finished.skipped.front();
-  }
-  if (num_written == 0 && skipped != nullptr && !may_be_empty_) {
-    const SkippedSample first = *skipped;
-    leave();
-    refuse_empty_dataset(options_.destination, num_samples(), first);
-  }
   FinishedShards finished(1);
+  PlannedDataset& dataset = plan_.datasets.front();
   for (std::size_t number = 0; number < shards_.size(); ++number) {
-    finished.front().push_back(with_final_names(shards_[number].finished, number));
-    const FinishedShard& named = finished.front().back();
-    manifest.add(named);
-    dataset().shards.push_back(planned(named));
-    dataset().shards.back().staged_as = shards_[number].finished.shard.file;
+    const Shard& shard = shards_[number];
+    finished.front().push_back(with_final_names(shard.finished, number));
+    dataset.shards.push_back({.file = finished.front().back().shard.file,
+                              .begin = shard.first,
+                              .end = shard.first + shard.count,
+                              .staged_as = shard.finished.shard.file});
   }
-  manifest.publish(store_);
-  report.replaced = store_.finish(finished);
+  try {
+    if (!may_be_empty_) require_samples(options_, plan_, finished);
+  } catch (...) {
+    leave();
+    throw;
+  }
+  PackReport report = publish_manifests({.classes = classes_, .keys = encoded_keys ? KeyForm::encoded : KeyForm::plain},
+                                        options_, plan_, finished, store_);
+  report.num_resumed_shards = num_resumed_;
   return report;
 }
 

@@ -41,7 +41,7 @@ class GrowingDataset {
   /// Of the finished dataset.
   PackReport report() const;
 
-  const std::string& name() const { return plan_.datasets.front().name; }
+  const PlannedDataset& planned() const { return plan_.datasets.front(); }
   /// Name of a shard. Its final name, unless that depends on the number of shards.
   std::string shard_file(std::uint64_t shard) const;
   std::string staged_path(std::uint64_t shard) const { return store_.journal().staged_path(shard_file(shard)); }
@@ -74,9 +74,6 @@ class GrowingDataset {
   };
 
   bool is_staged() const { return store_.is_staged(); }
-  PlannedDataset& dataset() { return plan_.datasets.front(); }
-  const PlannedDataset& dataset() const { return plan_.datasets.front(); }
-  PlannedShard planned(const FinishedShard& finished) const;
   std::string path_of_index(const FinishedShard& finished) const;
   void take_complete(Manifest manifest);
   void adopt_shards(const OnKey& on_key, std::vector<std::string>& fields);

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <deque>
 #include <mutex>
-#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -294,16 +293,13 @@ class Writer::Run {
   FinishedShard write(const ShardQueue::Task& task) {
     const SampleLog& pending = *task.pending;
     const LoggedSource source(pending, task.fields, options_.classes);
-    PlannedDataset planned{.name = dataset_.name(), .subdirectory = {}, .order = {}, .shards = {}};
-    planned.order.resize(pending.size());
-    std::iota(planned.order.begin(), planned.order.end(), std::uint32_t{0});
     const PlannedShard shard{.file = dataset_.shard_file(pending.shard()),
                              .begin = 0,
                              .end = pending.size(),
                              .bytes = pending.payload_bytes()};
     const ShardJob job{.source = source,
                        .options = options_.pack,
-                       .dataset = planned,
+                       .dataset = dataset_.planned(),
                        .shard = shard,
                        .quarantine = quarantine_,
                        .staged_path = dataset_.staged_path(pending.shard())};

@@ -279,7 +279,9 @@ void bind_cache(nb::module_& module) {
   module.def("check_cache_settings", &check_cache_settings);
 }
 
-void bind_dataset(nb::module_& module) {
+namespace {
+
+void bind_names(nb::module_& module) {
   module.def(
       "is_remote_name",
       [](const nb::str& name) {
@@ -310,6 +312,18 @@ void bind_dataset(nb::module_& module) {
         }
       },
       nb::arg("spec"));
+  module.def(
+      "encode_key", [](const nb::str& stem) { return to_str(encode_key(from_str(stem))); }, nb::arg("stem"));
+  module.def(
+      "decode_key", [](const nb::str& key) { return to_str(decode_key(from_str(key))); }, nb::arg("key"));
+  module.def(
+      "is_image_field", [](const nb::str& field) { return is_image_field(from_str(field)); }, nb::arg("field"));
+}
+
+}  // namespace
+
+void bind_dataset(nb::module_& module) {
+  bind_names(module);
   nb::class_<ProcessDataset>(module, "Dataset")
       .def(
           "__init__",
@@ -350,13 +364,6 @@ void bind_dataset(nb::module_& module) {
       .def("fields", [](ProcessDataset& self) { return names(self.get().fields()); })
       .def("are_keys_encoded", [](ProcessDataset& self) { return SampleKeys(self.get(), false).are_encoded(); })
       .def("field_sets", &field_sets);
-
-  module.def(
-      "encode_key", [](const nb::str& stem) { return to_str(encode_key(from_str(stem))); }, nb::arg("stem"));
-  module.def(
-      "decode_key", [](const nb::str& key) { return to_str(decode_key(from_str(key))); }, nb::arg("key"));
-  module.def(
-      "is_image_field", [](const nb::str& field) { return is_image_field(from_str(field)); }, nb::arg("field"));
 }
 
 }  // namespace bale::python

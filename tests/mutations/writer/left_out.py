@@ -15,7 +15,7 @@ MUTATIONS = [
              (*LEFT_OUT, "broken_link")),
     Mutation("a class folder that is a broken link is ignored", "writer/source/folder/folder_source.cpp",
              "    lose_broken_classes(top);\n", "", (*LEFT_OUT, "not_fetched")),
-    Mutation("an option without effect is not told", "writer/source/choose/option_use.cpp",
+    Mutation("an option without effect is not told", "writer/source/choose/chosen_source.cpp",
              "    if (!is_fine) notices", "    if (!is_fine && name.empty()) notices", (*LEFT_OUT, "without_effect")),
     Mutation("lines of lists with other names are not looked into", "writer/source/tables/listed_files.cpp",
              "    if (!is_image_field(field)) field = field_by_content(absolute ? clean : below(root_, clean), clean);\n",

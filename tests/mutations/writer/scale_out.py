@@ -5,7 +5,8 @@ SCALE = ("python", "tests/python/writer/test_scale_out.py", "-k")
 
 MUTATIONS = [
     Mutation("a plan takes any option of a format", "writer/run/plan_pack.cpp",
-             "  try_format_options(options, ", "  if (options.jobs > 999) try_format_options(options, ",
+             "  tell_sizing(options, plan);\n  try_format_options(options, ",
+             "  tell_sizing(options, plan);\n  if (options.jobs > 999) try_format_options(options, ",
              ("packer", "a plan and a preview*")),
     Mutation("a file that changed since the plan is packed", "writer/source/rows/file_source.cpp",
              "    if (is_saved_) require_unchanged(*row, file, path);\n", "", (*SCALE, "changed_since_the_plan")),
@@ -20,7 +21,7 @@ MUTATIONS = [
     Mutation("rows of a plan are not compared with their digest", "writer/plan/plan_file.cpp",
              "  if (digest.digest() != entry.digest || num_rows != entry.num_rows) refuse(\"rows of the plan are damaged\");\n", "",
              (*SCALE, "damaged_plans")),
-    Mutation("two merges at once get in each other's way", "writer/run/merge.cpp",
+    Mutation("two merges at once get in each other's way", "writer/run/part.cpp",
              "    if (!take_published(opened, *store, run, report)) throw;", "    throw;", (*SCALE, "overtakes")),
     Mutation("a run begins beside parts", "writer/journal/journal.cpp", "    if (!name.starts_with(k_parts_prefix)) continue;\n", "    continue;\n",
              (*SCALE, "only_one_thing")),

@@ -78,7 +78,7 @@ MUTATIONS = [
     Mutation("quarantine follows links", "writer/shard/quarantine.cpp",
              "if (::lstat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {",
              "if (::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {", (*QUARANTINE, "a_link_in_the_way")),
-    Mutation("the ledger does not name the quarantined file", "writer/journal/ledger.cpp",
+    Mutation("the ledger does not name the quarantined file", "writer/journal/journal_lines.cpp",
              '  for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(bytes_to_json(copy));\n',
              "", (*QUARANTINE, "every_bad_file")),
     Mutation("only a sample's image is quarantined", "writer/source/rows/file_source.cpp",

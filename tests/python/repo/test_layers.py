@@ -38,7 +38,7 @@ VIOLATIONS = {
     "options know their parser": ("tools/cli/command_line.cpp", "#include <CLI/CLI.hpp>"),
     "the JSON library beside its one file": ("formats/base/errors/error.cpp", "#include <nlohmann/json.hpp>"),
     "third-party header in a public header": ("reader/include/bale/reader/dataset.hpp", "#include <fmt/format.h>"),
-    "format name as a string": ("writer/run/packer.cpp", 'const char* name = "x.tar";'),
+    "format name as a string": ("writer/run/pack_run.cpp", 'const char* name = "x.tar";'),
     "format name as an identifier": ("tools/main.cpp", "int hdf5_level = 3;"),
     "format name in camel case": ("tools/main.cpp", "struct TarThing;"),
     "Python's headers outside the bindings": ("reader/dataset/dataset.cpp", "#include <nanobind/nanobind.h>"),
@@ -74,7 +74,7 @@ def test_violations_are_found(tree):
 
 
 def test_innocent_words_are_not(tree):
-    for file in ("reader/dataset/dataset.cpp", "writer/run/packer.cpp", "tools/main.cpp"):
+    for file in ("reader/dataset/dataset.cpp", "writer/run/pack_run.cpp", "tools/main.cpp"):
         with open(tree / file, "a") as out:
             out.write("\n".join(INNOCENT) + "\n")
     assert check(tree).returncode == 0

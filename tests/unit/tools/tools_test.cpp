@@ -23,7 +23,8 @@
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/table.hpp"
 #include "bale/tools/terminal/terminal.hpp"
-#include "bale/writer/plan/pack_values.hpp"
+#include "bale/writer/plan/shard_table.hpp"
+#include "bale/writer/request/pack_request.hpp"
 
 using namespace bale;
 using namespace bale::tools;
@@ -84,24 +85,36 @@ TEST_CASE("workers stages and devices") {
 }
 
 TEST_CASE("splits") {
-  const std::vector<Split> splits = parse_splits("--split", "train=0.9,val=0.05,test=0.05");
+  PackRequest request;
+  OptionTable table;
+  add_pack_options(table, request);
+  const auto split = [&](const std::string& text) { take_options(table, {{"split", {text}}}); };
+  const std::vector<Split>& splits = request.options.splits;
+  split("train=0.9,val=0.05,test=0.05");
   REQUIRE(splits.size() == 3);
   CHECK(splits[0].name == "train");
   CHECK(splits[0].fraction == Approx(0.9));
   CHECK(splits[2].name == "test");
-  CHECK(parse_splits("--split", "all=1").size() == 1);
+  split("all=1");
+  CHECK(splits.size() == 1);
   for (const char* text : {"", "train", "train=", "=1", "train=1,", "a=0.5,a=0.5", "a=0.5,b=0.4", "a=1.5", "a=0,b=1",
                            "a=nan", "../x=1", ".x=1", "a=0.5,b=0.6"}) {
     CAPTURE(text);
-    CHECK_THROWS_AS(parse_splits("--split", text), Error);
+    CHECK_THROWS_AS(split(text), Error);
   }
 }
 
 TEST_CASE("compression levels") {
-  CHECK(parse_compression("--compress", "zstd") == 3);
-  CHECK(parse_compression("--compress", "zstd:19") == 19);
+  PackOptions options;
+  OptionTable table;
+  add_format_options(table, options);
+  const auto compress = [&](const std::string& text) { take_options(table, {{"compress", {text}}}); };
+  compress("zstd");
+  CHECK(options.compress_level == 3);
+  compress("zstd:19");
+  CHECK(options.compress_level == 19);
   for (const char* text : {"", "gzip", "zstd:", "zstd:0", "zstd:20", "zstd9", "zstd:3x"}) {
-    CHECK_THROWS_AS(parse_compression("--compress", text), Error);
+    CHECK_THROWS_AS(compress(text), Error);
   }
 }
 

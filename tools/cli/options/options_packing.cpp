@@ -10,8 +10,8 @@
 
 #include "bale/formats/registry/registry.hpp"
 #include "bale/tools/cli/options/common_options.hpp"
-#include "bale/writer/plan/pack_values.hpp"
-#include "bale/writer/request/pack_table.hpp"
+#include "bale/writer/plan/shard_table.hpp"
+#include "bale/writer/request/pack_request.hpp"
 
 namespace bale::tools {
 namespace {
@@ -25,14 +25,9 @@ void declare_parts(PackCommand& command, CommandModel& app) {
   }
   OptionModel& plan = add_text(app.options, "--plan", "PLAN", command.plan,
                                "Pack shards of a plan that `bale plan` made, instead of SRC into DST");
-  OptionModel& part = add_parsed(app.options, "--part", "I/N", command.choice.part, parse_part,
-                                 "Part I of N of the plan's shards, counted from 0: 0/16 to 15/16")
-                          .needs(plan);
-  add_parsed(app.options, "--shards", "LIST", command.choice.shards, parse_ranges,
-             "These shards of the plan, counted from 0, such as 3,17,20..25")
-      .needs(plan)
-      .excludes(part);
   plan.excluded = settled;
+  add_part_options(app.options, command.choice);
+  for (auto option = app.options.end() - 2; option != app.options.end(); ++option) option->needs(plan);
   for (auto option = app.options.end() - 3; option != app.options.end(); ++option) option->group = "Parts of a plan";
 }
 

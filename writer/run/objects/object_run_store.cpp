@@ -96,11 +96,13 @@ void ObjectRunStore::abandon(const Error*) {
   }
 }
 
+void ObjectRunStore::begin_merge() {
+  if (!destination_.is_unfinished_plan()) return;
+  destination_.resume();
+  resumes_ = true;
+}
+
 ShardRecords ObjectRunStore::records(const WantedShards& wanted) {
-  if (!resumes_ && destination_.is_of_parts() && destination_.is_unfinished_plan()) {  // a merge
-    destination_.resume();
-    resumes_ = true;
-  }
   return resumes_ ? destination_.records(wanted) : ShardRecords{};
 }
 

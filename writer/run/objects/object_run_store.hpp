@@ -41,6 +41,7 @@ class ObjectRunStore final : public PartStore {
   /// one.
   std::vector<PackReport::Replaced> finish(const FinishedShards& finished) override;
   void clear() override { destination_.clear(); }
+  void begin_merge() override;
   void refresh() override { destination_.list(); }
   std::vector<std::uint64_t> noted_parts() override { return destination_.noted_parts(); }
   void remove_staged(const std::vector<Slot>&) override {}  // the directory goes with the process

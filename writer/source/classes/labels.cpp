@@ -10,7 +10,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/writer/source/files/directory_listing.hpp"
-#include "bale/writer/source/files/text_place.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 
 namespace bale {
 namespace {

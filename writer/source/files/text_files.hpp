@@ -35,6 +35,11 @@ class TextFiles {
   std::vector<File> files_;
 };
 
+/// Where in a text something is, for messages: "line 7: ", or nothing for line 0: not in a text of lines.
+inline std::string place_in_text(std::uint64_t line) {
+  return line == 0 ? std::string() : "line " + std::to_string(line) + ": ";
+}
+
 /// The lines of `text` without their ends and without blanks around them. Calls use(line, number from 1) for each that
 /// is not empty.
 template <typename Use>

@@ -13,7 +13,7 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/files/steady_file.hpp"
-#include "bale/writer/source/files/text_place.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/rows/source_root.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"

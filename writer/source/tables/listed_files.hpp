@@ -82,4 +82,8 @@ class ListedFiles {
   bool skip_damaged_;
 };
 
+/// Whether a file lists images by class, as Food-101's meta/train.json, {"class": ["class/id", ...], ...}: it is named
+/// as JSON and begins so. open_list_source() takes it. Throws `io`.
+bool is_class_lists(const std::string& path);
+
 }  // namespace bale

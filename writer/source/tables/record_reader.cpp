@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/names/url_rules.hpp"
-#include "bale/writer/source/files/text_place.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 
 namespace bale {
 namespace {
