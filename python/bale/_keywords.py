@@ -1,7 +1,8 @@
-"""Checks the keyword arguments of functions that pass them on as options."""
+"""The keyword arguments of functions that pass them on as options."""
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Mapping
 
 from bale.errors import KeywordError, make_error
@@ -22,3 +23,15 @@ def check_keywords(function: str, given: Mapping[str, object], options: type, mo
                                f"; `bale {function} --help` lists them"))
         if value is True and name in types and "bool" not in str(types[name]):
             raise make_error("invalid_argument", f"{name}=True: it takes {_VALUES.get(name, 'a value')}")
+
+
+def option_texts(options: Mapping[str, object]) -> dict[str, list[str]]:
+    """The given options as the libraries take them: their values as texts, none for a flag."""
+    return {name: _texts(value) for name, value in options.items() if value is not None and value is not False}
+
+
+def _texts(value: object) -> list[str]:
+    if value is True:
+        return []
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [os.fsdecode(one) if isinstance(one, (bytes, os.PathLike)) else str(one) for one in values]

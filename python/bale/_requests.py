@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bale import _bale
 from bale._dataset.cache import use_cache, warn_of_cache
 from bale._docs import reporting
-from bale._keywords import check_keywords
+from bale._keywords import check_keywords, option_texts
 from bale._progress_bar import RunDisplay, bar_class, is_watched
 from bale._types import Options, Path, Report
 from bale._warnings import report_of, warn_of_left_out
@@ -267,21 +267,12 @@ def inspect(spec: Path) -> Report:
     return _run("inspect", [spec], {}, progress=False)
 
 
-def _texts(value: object) -> list[str]:
-    """The value of an option as the libraries take it: none for a flag."""
-    if value is True:
-        return []
-    values = value if isinstance(value, (list, tuple)) else [value]
-    return [os.fsdecode(one) if isinstance(one, (bytes, os.PathLike)) else str(one) for one in values]
-
-
 def _run(command: str, paths: list[Path], options: Options, progress: bool | None) -> Report:
     use_cache(options.pop("cache_dir", None), options.pop("cache_limit", None))
     quiet = options.pop("quiet", False)
     is_shown = not quiet and (is_watched() if progress is None else progress)
-    given = {name: _texts(value) for name, value in options.items() if value is not None and value is not False}
     with RunDisplay(command) if is_shown else contextlib.nullcontext() as display:
-        report = report_of(_bale.run_request(command, list(map(os.fsdecode, paths)), given, display))
+        report = report_of(_bale.run_request(command, list(map(os.fsdecode, paths)), option_texts(options), display))
     warn_of_cache()
     if not is_shown:  # else the same lines were shown
         warn_of_left_out(report)

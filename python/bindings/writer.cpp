@@ -2,23 +2,25 @@
 #include "bale/writer/writer.hpp"
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/names/size_text.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/registry/registry.hpp"
 #include "bale/python/bindings/bindings.hpp"
-#include "bale/python/bindings/choice.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/value.hpp"
+#include "bale/writer/request/pack_request.hpp"
 #include "bale/writer/request/report_json.hpp"
 #include "bale/writer/source/classes/class_map.hpp"
 
@@ -69,51 +71,26 @@ class Buffers {
   std::vector<Py_buffer> views_;
 };
 
-template <typename Value>
-void take(const nb::dict& options, const char* name, Value& out) {
-  if (options.contains(name)) out = nb::cast<Value>(options[name]);
-}
-
 std::vector<std::string> strings(const nb::handle& list) {
   std::vector<std::string> texts;
   for (const nb::handle text : list) texts.push_back(from_str(nb::cast<nb::str>(text)));
   return texts;
 }
 
-/// The options of python/bale/_writer/writer.py, which has given each its type.
-PackOptions pack_options(const nb::dict& given) {
-  PackOptions options;
-  options.destination = from_str(nb::cast<nb::str>(given["destination"]));
-  std::string format(formats()[0]->name);
-  std::string layout;
-  take(given, "format", format);
-  take(given, "layout", layout);
-  options.format = given.contains("decode") ? find_decoded_format(format, layout) : find_format(format, layout);
-  if (given.contains("name")) options.name = from_str(nb::cast<nb::str>(given["name"]));
-  for (const char* const name : {"size", "level", "label_base"}) {
-    if (given.contains(name)) options.format_options[name] = std::to_string(nb::cast<std::int64_t>(given[name]));
+/// Those of pack() that python/bale/_writer/writer.py has.
+PackOptions pack_options(const std::string& destination, const nb::dict& given) {
+  PackRequest request;
+  OptionTable table;
+  add_pack_options(table, request);
+  add_run_options(table, request);
+  try {
+    take_options(table, given_options(given));
+  } catch (const Error& error) {
+    throw option_names(table, false).shown(error);
   }
-  take(given, "shard_size", options.sizing.shard_bytes);
-  take(given, "shard_samples", options.sizing.shard_samples);
-  take(given, "jobs", options.jobs);
-  take(given, "compress_level", options.compress_level);
-  take(given, "resize_short", options.edits.resize_short);
-  take(given, "resize_max", options.edits.resize_max);
-  take(given, "quality", options.edits.quality);
-  take(given, "orient", options.edits.orient);
-  take(given, "strip_metadata", options.edits.strip_metadata);
-  take(given, "jpeg_lossless", options.edits.jpeg_lossless);
-  take(given, "max_pixels", options.max_pixels);
-  take(given, "check_images", options.check_images);
-  take(given, "seek_points", options.seek_points);
-  if (given.contains("sidecars")) options.sidecars = strings(given["sidecars"]);
-  if (given.contains("on_error")) {
-    options.on_error =
-        choice<OnError>(given["on_error"], "on_error", {{"fail", OnError::fail}, {"skip", OnError::skip}});
-  }
-  if (given.contains("resume")) options.mode = DestinationMode::resume;
-  if (given.contains("overwrite")) options.mode = DestinationMode::overwrite;
-  return options;
+  request.options.destination = destination;
+  request.options.format = format_of(request);
+  return request.options;
 }
 
 void require_length(const std::string& name, std::size_t length, std::size_t num_keys) {
@@ -123,13 +100,12 @@ void require_length(const std::string& name, std::size_t length, std::size_t num
 
 class PythonWriter {
  public:
-  explicit PythonWriter(const nb::dict& given) {
-    Writer::Options options{.pack = pack_options(given), .on_wait = &Waiting::poll_signals};
-    if (given.contains("classes")) options.classes = strings(given["classes"]);
-    take(given, "memory_bytes", options.memory_bytes);
-    if (given.contains("part")) {
-      options.part.emplace(nb::cast<std::uint64_t>(given["part"]), nb::cast<std::uint64_t>(given["parts"]));
-    }
+  PythonWriter(const nb::str& destination, const nb::dict& given, const nb::list& classes,
+               std::optional<std::pair<std::uint64_t, std::uint64_t>> part, std::optional<std::uint64_t> memory_bytes) {
+    Writer::Options options{.pack = pack_options(from_str(destination), given), .classes = strings(classes)};
+    if (memory_bytes) options.memory_bytes = *memory_bytes;
+    options.part = part;
+    options.on_wait = &Waiting::poll_signals;
     keys_name_files_ = options.pack.format.layout->keys_name_files;
     max_pixels_ = options.pack.max_pixels;
     const Waiting waiting;
@@ -256,8 +232,12 @@ void bind_writer(nb::module_& module) {
       nb::arg("path"), nb::sig("def load_class_map(path: str) -> tuple[dict[str, int], list[str]]"),
       "The number of each class name, and the names of class 0, 1, ... (--class-map).");
   nb::class_<PythonWriter>(module, "Writer")
-      .def(nb::init<const nb::dict&>(), nb::arg("options"),
-           nb::sig("def __init__(self, options: dict[str, typing.Any]) -> None"))
+      .def(nb::init<const nb::str&, const nb::dict&, const nb::list&,
+                    std::optional<std::pair<std::uint64_t, std::uint64_t>>, std::optional<std::uint64_t>>(),
+           nb::arg("destination"), nb::arg("options"), nb::arg("classes"), nb::arg("part").none(),
+           nb::arg("memory_bytes").none(),
+           nb::sig("def __init__(self, destination: str, options: dict[str, list[str]], classes: list[str], "
+                   "part: tuple[int, int] | None, memory_bytes: int | None) -> None"))
       .def("add", &PythonWriter::add, nb::arg("key"), nb::arg("values"), nb::arg("label").none(),
            nb::sig("def add(self, key: str, values: dict[str, typing.Any], label: int | None) -> int"))
       .def("add_many", &PythonWriter::add_many, nb::arg("keys"), nb::arg("columns"), nb::arg("labels").none(),

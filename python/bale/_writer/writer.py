@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from bale import _bale
+from bale._keywords import option_texts
 from bale._types import Json, Path, Report
 from bale._warnings import report_of, warn, warn_of_left_out
 from bale._writer.field_values import FieldValues, label_of, labels_of
@@ -18,9 +19,6 @@ from bale.options import Size
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-_DEFAULT_LEVEL = 3
-_MAX_LEVEL = 19
 
 _live: weakref.WeakSet[Writer] = weakref.WeakSet()
 
@@ -166,21 +164,19 @@ class Writer:
         self._skips = on_error == "skip"
         self._reasons: dict[str, str] = {}  # of skipped samples, by their names in the report
         self._numbers = {name: number for number, name in enumerate(self.classes) if name}
-        given = {"destination": self.destination, "classes": self.classes, "format": format, "layout": layout, "name": name,
-                 "shard_size": size_of("shard_size", shard_size), "shard_samples": shard_samples,
-                 "resume": bool(resume) or None, "overwrite": overwrite or None, "compress_level": _level(compress),
-                 "size": size, "level": level, "label_base": label_base, "decode": decode or None,
-                 "seek_points": seek_points, "sidecars": _names(sidecars), "check_images": check_images,
-                 "max_pixels": max_pixels, "resize_short": resize_short, "resize_max": resize_max, "quality": quality,
-                 "orient": orient, "strip_metadata": strip_metadata, "jpeg_lossless": jpeg_lossless, "on_error": on_error,
-                 "part": part, "parts": parts, "jobs": jobs, "memory_bytes": size_of("memory_bytes", memory_bytes)}
-        for option in ("shard_samples", "size", "max_pixels", "resize_short", "resize_max", "jobs"):
-            value = given[option]
-            if value is not None and value < 1:  # type: ignore[operator]
-                raise ValueError(f"{option}: {value} is less than 1")
-        self._part = None if part is None else (part, parts)
+        if sidecars is not None and not isinstance(sidecars, str):
+            sidecars = ",".join(sidecars) or None
+        given = option_texts({
+            "format": format, "layout": layout, "name": name, "shard_size": shard_size, "shard_samples": shard_samples,
+            "resume": bool(resume), "overwrite": overwrite, "compress": compress, "size": size, "level": level,
+            "label_base": label_base, "decode": decode, "seek_points": seek_points, "sidecars": sidecars,
+            "check_images": check_images, "max_pixels": max_pixels, "resize_short": resize_short, "resize_max": resize_max,
+            "quality": quality, "orient": orient, "strip_metadata": strip_metadata, "jpeg_lossless": jpeg_lossless,
+            "on_error": on_error, "jobs": jobs})
+        self._part = None if part is None or parts is None else (part, parts)
         self._pid = os.getpid()
-        self._writer = _bale.Writer({option: value for option, value in given.items() if value is not None})
+        self._writer = _bale.Writer(self.destination, given, self.classes, self._part,
+                                    size_of("memory_bytes", memory_bytes))
         self._check_state(resume)
         _live.add(self)
 
@@ -410,20 +406,3 @@ def size_of(name: str, size: Size | None) -> int | None:
     if number is None or number < 1:
         raise ValueError(f"{name}: {size!r} is not a size; use bytes, such as 1 << 28, or text, such as \"256MiB\"")
     return number
-
-
-def _level(compress: str | None) -> int | None:
-    if compress is None:
-        return None
-    codec, _, level = compress.partition(":")
-    if codec == "zstd" and compress == "zstd":
-        return _DEFAULT_LEVEL
-    if codec != "zstd" or not level.isdecimal() or not 1 <= int(level) <= _MAX_LEVEL:
-        raise ValueError(f"compress: {compress!r} is not zstd or zstd:LEVEL with a level from 1 to {_MAX_LEVEL}")
-    return int(level)
-
-
-def _names(names: str | Sequence[str] | None) -> list[str] | None:
-    if names is None:
-        return None
-    return names.split(",") if isinstance(names, str) else list(names)
