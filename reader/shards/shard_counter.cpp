@@ -6,7 +6,6 @@
 #include "bale/formats/base/storage.hpp"
 
 namespace bale {
-namespace {}  // namespace
 
 std::uint64_t ShardCounter::samples_before(std::size_t num) {
   for (std::size_t counted = num_counted(); counted < num; counted = num_counted()) count_next(counted);

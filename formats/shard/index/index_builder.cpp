@@ -66,6 +66,20 @@ void put_digest(std::uint8_t (&to)[16], const std::optional<Digest>& digest) {
   if (digest) std::copy(digest->begin(), digest->end(), std::begin(to));
 }
 
+/// Without what only the caller knows of the shard.
+IndexHeader header_of(const IndexCounts& counts, const std::optional<Digest>& digest,
+                      const std::optional<Digest>& ends_digest) {
+  IndexHeader header{};
+  std::memcpy(header.magic, k_index_magic, sizeof k_index_magic);
+  header.version = k_index_version;
+  header.flags = (digest ? k_index_flag_digest : 0) | (ends_digest ? k_index_flag_ends_digest : 0);
+  header.num_samples = counts.num_samples;
+  header.num_fields = static_cast<std::uint32_t>(counts.num_fields);
+  header.key_bytes = counts.key_bytes;
+  put_digest(header.digest, digest);
+  return header;
+}
+
 }  // namespace
 
 const Extent* IndexBuilder::SparseExtents::find(std::uint64_t row, std::uint32_t field) const {
@@ -274,16 +288,9 @@ std::vector<std::byte> IndexBuilder::build(std::uint64_t shard_bytes, const std:
   out.put(sections->key_order, order.data(), order.size());
   out.put(sections->keys, keys_.data(), keys_.size());
 
-  IndexHeader header{};
-  std::memcpy(header.magic, k_index_magic, sizeof k_index_magic);
-  header.version = k_index_version;
-  header.flags = (has_checksums ? k_index_flag_checksums : 0) | (digest ? k_index_flag_digest : 0) |
-                 (ends_digest ? k_index_flag_ends_digest : 0);
-  header.num_samples = counts.num_samples;
-  header.num_fields = static_cast<std::uint32_t>(counts.num_fields);
+  IndexHeader header = header_of(counts, digest, ends_digest);
+  header.flags |= has_checksums ? k_index_flag_checksums : 0;
   header.shard_bytes = shard_bytes;
-  header.key_bytes = counts.key_bytes;
-  put_digest(header.digest, digest);
   return out.sealed(header);
 }
 
