@@ -38,7 +38,7 @@ MUTATIONS = [
              sinks("names_of_classes")),
     Mutation("keys of files are encoded again", "python/bale/_export/parquet_files.py", "        if _bale.encode_key(name) != key:\n",
              "        if True:\n", sinks("dots_stay")),
-    Mutation("structs of bytes alone are not images", "python/bale/parquet/_columns.py", '(has_path or "path" not in members or ',
+    Mutation("structs of bytes alone are not images", "python/bale/parquet/_kinds.py", '(has_path or "path" not in members or ',
              "(has_path or ", parquet("other_writers")),
     Mutation("a field that a sample lacks is left out of MDS", "python/bale/_export/mds.py",
              "        _require_all(dataset, [names for _, names in sets], images, others)\n", "", sinks("cannot_hold")),

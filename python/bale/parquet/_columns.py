@@ -9,6 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from bale import _bale
 from bale._types import Json
 from bale.errors import make_error
+from bale.parquet._kinds import (
+    holds_bytes,
+    is_any,
+    is_bytes,
+    is_file,
+    is_list,
+    is_text,
+    members_of,
+    shape_of_array,
+    storage_of,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,10 +84,10 @@ class Columns:
         """The column of the paths of images, as Table.rows() takes it."""
         if self.image is None:
             return None
-        kind = _storage(self._schema.field(self.image).type)
+        kind = storage_of(self._schema.field(self.image).type)
         if is_text(kind):
             return self.image
-        return f"{self.image}.path" if _is_file(kind) and is_text(_members(kind).get("path")) else None
+        return f"{self.image}.path" if is_file(kind) and is_text(members_of(kind).get("path")) else None
 
     def wanted(self) -> list[str]:
         """Names of all columns that are read."""
@@ -95,9 +106,9 @@ class Columns:
         schema = self._schema
         said: list[str] = [name for name in schema.names if self._type_name(name) == "Image"]
         if not said and not self._features:
-            said = [name for name in schema.names if _is_file(_storage(schema.field(name).type))]
+            said = [name for name in schema.names if is_file(storage_of(schema.field(name).type))]
         if not said:
-            said = [name for name in schema.names if name.lower() in IMAGE_NAMES and _is_bytes(schema.field(name).type)]
+            said = [name for name in schema.names if name.lower() in IMAGE_NAMES and is_bytes(schema.field(name).type)]
         ranks = {name: number for number, name in enumerate(IMAGE_NAMES)}
         return min(said, key=lambda name: ranks.get(name.lower(), len(ranks)), default=None)
 
@@ -108,7 +119,7 @@ class Columns:
                 return name
         lower: dict[str, str] = {name.lower(): name for name in reversed(self._schema.names)}
         for name in LABEL_NAMES:
-            if name in lower and _is_integer(self._schema.field(lower[name]).type):
+            if name in lower and is_any(self._schema.field(lower[name]).type, "integer"):
                 return lower[name]
         return None
 
@@ -122,33 +133,33 @@ class Columns:
         return inside[0] if inside and all(names == inside[0] for names in inside) else None
 
     def _require_images(self, name: str) -> None:
-        kind = _storage(self._schema.field(name).type)
-        if not (_is_file(kind) or _is_bytes(kind) or is_text(kind)):
+        kind = storage_of(self._schema.field(name).type)
+        if not (is_file(kind) or is_bytes(kind) or is_text(kind)):
             raise ValueError(f"column {name!r} holds {kind}, neither bytes nor paths of images")
 
     def _column(self, name: str) -> Column:
-        kind = _storage(self._schema.field(name).type)
+        kind = storage_of(self._schema.field(name).type)
         stem = stem_of(name)
         said = self._type_name(name)
         if said.startswith("Array") and self._feature(name).get("shape"):
             shape = tuple(-1 if side is None else int(side) for side in self._feature(name)["shape"])
             return Column(name, "array", stem, shape)
-        if _is_file(kind):
+        if is_file(kind):
             return Column(name, "image" if said in ("Image", "") else "file", stem)
-        if _is_list(kind) and _is_file(_storage(kind.value_type)):
+        if is_list(kind) and is_file(storage_of(kind.value_type)):
             inner = self._feature(name).get("feature")
             if isinstance(inner, dict) and inner.get("_type", "Image") != "Image":
                 raise ValueError(f"column {name!r} holds lists of {inner['_type']}: leave it out, with the columns to keep in `columns`")
             return Column(name, "images", stem)
-        if _is_bytes(kind):
+        if is_bytes(kind):
             return Column(name, "bytes", stem)
         if is_text(kind):
             return Column(name, "text", stem)
-        shape_of_array = _shape_of_array(kind)
-        if shape_of_array is not None:
-            return Column(name, "array", stem, shape_of_array)
-        if _is_nested(kind):
-            if _holds_bytes(kind):
+        sides = shape_of_array(kind)
+        if sides is not None:
+            return Column(name, "array", stem, sides)
+        if is_any(kind, "nested"):
+            if holds_bytes(kind):
                 raise ValueError(f"column {name!r} holds bytes inside of {kind}: leave it out, with the columns to keep in `columns`")
             return Column(name, "json", stem)
         return Column(name, "number", stem, classes=tuple(next(_class_labels(self._feature(name)), ())))
@@ -291,12 +302,12 @@ def _array(scalar: pa.Scalar, column: Column) -> NDArray[np.generic] | None:
         return None
     values = scalar.values
     shape = [len(values)]
-    while _is_list(values.type):
+    while is_list(values.type):
         if values.null_count:
             raise _null_inside(column)
         values = values.flatten()
         shape.append(-1)
-    if values.null_count and not _is_floating(values.type):
+    if values.null_count and not is_any(values.type, "floating"):
         raise _null_inside(column)
     assert column.shape is not None
     array: NDArray[np.generic] = values.to_numpy(zero_copy_only=False).reshape(_whole_shape(column.shape, shape[0], len(values)))
@@ -333,90 +344,3 @@ def _plain(value: object) -> object:
         return str(value)
     raise make_error("unsupported", f"a value of type {type(value).__name__} cannot be stored as JSON",
                      hint="leave its column out, with the columns to keep in `columns`")
-
-
-def _storage(kind: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
-    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
-
-
-def _is_file(kind: object) -> bool:
-    """{bytes, path}, as datasets stores images; other writers leave out one of the two, or have only nulls in it."""
-    members = _members(kind)
-    if "bytes" not in members or not set(members) <= {"bytes", "path"}:
-        return False
-    has_bytes, has_path = _is_bytes(members["bytes"]), is_text(members.get("path"))
-    is_right = has_bytes or _is_called(members["bytes"], "null") and has_path
-    return is_right and (has_path or "path" not in members or _is_called(members["path"], "null"))
-
-
-def _members(kind: pa.DataType) -> dict[str, object]:
-    """The types of the members of a struct; empty of anything else."""
-    import pyarrow as pa
-
-    return {kind.field(i).name: kind.field(i).type for i in range(kind.num_fields)} if pa.types.is_struct(kind) else {}
-
-
-def _is_called(kind: object, name: str) -> bool:
-    """Whether pyarrow's is_NAME() is true, if this pyarrow has it."""
-    import pyarrow as pa
-
-    return kind is not None and bool(getattr(pa.types, f"is_{name}", lambda _: False)(kind))
-
-
-def _is_bytes(kind: object) -> bool:
-    return any(_is_called(kind, name) for name in ("binary", "large_binary", "fixed_size_binary", "binary_view"))
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether values of an Arrow type, or None, are strings."""
-    if _is_called(kind, "dictionary"):
-        kind = kind.value_type
-    return any(_is_called(kind, name) for name in ("string", "large_string", "string_view"))
-
-
-def _is_integer(kind: object) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_integer(kind))
-
-
-def _is_floating(kind: object) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_floating(kind))
-
-
-def _is_list(kind: object) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
-
-
-def _is_nested(kind: object) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_nested(kind))
-
-
-def _holds_bytes(kind: pa.DataType) -> bool:
-    kind = _storage(kind)
-    if _is_bytes(kind):
-        return True
-    return _is_nested(kind) and any(_holds_bytes(kind.field(i).type) for i in range(kind.num_fields))
-
-
-def _shape_of_array(kind: pa.DataType) -> tuple[int, ...] | None:
-    """Of a list of numbers, whose inner lists all have fixed sizes: (-1, ...). None for all others."""
-    import pyarrow as pa
-
-    if not _is_list(kind):
-        return None
-    shape = [-1]
-    kind = kind.value_type
-    while pa.types.is_fixed_size_list(kind):
-        shape.append(kind.list_size)
-        kind = kind.value_type
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-    return tuple(shape) if is_number else None
