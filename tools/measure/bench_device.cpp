@@ -98,7 +98,7 @@ Feed feed_of(CudaLoader& loader, DeviceTrainer& trainer, CudaCounters& before) {
 }  // namespace
 
 StageResult measure_device(const std::string& spec, const LoaderOptions& options, int device, double step_s,
-                           const StagePasses& passes, StageProgress& progress, DeviceFigures& figures) {
+                           const StagePasses& passes, Progress& progress, DeviceFigures& figures) {
   const auto begin = std::chrono::steady_clock::now();
   CudaLoader loader(spec, options, {.device = device, .timing = true});
   require_samples(loader.dataset(), spec);
@@ -106,7 +106,7 @@ StageResult measure_device(const std::string& spec, const LoaderOptions& options
   CudaCounters before;
   const Feed feed = feed_of(loader, trainer, before);
   const std::uint64_t batches = std::min(passes.max_batches, loader.size());
-  progress.total = std::min(batches * options.batch_size, loader.dataset().size()) * passes.passes;
+  progress.total_samples = std::min(batches * options.batch_size, loader.dataset().size()) * passes.passes;
   const std::chrono::duration<double> begun = std::chrono::steady_clock::now() - begin;
   const StageResult result = measure_feed(feed, batches, passes.passes, begun.count(), progress);
   trainer.finish();
@@ -129,7 +129,7 @@ StageResult measure_device(const std::string& spec, const LoaderOptions& options
 }
 
 DecodingTrial measure_decoding(const std::string& spec, const LoaderOptions& options, int device, DecodeOn decode,
-                               double seconds, unsigned cores, StageProgress& progress) {
+                               double seconds, unsigned cores, Progress& progress) {
   CudaOptions cuda{.device = device};
   cuda.decode = decode;
   CudaLoader loader(spec, options, cuda);

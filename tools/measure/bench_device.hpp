@@ -24,7 +24,7 @@ struct DeviceFigures {
 /// The train stage of measure_stage() with batches on device `device`, each followed by a step of `step_s` seconds.
 /// Throws what CudaLoader throws, and `unsupported` if steps are requested and the build has no kernels.
 StageResult measure_device(const std::string& spec, const LoaderOptions& options, int device, double step_s,
-                           const StagePasses& passes, StageProgress& progress, DeviceFigures& figures);
+                           const StagePasses& passes, Progress& progress, DeviceFigures& figures);
 
 /// How fast batches on a device are made, if workers or the device decode.
 struct DecodingTrial {
@@ -35,7 +35,7 @@ struct DecodingTrial {
 };
 /// Takes batches of the train stage on device `device` for about `seconds`. Throws what CudaLoader throws.
 DecodingTrial measure_decoding(const std::string& spec, const LoaderOptions& options, int device, DecodeOn decode,
-                               double seconds, unsigned cores, StageProgress& progress);
+                               double seconds, unsigned cores, Progress& progress);
 
 /// The transform of the workers if a device delivers `delivered`: 8 bits per value if the device converts.
 Transform made_for_device(const Transform& delivered);

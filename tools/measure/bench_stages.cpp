@@ -12,7 +12,6 @@
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/reader/read_in_order.hpp"
 #include "bale/tools/measure/process_usage.hpp"
-#include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {
 namespace {
@@ -89,14 +88,14 @@ Feed feed_of(Loader& loader) {
 /// Takes batches and counts them and their images.
 class Consumer {
  public:
-  Consumer(const Feed& feed, StageProgress& progress) : feed_(feed), progress_(progress) {}
+  Consumer(const Feed& feed, Progress& progress) : feed_(feed), progress_(progress) {}
 
   void take() {
-    throw_if_stopped(progress_.stop);
+    progress_.throw_if_stopped();
     const std::uint64_t images = feed_.take();
     images_ += images;
     ++batches_;
-    progress_.images += images;
+    progress_.samples += images;
   }
 
   /// Counts from now on.
@@ -119,7 +118,7 @@ class Consumer {
 
  private:
   const Feed& feed_;
-  StageProgress& progress_;
+  Progress& progress_;
   Stopwatch since_;
   std::uint64_t images_ = 0;
   std::uint64_t batches_ = 0;
@@ -141,12 +140,12 @@ std::vector<std::string> bad_lines(const std::vector<BadSample>& bad_samples) {
 }
 
 StageResult measure_loading(const std::string& spec, const LoaderOptions& options, const StagePasses& passes,
-                            StageProgress& progress) {
+                            Progress& progress) {
   const Stopwatch since_begin;
   Loader loader(spec, options);
   require_samples(loader.dataset(), spec);
   const std::uint64_t batches = std::min(passes.max_batches, loader.size());
-  progress.total = std::min(batches * options.batch_size, loader.dataset().size()) * passes.passes;
+  progress.total_samples = std::min(batches * options.batch_size, loader.dataset().size()) * passes.passes;
   return measure_feed(feed_of(loader), batches, passes.passes, since_begin.seconds(), progress);
 }
 
@@ -156,16 +155,16 @@ unsigned reader_threads(const LoaderOptions& options) {
 
 /// Reads `images` deliveries from `begin` on. Threads call `on_image` with the number read so far.
 StageResult read_pass(const Dataset& dataset, const LoaderOptions& options, std::uint64_t begin, std::uint64_t images,
-                      StageProgress& progress, const std::function<void(std::uint64_t)>& on_image) {
+                      Progress& progress, const std::function<void(std::uint64_t)>& on_image) {
   const EpochOrder order(Selection::all(dataset.size()), options.shuffle, options.seed);
   std::atomic<std::uint64_t> num_read{0};
   const double cpu = cpu_seconds({});
   const Stopwatch since_begin;
   read_in_order(dataset, order, begin, begin + images, {.jobs = reader_threads(options)},
                 [&](const SampleView& sample) {
-                  throw_if_stopped(progress.stop);
+                  progress.throw_if_stopped();
                   for (const FieldView& field : sample.fields) touch(field.bytes);
-                  ++progress.images;
+                  ++progress.samples;
                   on_image(++num_read);
                 });
   return {.images = images,
@@ -176,14 +175,14 @@ StageResult read_pass(const Dataset& dataset, const LoaderOptions& options, std:
 }
 
 StageResult measure_reading_passes(const std::string& spec, bool verify, const LoaderOptions& options,
-                                   const StagePasses& passes, StageProgress& progress) {
+                                   const StagePasses& passes, Progress& progress) {
   const Stopwatch since_begin;
   const Dataset dataset = Dataset::open(spec, {.verify_checksums = verify});
   require_samples(dataset, spec);
   const std::uint64_t batch = std::min<std::uint64_t>(options.batch_size, dataset.size());
   const std::uint64_t batches = std::min(passes.max_batches, (dataset.size() + batch - 1) / batch);
   const std::uint64_t images = std::min(batches * batch, dataset.size());
-  progress.total = images * passes.passes;
+  progress.total_samples = images * passes.passes;
   StageResult result;
   MemoryPeak memory;
   std::atomic<double> first_batch_s{0};
@@ -208,7 +207,7 @@ void require_samples(const Dataset& dataset, const std::string& spec) {
 }
 
 StageResult measure_feed(const Feed& feed, std::uint64_t batches_a_pass, std::uint64_t passes, double begun_s,
-                         StageProgress& progress) {
+                         Progress& progress) {
   const Stopwatch since_begin;
   Consumer consumer(feed, progress);
   MemoryPeak memory;
@@ -247,7 +246,7 @@ std::string_view stage_name(Stage stage) {
 }
 
 StageResult measure_stage(Stage stage, const std::string& spec, const LoaderOptions& options, const StagePasses& passes,
-                          StageProgress& progress) {
+                          Progress& progress) {
   if (stage == Stage::train) return measure_loading(spec, options, passes, progress);
   if (stage != Stage::decode) {
     return measure_reading_passes(spec, stage == Stage::verify, options, passes, progress);
@@ -258,15 +257,15 @@ StageResult measure_stage(Stage stage, const std::string& spec, const LoaderOpti
 }
 
 StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options, std::uint64_t begin,
-                            std::uint64_t images, StageProgress& progress) {
+                            std::uint64_t images, Progress& progress) {
   return read_pass(dataset, options, begin, images, progress, [](std::uint64_t) {});
 }
 
-StageResult measure_loader_for(Loader& loader, double seconds, StageProgress& progress) {
+StageResult measure_loader_for(Loader& loader, double seconds, Progress& progress) {
   return measure_feed_for(feed_of(loader), loader.options().prefetch, seconds, progress);
 }
 
-StageResult measure_feed_for(const Feed& feed, std::uint32_t prefetch, double seconds, StageProgress& progress) {
+StageResult measure_feed_for(const Feed& feed, std::uint32_t prefetch, double seconds, Progress& progress) {
   constexpr double k_warm_up = 0.25;  // share of the measured time
   Consumer consumer(feed, progress);
   const Stopwatch since_begin;

@@ -1,7 +1,6 @@
 // Measures the stages of feeding a trainer one by one, for `bale bench` and `bale tune`.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -11,9 +10,9 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/progress.hpp"
 #include "bale/loader/loader.hpp"
 #include "bale/loader/loader_options.hpp"
-#include "bale/tools/terminal/progress.hpp"
 
 namespace bale::tools {
 
@@ -23,14 +22,6 @@ enum class Stage { read, verify, decode, train };
 inline constexpr Stage k_stages[] = {Stage::read, Stage::verify, Stage::decode, Stage::train};
 /// "read", "verify", "decode", "train".
 std::string_view stage_name(Stage stage);
-
-/// Counters that a ProgressDisplay polls while a stage runs, and a flag that stops the stage.
-struct StageProgress {
-  std::atomic<std::uint64_t> images{0};
-  std::atomic<std::uint64_t> total{0};
-  std::atomic<bool> stop{false};
-  ProgressCounts counts() const { return {.samples = images, .total_samples = total}; }
-};
 
 /// How long a stage runs: `passes` passes of at most `max_batches` batches. Only the last pass is timed.
 struct StagePasses {
@@ -66,7 +57,7 @@ struct Feed {
 };
 /// Takes `batches_a_pass` batches from `feed`, `passes` times. first_batch_s includes the `begun_s` before this call.
 StageResult measure_feed(const Feed& feed, std::uint64_t batches_a_pass, std::uint64_t passes, double begun_s,
-                         StageProgress& progress);
+                         Progress& progress);
 
 /// Throws `invalid_argument` if there are no samples.
 void require_samples(const Dataset& dataset, const std::string& spec);
@@ -85,16 +76,16 @@ auto next_over_epochs(const Next& next) {
 /// them: reading has one thread per worker, decoding delivers whole images. Throws what Dataset and Loader throw, and
 /// `interrupted`.
 StageResult measure_stage(Stage stage, const std::string& spec, const LoaderOptions& options, const StagePasses& passes,
-                          StageProgress& progress);
+                          Progress& progress);
 
 /// Reads `images` deliveries of `dataset` as the reading stages do, from number `begin` on, counted over all epochs.
 StageResult measure_reading(const Dataset& dataset, const LoaderOptions& options, std::uint64_t begin,
-                            std::uint64_t images, StageProgress& progress);
+                            std::uint64_t images, Progress& progress);
 
 /// Takes batches of `loader` for about `seconds`, after a warm-up of a quarter of that. Continues over ends of epochs.
-StageResult measure_loader_for(Loader& loader, double seconds, StageProgress& progress);
+StageResult measure_loader_for(Loader& loader, double seconds, Progress& progress);
 /// The same of any feed whose ring has `prefetch` batches.
-StageResult measure_feed_for(const Feed& feed, std::uint32_t prefetch, double seconds, StageProgress& progress);
+StageResult measure_feed_for(const Feed& feed, std::uint32_t prefetch, double seconds, Progress& progress);
 
 // The pipeline that `bench`, `tune` and `doctor` measure.
 

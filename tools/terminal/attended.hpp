@@ -11,13 +11,14 @@
 
 namespace bale::tools {
 
-inline ProgressCounts as_counted(ProgressCounts counts) { return counts; }
+struct AsCounted {
+  ProgressCounts operator()(ProgressCounts counts) const { return counts; }
+};
 
 /// Calls `work` with a Progress and returns what it returns. `verb` is a past participle, such as "packed"; `shown`
-/// says which counts are shown.
-template <typename Work>
-auto run_attended(const char* verb, ProgressStyle style, Terminal& terminal, Work work,
-                  ProgressCounts (*shown)(ProgressCounts) = as_counted) {
+/// says which counts are shown, by those of the Progress.
+template <typename Work, typename Shown = AsCounted>
+auto run_attended(const char* verb, ProgressStyle style, Terminal& terminal, Work work, Shown shown = {}) {
   std::atomic<bool> is_stopped{false};
   const StopOnSignal stop(is_stopped);
   ProgressLine line(terminal, verb, style);

@@ -14,7 +14,6 @@ namespace bale::tools {
 namespace {
 
 constexpr double k_smoothing_seconds = 3;
-constexpr std::chrono::milliseconds k_pause{100};
 constexpr double k_first_line_seconds = 2;
 constexpr double k_line_seconds = 5;
 constexpr unsigned k_min_bar = 10;
@@ -166,34 +165,6 @@ void ProgressLine::show(const ProgressCounts& counts) {
 void ProgressLine::finish() {
   terminal_.clear_status();
   if (printed_ && !is_last_printed_) terminal_.note(progress_sentence(verb_, counts_, meter_.rates()));
-}
-
-ProgressDisplay::ProgressDisplay(Terminal& terminal, std::string verb, std::function<ProgressCounts()> poll,
-                                 ProgressStyle style)
-    : line_(terminal, std::move(verb), style), poll_(std::move(poll)) {
-  if (style == ProgressStyle::none) return;
-  thread_ = std::thread([this] {
-    std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, k_pause, [this] { return stopping_; })) line_.show(poll_());
-  });
-}
-
-ProgressDisplay::~ProgressDisplay() { stop(); }
-
-void ProgressDisplay::stop() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_one();
-  thread_.join();
-}
-
-void ProgressDisplay::finish() {
-  stop();
-  line_.show(poll_());
-  line_.finish();
 }
 
 }  // namespace bale::tools

@@ -1,14 +1,10 @@
 // Progress: a redrawn line on a terminal, plain lines elsewhere, JSON for programs; always on standard error.
 //
-// A background thread polls counters; the work never waits for it. The functions that make the texts are pure.
+// The functions that make the texts are pure.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "bale/formats/base/watched_run.hpp"
 #include "bale/tools/terminal/terminal.hpp"
@@ -77,28 +73,6 @@ class ProgressLine {
   double next_ = 0;               // time of the next line or object
   ProgressCounts counts_{};
   RateMeter meter_{};
-};
-
-/// A ProgressLine that a thread of its own feeds, from construction to finish().
-class ProgressDisplay {
- public:
-  /// `poll` is called from another thread.
-  ProgressDisplay(Terminal& terminal, std::string verb, std::function<ProgressCounts()> poll, ProgressStyle style);
-  ~ProgressDisplay();
-  ProgressDisplay(const ProgressDisplay&) = delete;
-  ProgressDisplay& operator=(const ProgressDisplay&) = delete;
-
-  void finish();
-
- private:
-  void stop();
-
-  ProgressLine line_;
-  std::function<ProgressCounts()> poll_;
-  bool stopping_ = false;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::thread thread_;
 };
 
 }  // namespace bale::tools

@@ -6,7 +6,6 @@
 #include <array>
 #include <csignal>
 
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
 
 namespace bale::tools {
@@ -53,10 +52,6 @@ StopOnSignal::StopOnSignal(std::atomic<bool>& stop) {
 StopOnSignal::~StopOnSignal() {
   for (std::size_t i = 0; i < k_stop_signals.size(); ++i) ::sigaction(k_stop_signals[i], &previous_actions[i], nullptr);
   stop_flag.store(nullptr);
-}
-
-void throw_if_stopped(const std::atomic<bool>& stop) {
-  if (stop.load(std::memory_order_relaxed)) throw Error(ErrorCode::interrupted, "interrupted");
 }
 
 }  // namespace bale::tools

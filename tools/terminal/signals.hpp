@@ -27,7 +27,4 @@ class StopOnSignal {
   StopOnSignal& operator=(const StopOnSignal&) = delete;
 };
 
-/// Throws `interrupted` if the flag is set.
-void throw_if_stopped(const std::atomic<bool>& stop);
-
 }  // namespace bale::tools

@@ -14,7 +14,7 @@
 #include "bale/tools/report/html/pages.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
-#include "bale/tools/terminal/progress.hpp"
+#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {
@@ -38,22 +38,19 @@ const char* past_participle(Stage stage) {
 
 StageResult run_stage(Stage stage, const BenchCommand& command, std::optional<DeviceFigures>& device,
                       Terminal& terminal) {
-  StageProgress progress;
-  const StopOnSignal stop(progress.stop);
-  ProgressDisplay display(
-      terminal, past_participle(stage), [&] { return progress.counts(); }, progress_style(command.quiet));
   const double before = seconds_since_start();
   const StagePasses passes{.passes = command.epochs, .max_batches = command.max_batches};
-  StageResult result;
-  if (stage == Stage::train && command.device) {
-    result = measure_device(command.pipeline.spec, command.pipeline.options, *command.device, command.step_s, passes,
-                            progress, device.emplace());
-  } else {
-    result = measure_stage(stage, command.pipeline.spec, command.pipeline.options, passes, progress);
-  }
+  const PipelineCommand& pipeline = command.pipeline;
+  const auto measure = [&](Progress& progress) {
+    if (stage != Stage::train || !command.device) {
+      return measure_stage(stage, pipeline.spec, pipeline.options, passes, progress);
+    }
+    return measure_device(pipeline.spec, pipeline.options, *command.device, command.step_s, passes, progress,
+                          device.emplace());
+  };
+  StageResult result = run_attended(past_participle(stage), progress_style(command.quiet), terminal, measure);
   // A trainer also waits for its program to start.
   if (stage == Stage::train) result.first_batch_s += before;
-  display.finish();
   return result;
 }
 

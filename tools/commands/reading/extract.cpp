@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +22,8 @@
 #include "bale/tools/commands/reading/extracted_names.hpp"
 #include "bale/tools/commands/reading/safe_directory.hpp"
 #include "bale/tools/report/json/json_output.hpp"
+#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
-#include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
@@ -105,39 +104,39 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
   const ExtractedNames names(dataset, keys, wanted, takes, directory);
   print_renamed(names, keys, terminal);
 
-  std::atomic<bool> stop{false};
-  std::atomic<std::uint64_t> samples{0};
-  std::atomic<std::uint64_t> bytes{0};
+  std::uint64_t bytes = 0;
   std::uint64_t files = 0;
   std::uint64_t kept = 0;
-  const auto poll = [&] { return ProgressCounts{.samples = samples, .total_samples = wanted.size(), .bytes = bytes}; };
-  const StopOnSignal stop_on_signal(stop);
-  ProgressDisplay display(terminal, "extracted", poll, progress_style(command.quiet));
-  ReadAhead ahead(dataset, [&](std::uint64_t n) -> std::optional<UpcomingSample> {
-    if (n >= wanted.size()) return std::nullopt;
-    return UpcomingSample{wanted[n]};
-  });
-  Scratch scratch;
-  for (std::size_t at = 0; at < wanted.size(); ++at) {
-    throw_if_stopped(stop);
-    ahead.consumed(at);
-    const SampleView sample = dataset.read(wanted[at], scratch);
-    for (const FieldView& field : sample.fields) {
-      if (!takes(field.name)) continue;
-      const Written written = directory.write(names.path(wanted[at], field.name), field.bytes, command.force);
-      bytes += field.bytes.size();
-      ++files;
-      if (written == Written::kept) ++kept;
+  const auto write_all = [&](Progress& progress) {
+    progress.total_samples = wanted.size();
+    ReadAhead ahead(dataset, [&](std::uint64_t n) -> std::optional<UpcomingSample> {
+      if (n >= wanted.size()) return std::nullopt;
+      return UpcomingSample{wanted[n]};
+    });
+    Scratch scratch;
+    for (std::size_t at = 0; at < wanted.size(); ++at) {
+      progress.throw_if_stopped();
+      ahead.consumed(at);
+      const SampleView sample = dataset.read(wanted[at], scratch);
+      for (const FieldView& field : sample.fields) {
+        if (!takes(field.name)) continue;
+        const Written written = directory.write(names.path(wanted[at], field.name), field.bytes, command.force);
+        bytes += field.bytes.size();
+        progress.bytes = bytes;
+        ++files;
+        if (written == Written::kept) ++kept;
+      }
+      ++progress.samples;
     }
-    ++samples;
-  }
-  display.finish();
+    return wanted.size();
+  };
+  const std::uint64_t samples = run_attended("extracted", progress_style(command.quiet), terminal, write_all);
   if (command.json) {
     terminal.print(json_document({{"directory", bytes_to_json(command.directory)},
-                                  {"samples", samples.load()},
+                                  {"samples", samples},
                                   {"files", files},
                                   {"kept", kept},
-                                  {"bytes", bytes.load()},
+                                  {"bytes", bytes},
                                   {"left_out", counts.num_left_out},
                                   {"notices", notices_json(ledger)}}));
   } else if (!command.quiet) {

@@ -1,4 +1,3 @@
-#include <atomic>
 #include <chrono>
 #include <functional>
 
@@ -11,18 +10,12 @@
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"
+#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
-#include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {
 namespace {
-
-struct ReadProgress {
-  std::atomic<std::uint64_t> samples{0};
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<bool> stop{false};
-};
 
 Shuffle order_of(const ReadCommand& command) { return command.order.value_or(Shuffle::none()); }
 
@@ -63,9 +56,7 @@ void read_epochs(const Dataset& dataset, const ReadCommand& command,
 
 int run_read(const ReadCommand& command, Terminal& terminal) {
   const Dataset dataset = open_to_read(command, terminal);
-  ReadProgress progress;
-  const auto poll = [&] {
-    ProgressCounts counts{.samples = progress.samples, .bytes = progress.bytes};
+  const auto with_totals = [&](ProgressCounts counts) {
     const std::size_t counted = dataset.num_counted_shards();
     if (counted == dataset.num_shards()) {
       counts.total_samples = dataset.size() * command.epochs;
@@ -75,25 +66,25 @@ int run_read(const ReadCommand& command, Terminal& terminal) {
     }
     return counts;
   };
-  const StopOnSignal stop(progress.stop);
-  ProgressDisplay display(terminal, "read", poll, progress_style(command.quiet));
-  const auto start = std::chrono::steady_clock::now();
-  read_epochs(dataset, command, [&](const SampleView& sample) {
-    throw_if_stopped(progress.stop);
-    for (const FieldView& field : sample.fields) progress.bytes += field.bytes.size();
-    ++progress.samples;
-  });
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  display.finish();
+  const auto read_all = [&](Progress& progress) {
+    const auto start = std::chrono::steady_clock::now();
+    read_epochs(dataset, command, [&](const SampleView& sample) {
+      progress.throw_if_stopped();
+      for (const FieldView& field : sample.fields) progress.bytes += field.bytes.size();
+      ++progress.samples;
+    });
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return ReadRates{
+        .epochs = command.epochs, .samples = progress.samples, .bytes = progress.bytes, .seconds = seconds};
+  };
+  const ReadRates rates = run_attended("read", progress_style(command.quiet), terminal, read_all, with_totals);
   show_notices(dataset.notices(), "entry", terminal);
-  const ReadRates rates{
-      .epochs = command.epochs, .samples = progress.samples, .bytes = progress.bytes, .seconds = seconds};
   if (command.json) {
     terminal.print(read_json(rates));
   } else if (!command.quiet) {
-    const double per_second = seconds > 0 ? 1 / seconds : 0;
+    const double per_second = rates.seconds > 0 ? 1 / rates.seconds : 0;
     terminal.print(fmt::format("{}, {} in {}: {} img/s, {:.0f} MB/s\n", plural(rates.samples, "sample"),
-                               human_bytes(rates.bytes), human_seconds(seconds),
+                               human_bytes(rates.bytes), human_seconds(rates.seconds),
                                human_count(static_cast<std::uint64_t>(static_cast<double>(rates.samples) * per_second)),
                                static_cast<double>(rates.bytes) * per_second / 1e6));
   }

@@ -12,7 +12,7 @@ namespace {
 /// Returns the epoch after those that were loaded.
 std::uint64_t measure_loader(const PipelineCommand& pipeline, const ExaminationOptions& examined,
                              DoctorFigures& figures) {
-  StageProgress progress;
+  Progress progress;
   const StopOnSignal stop(progress.stop);
   LoaderOptions options = pipeline.options;
   if (examined.device) options.transform = made_for_device(options.transform);
@@ -39,7 +39,7 @@ const Storage* storage_of(const Dataset& dataset) {
 
 /// From `epoch` on: other samples than the loader has just brought into memory, as far as there are any.
 void measure_reads(const PipelineCommand& pipeline, double seconds, std::uint64_t epoch, DoctorFigures& figures) {
-  StageProgress progress;
+  Progress progress;
   const StopOnSignal stop(progress.stop);
   const Dataset dataset = Dataset::open(pipeline.spec);
   const auto images = static_cast<std::uint64_t>(figures.load * seconds) + 1;

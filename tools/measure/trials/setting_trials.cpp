@@ -22,7 +22,7 @@ LoaderOptions SettingTrials::options_of(unsigned workers, std::uint32_t prefetch
 
 TuneRow SettingTrials::measure(unsigned workers, std::uint32_t prefetch) {
   TuneRow row{.workers = workers, .prefetch = prefetch};
-  StageProgress progress;
+  Progress progress;
   const StopOnSignal stop(progress.stop);
   show_status_(setting_text(workers, prefetch));
   Loader loader(pipeline_.spec, options_of(workers, prefetch));
@@ -37,7 +37,7 @@ TuneRow SettingTrials::measure(unsigned workers, std::uint32_t prefetch) {
 
 double SettingTrials::reading_alone(const TuneRow& row) {
   const Dataset dataset = Dataset::open(pipeline_.spec);
-  StageProgress progress;
+  Progress progress;
   const StopOnSignal stop(progress.stop);
   const auto images = static_cast<std::uint64_t>(row.result.images_per_s() * seconds_) + 1;
   show_status_("reading alone");
@@ -48,7 +48,7 @@ double SettingTrials::reading_alone(const TuneRow& row) {
 }
 
 DecodingTrial SettingTrials::decoding(const TuneRow& row, int device, DecodeOn decode) {
-  StageProgress progress;
+  Progress progress;
   const StopOnSignal stop(progress.stop);
   show_status_(decode == DecodeOn::host ? "batches on the device, decoded by workers"
                                         : "batches decoded by the device");
