@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/codec/codec.hpp"
-#include "bale/formats/image/gray_png.hpp"
-#include "bale/formats/image/jpeg/library/jpeg_compressor.hpp"
-#include "bale/formats/image/png/png_guard.hpp"
+#include "bale/formats/image/image.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_guard.hpp"
+#include "bale/formats/image/png/png_decoder.hpp"
 
 namespace bale {
 namespace {

@@ -1,5 +1,7 @@
 #include "bale/formats/image/image_check.hpp"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "bale/formats/base/error.hpp"
@@ -8,9 +10,69 @@
 #include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 #include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
 #include "bale/formats/image/metadata/image_pieces.hpp"
-#include "bale/formats/image/signature.hpp"
 
 namespace bale {
+namespace {
+
+struct Signature {
+  std::string_view name;
+  std::size_t offset;
+  std::string_view bytes;
+};
+
+template <std::size_t size>
+constexpr std::string_view bytes(const char (&text)[size]) {
+  return {text, size - 1};  // including the NULs
+}
+
+// The first match counts, so a brand comes before its container.
+constexpr std::array k_signatures{
+    Signature{"HEIF", 4, "ftyphei"},
+    Signature{"HEIF", 4, "ftyphev"},
+    Signature{"HEIF", 4, "ftypmif1"},
+    Signature{"HEIF", 4, "ftypmsf1"},
+    Signature{"MP4 video", 4, "ftyp"},
+    Signature{"JPEG 2000", 0, bytes("\0\0\0\x0CjP  \r\n\x87\n")},
+    Signature{"JPEG 2000", 0, "\xFF\x4F\xFF\x51"},
+    Signature{"JPEG XR", 0, "II\xBC"},
+    Signature{"ICO", 0, bytes("\0\0\1\0")},
+    Signature{"CUR", 0, bytes("\0\0\2\0")},
+    Signature{"Photoshop", 0, "8BPS"},
+    Signature{"OpenEXR", 0, "\x76\x2F\x31\x01"},
+    Signature{"Radiance HDR", 0, "#?RADIANCE"},
+    Signature{"DDS", 0, "DDS "},
+    Signature{"QOI", 0, "qoif"},
+    Signature{"PDF", 0, "%PDF-"},
+    Signature{"SVG", 0, "<svg"},
+    Signature{"XML", 0, "<?xml"},
+    Signature{"HTML", 0, "<!DOCTYPE"},
+    Signature{"HTML", 0, "<!doctype"},
+    Signature{"HTML", 0, "<html"},
+    Signature{"HTML", 0, "<HTML"},
+    Signature{"zip", 0, "PK\x03\x04"},
+    Signature{"gzip", 0, "\x1F\x8B"},
+};
+
+// TGA has no signature at its start; version 2 has a footer.
+constexpr std::string_view k_tga_footer = bytes("TRUEVISION-XFILE.\0");
+
+}  // namespace
+
+std::string_view name_by_signature(Bytes file) {
+  const std::string_view text = as_text(file);
+  if (text.ends_with(k_tga_footer)) return "TGA";  // first: a TGA may begin with CUR's signature
+  const auto fits = [&](const Signature& signature) {
+    return text.size() >= signature.offset && text.substr(signature.offset).starts_with(signature.bytes);
+  };
+  const auto found = std::find_if(k_signatures.begin(), k_signatures.end(), fits);
+  return found != k_signatures.end() ? found->name : std::string_view();
+}
+
+bool can_decode(ImageKind kind) {
+  return kind == ImageKind::jpeg || kind == ImageKind::png || kind == ImageKind::array ||
+         image_detail::whole_codec(kind) != nullptr;
+}
+
 namespace {
 
 /// Throws if the header cannot be decoded.

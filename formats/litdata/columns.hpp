@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/container/reading/array_conversion.hpp"
 #include "bale/formats/container/reading/column_roles.hpp"
+#include "bale/formats/container/reading/converted_payload.hpp"
 
 namespace bale {
 class Json;

@@ -1,12 +1,162 @@
-// The format's descriptor and its probe. bale only reads it.
+// Reads the chunks of LitData datasets. bale does not write them.
 #include "bale/formats/shard/format.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
 #include "bale/formats/base/codec/compression.hpp"
-
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/storage.hpp"
+#include "bale/formats/container/reading/column_scan.hpp"
+#include "bale/formats/container/reading/converted_payload.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/container/streams/stream.hpp"
-#include "bale/formats/litdata/litdata.hpp"
+#include "bale/formats/litdata/chunk.hpp"
+#include "bale/formats/litdata/config.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/partial_scan.hpp"
 
-namespace bale {
+namespace bale::litdata {
 namespace {
+
+/// The chunks that index.json lists. Sizes are compared when a chunk is scanned.
+std::optional<std::vector<std::string>> list_directory(const std::string& directory) {
+  const auto config = read_config(directory);
+  if (!config) return std::nullopt;
+  std::vector<std::string> names;
+  for (const ListedChunk& chunk : config->chunks) {
+    if (remote_storage_of(directory) == nullptr && !path_exists(join_name(directory, chunk.name))) {
+      throw Error(ErrorCode::not_found,
+                  fmt::format("the chunk \"{}\" that it lists is not there", printable(chunk.name)),
+                  {.path = join_name(directory, "index.json"), .hint = "copy it again"});
+    }
+    names.push_back(chunk.name);
+  }
+  return names;
+}
+
+class Scan final : public ColumnScan<Column> {
+ public:
+  Scan(const Chunk& chunk, const ChunkConfig& config, const std::string& path, IndexBuilder& index)
+      : ColumnScan(*chunk.content, path, index, "chunk"), chunk_(chunk), config_(config) {
+    const std::string name = base_name(path);
+    stem_ = name.substr(0, name.find('.'));
+  }
+
+ private:
+  /// The sizes of all values, then the values.
+  void split_sample() override {
+    const std::uint64_t begin = chunk_.offsets[number_];
+    const std::uint64_t end = chunk_.offsets[number_ + 1];
+    const std::uint64_t sizes = sizeof(std::uint32_t) * config_.columns.size();
+    if (end - begin < sizes) fail(ErrorCode::damaged, begin, "ends inside its sizes");
+    std::uint64_t at = begin + sizes;
+    for (std::size_t i = 0; i < config_.columns.size(); ++i) {
+      const auto length = load_at<std::uint32_t>(bytes_at(begin + sizeof(std::uint32_t) * i, 4).data());
+      const Column& column = config_.columns[i];
+      if (length > end - at) {
+        fail(ErrorCode::damaged, at,
+             fmt::format("column \"{}\" has {} bytes and goes beyond its end", printable(column.name), length));
+      }
+      values_.push_back({.column = &column, .offset = at, .length = length});
+      at += length;
+    }
+    if (at != end) fail(ErrorCode::damaged, at, "has bytes after its last value");
+  }
+
+  /// Each chunk counts from 0, so its name is part of the key.
+  std::string other_key() const override { return fmt::format("{}/{:08}", stem_, number_); }
+
+  void add_value(const Value& value) override {
+    const Column& column = *value.column;
+    switch (column.kind) {
+      case ValueKind::text:
+        return set_stored(value, "txt");
+      case ValueKind::bytes:
+        return set_stored(value, image_extension(value, argument_of(column)));
+      case ValueKind::image:
+        return set_stored(value, image_extension(value, column.encoding == "jpeg" ? "jpg" : "bin"));
+      case ValueKind::opaque:
+        return set_opaque(value);
+      default:
+        const auto delivery = conversion_of(column, front_of(value, k_value_front_bytes), value.length);
+        const bool has_fixed_type = column.kind == ValueKind::number || column.kind == ValueKind::vector;
+        return delivery || has_fixed_type ? set_made(value, delivery) : set_opaque(value);
+    }
+  }
+
+  /// What the format says of the file: "file:mp4".
+  static std::string argument_of(const Column& column) {
+    const std::size_t colon = column.encoding.find(':');
+    return colon == std::string::npos ? std::string() : field_name(column.encoding.substr(colon + 1));
+  }
+
+  void set_opaque(const Value& value) {
+    ColumnScan::set_opaque(value, value.column->encoding == "pickle" ? "pkl" : "bin", "LitData's");
+  }
+
+  const Chunk& chunk_;
+  const ChunkConfig& config_;
+  std::string stem_;
+};
+
+void check_against_list(const Chunk& chunk, const ChunkConfig& config, const std::string& path, Packing packing) {
+  const std::uint64_t bytes =
+      packing == Packing::plain || packing == Packing::whole ? chunk.content->size() : File::open_read(path).size();
+  if (chunk.num_samples() == config.listed.samples && bytes == config.listed.bytes) return;
+  throw Error(ErrorCode::damaged,
+              fmt::format("{} samples in {} bytes, index.json says {} in {}", chunk.num_samples(), bytes,
+                          config.listed.samples, config.listed.bytes),
+              {.path = path, .hint = "copy it again"});
+}
+
+/// Lists the samples from the chunk's table and the sizes in front of each sample.
+void scan(const std::string& path, IndexBuilder& index) {
+  const ChunkConfig config = read_chunk_config(path);
+  const Packing packing = packing_of(path, config.compresses_samples);
+  scan_or_salvage(index, [&] {
+    const Chunk chunk = open_chunk(path, packing);
+    check_against_list(chunk, config, path, packing);
+    Scan(chunk, config, path, index).run(chunk.num_samples());
+  });
+}
+
+/// Bytes of the value that the field was made of, if its numbers are all of it: an array file less its header.
+std::uint64_t vector_bytes(const Column& column, std::uint64_t field_bytes) {
+  const auto empty = array_delivery(column.type, {0}, 0);
+  return field_bytes - std::min<std::uint64_t>(field_bytes, empty->head.size());
+}
+
+MadeFields made_fields(std::vector<Column> columns) {
+  return {.front_bytes = k_value_front_bytes,
+          .delivery = [columns = std::move(columns)](const Stream&,
+                                                     const StoredValue& value) -> std::optional<ArrayConversion> {
+            for (const Column& column : columns) {
+              const std::uint64_t bytes = column.kind == ValueKind::vector ? vector_bytes(column, value.length) : 0;
+              auto delivery = conversion_of(column, value.front, bytes);
+              if (!delivery) continue;
+              if (field_of(column, delivery->extension) == value.field.name) return delivery;
+            }
+            return std::nullopt;
+          }};
+}
+
+std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
+  const auto is_located = [](const FieldInfo& field) { return field.located; };
+  ChunkConfig config = read_chunk_config(path);
+  const Packing packing = packing_of(path, config.compresses_samples);
+  if (packing == Packing::plain && std::all_of(index.fields().begin(), index.fields().end(), is_located)) {
+    return std::make_unique<FilePayload>(path);
+  }
+  return make_made_payload(
+      path, index, [path, packing] { return std::move(open_chunk(path, packing).content); }, packing == Packing::plain,
+      made_fields(std::move(config.columns)));
+}
 
 /// Only the name says that a plain chunk is one: its table has no magic number, and its configuration is elsewhere.
 int probe(const ProbeInput& input) {
@@ -20,12 +170,15 @@ int probe(const ProbeInput& input) {
 }
 
 }  // namespace
+}  // namespace bale::litdata
+
+namespace bale {
 
 extern const Format k_litdata_format;
 // Without suffixes: other programs call their files *.bin, too. The chunks of a directory are those of its index.json.
 const Format k_litdata_format{.name = "litdata",
                               .layouts = {},
-                              .probe = probe,
+                              .probe = litdata::probe,
                               .scan = litdata::scan,
                               .open = litdata::open,
                               .create = nullptr,

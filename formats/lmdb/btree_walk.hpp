@@ -42,8 +42,6 @@ class BTree {
 
   std::uint64_t num_entries() const { return num_entries_; }
   std::uint64_t page_bytes() const { return page_bytes_; }
-  /// Number of pages in use. The file has at least as many.
-  std::uint64_t num_pages() const { return last_page_ + 1; }
   const File& file() const { return file_; }
 
  private:

@@ -7,7 +7,7 @@
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/base/text/utf8.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/lmdb/key_scheme.hpp"
+#include "bale/formats/lmdb/lmdb.hpp"
 
 namespace bale::lmdb {
 namespace {

@@ -12,7 +12,6 @@
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
-#include "bale/formats/lmdb/key_scheme.hpp"
 #include "bale/formats/lmdb/lmdb.hpp"
 #include "bale/formats/shard/key.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/container/reading/array_conversion.hpp"
+#include "bale/formats/container/reading/converted_payload.hpp"
 
 namespace bale::mds {
 namespace {

@@ -1,4 +1,4 @@
-#include "bale/formats/mds/mds.hpp"
+#include "bale/formats/mds/directory_list.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/mds/compression.hpp"
+#include "bale/formats/mds/content.hpp"
 
 namespace bale::mds {
 namespace {

@@ -1,12 +1,132 @@
-// The format's descriptor and its probe. bale only reads it.
+// Reads MosaicML Streaming's shards. bale does not write them: bale.to_mds() uses Streaming's own writer.
 #include "bale/formats/shard/format.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
 #include "bale/formats/base/codec/compression.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/column_scan.hpp"
+#include "bale/formats/container/reading/converted_payload.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
+#include "bale/formats/mds/columns.hpp"
+#include "bale/formats/mds/content.hpp"
+#include "bale/formats/mds/directory_list.hpp"
+#include "bale/formats/shard/partial_scan.hpp"
 
-#include "bale/formats/mds/compression.hpp"
-#include "bale/formats/mds/mds.hpp"
-
-namespace bale {
+namespace bale::mds {
 namespace {
+
+class Scan final : public ColumnScan<Column> {
+ public:
+  Scan(const Stream& content, const Header& header, const std::string& path, IndexBuilder& index)
+      : ColumnScan(content, path, index, "file"), header_(header) {}
+
+ private:
+  /// The sizes that are not fixed by their columns, then all values.
+  void split_sample() override {
+    const std::uint64_t begin = header_.offsets[number_];
+    const std::uint64_t end = header_.offsets[number_ + 1];
+    std::uint64_t at = begin;
+    for (const Column& column : header_.columns) {
+      std::uint32_t length = column.size;
+      if (length == 0) {
+        if (end - at < sizeof length) fail(ErrorCode::damaged, at, "ends inside its sizes");
+        length = load_at<std::uint32_t>(bytes_at(at, sizeof length).data());
+        at += sizeof length;
+      }
+      values_.push_back({.column = &column, .length = length});
+    }
+    for (Value& value : values_) {
+      value.offset = at;
+      if (value.length > end - at) {
+        fail(ErrorCode::damaged, at,
+             fmt::format("column \"{}\" has {} bytes and goes beyond its end", printable(value.column->name),
+                         value.length));
+      }
+      at += value.length;
+    }
+    if (at != end) fail(ErrorCode::damaged, at, "has bytes after its last value");
+  }
+
+  void add_value(const Value& value) override {
+    const Column& column = *value.column;
+    switch (column.kind) {
+      case ValueKind::text:
+        return set_stored(value, "txt");
+      case ValueKind::json:
+        return set_stored(value, "json");
+      case ValueKind::bytes:
+        return set_stored(value, image_extension(value, ""));
+      case ValueKind::image:
+        return set_stored(value, image_extension(value, column.encoding == "png" ? "png" : "jpg"));
+      case ValueKind::opaque:
+        return set_opaque(value, column.encoding == "pkl" ? "pkl" : "bin", k_encoding);
+      default:
+        const auto delivery = conversion_of(column, front_of(value, k_value_head_bytes));
+        if (!delivery && column.kind == ValueKind::pixels) return set_opaque(value, "pil", k_encoding);
+        return set_made(value, delivery);
+    }
+  }
+
+  /// Also an integer that is written as text.
+  void add_label(const Value& value) override {
+    if (value.column->kind != ValueKind::text) return ColumnScan::add_label(value);
+    constexpr std::uint32_t k_max_digits = 64;
+    const std::int64_t label =
+        value.length > k_max_digits ? k_no_label : parse_label(bytes_at(value.offset, value.length));
+    if (label == k_no_label) fail(ErrorCode::damaged, value.offset, "has a label that is not an integer");
+    index_.set_label(sample_, label);
+  }
+
+  static constexpr std::string_view k_encoding = "MDS's encoding";
+
+  const Header& header_;
+};
+
+/// Lists the samples from the header and the sizes in front of each sample.
+void scan(const std::string& path, IndexBuilder& index) {
+  const bool compressed = is_compressed(path);
+  if (!compressed) refuse_other_compression(path);
+  scan_or_salvage(index, [&] {
+    const std::unique_ptr<Stream> content = open_content(path, compressed);
+    const Header header = read_header(*content, path);
+    Scan(*content, header, path, index).run(header.num_samples());
+  });
+}
+
+/// The columns, which are read when the first value is made.
+struct LateColumns {
+  std::once_flag once;
+  std::vector<Column> columns;
+};
+
+MadeFields made_fields(const std::string& path) {
+  const auto late = std::make_shared<LateColumns>();
+  return {.front_bytes = k_value_head_bytes,
+          .delivery = [path, late](const Stream& content, const StoredValue& value) -> std::optional<ArrayConversion> {
+            std::call_once(late->once, [&] { late->columns = read_columns(content, path); });
+            for (const Column& column : late->columns) {
+              auto delivery = conversion_of(column, value.front);
+              if (delivery && field_of(column, delivery->extension) == value.field.name) return delivery;
+            }
+            return std::nullopt;
+          }};
+}
+
+std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
+  const bool compressed = is_compressed(path);
+  const auto is_located = [](const FieldInfo& field) { return field.located; };
+  const bool plain = std::all_of(index.fields().begin(), index.fields().end(), is_located);
+  if (plain && !compressed) return std::make_unique<FilePayload>(path);
+  return make_made_payload(
+      path, index, [path, compressed] { return open_content(path, compressed); }, !compressed, made_fields(path));
+}
 
 constexpr std::string_view k_suffixes[] = {".mds"};
 
@@ -22,7 +142,7 @@ int probe(const ProbeInput& input) {
       return 100;
     }
   }
-  const std::string_view compression = mds::compression_in_name(input.path);
+  const std::string_view compression = compression_in_name(input.path);
   if (compression.starts_with("zst") && begins_like_zstd(input.head)) return 100;
   if (!compression.empty()) return input.file_bytes != 0 ? 20 : 0;
   // With many samples the configuration is not in the head; and a damaged file is claimed by its name, so that the
@@ -31,17 +151,20 @@ int probe(const ProbeInput& input) {
 }
 
 }  // namespace
+}  // namespace bale::mds
+
+namespace bale {
 
 extern const Format k_mds_format;
 const Format k_mds_format{
     .name = "mds",
     .layouts = {},
-    .probe = probe,
+    .probe = mds::probe,
     .scan = mds::scan,
     .open = mds::open,
     .create = nullptr,
     .scan_survives_damage = true,
-    .read_suffixes = k_suffixes,
+    .read_suffixes = mds::k_suffixes,
     .read_summary = "MosaicML Streaming's shards (MDS version 2), plain or zstd; in Python bale.to_mds() writes them",
     .list = mds::list_directory,
     .classes = mds::listed_classes};

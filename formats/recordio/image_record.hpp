@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
@@ -66,5 +67,23 @@ std::vector<std::byte> encode_table(const std::vector<StoredField>& fields);
 /// The fields of a record that ends with our table, the image first. nullopt for a record without it: everything after
 /// the header is the image. Throws `damaged` for a malformed table.
 std::optional<std::vector<StoredField>> read_table(FileWindow& window, const Record& record, const IrHeader& header);
+
+// Image lists, im2rec's `.lst`: one line per image with its number, labels and path.
+
+/// Keys by the numbers of their records.
+class ImageList {
+ public:
+  /// The list next to a `.rec` file; empty if there is none. Malformed lines are ignored.
+  static ImageList beside(const std::string& record_path);
+
+  /// nullptr if the list does not have the number, or has it twice.
+  const std::string* key(std::uint64_t id) const;
+
+ private:
+  std::vector<std::pair<std::uint64_t, std::string>> keys_;  // sorted by number
+};
+
+/// A line of the list, as im2rec writes it.
+std::string list_line(const IrHeader& header, std::string_view key, std::string_view image_field);
 
 }  // namespace bale::recordio

@@ -1,22 +1,43 @@
-// What the format (format.cpp) is made of: finding, reading and writing the samples of a file.
+// What reading (format.cpp) and writing share.
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <string>
+#include <optional>
 
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/index_builder.hpp"
 
 namespace bale::recordio {
 
-/// Finds the samples of a file, ours or im2rec's (FORMAT.md, "Image record").
-/// Reads headers and tables but no images. Keys come from the `.lst` next to the file if it lists every record. Throws
-/// `damaged`, with record and offset, or `unsupported`.
-void scan(const std::string& path, IndexBuilder& index);
-
-/// Reads the fields of a file whose index is known.
-std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index);
-
 std::unique_ptr<ShardWriter> create(const WriterOptions& options);
+
+// Places: what the offset in a field's extent means if not all fields are stored in the file unchanged.
+//
+// A plain offset is a valid place. If all places of a column are plain, the column is located. Otherwise the upper bits
+// say how to read a field.
+
+struct Place {
+  static constexpr std::uint64_t k_max_offset = (std::uint64_t{1} << 48) - 1;
+  static constexpr std::uint64_t k_max_words = (std::uint64_t{1} << 15) - 1;
+
+  std::uint64_t offset = 0;  // in the file: of the field's first byte, or of its record's header
+  std::uint64_t words = 0;   // length words of parts between its first and its last byte
+  bool is_text = false;      // made from numbers in the header of the record at `offset`
+
+  bool is_plain() const { return words == 0 && !is_text; }
+
+  /// nullopt if it does not fit.
+  std::optional<std::uint64_t> pack() const {
+    if (offset > k_max_offset || words > k_max_words) return std::nullopt;
+    return offset | words << 48 | static_cast<std::uint64_t>(is_text) << 63;
+  }
+  static Place unpack(std::uint64_t packed) {
+    return {.offset = packed & k_max_offset, .words = packed >> 48 & k_max_words, .is_text = packed >> 63 != 0};
+  }
+};
+
+/// Marks each column as located if all its places are plain, else as not located.
+void declare_places(IndexBuilder& index);
 
 }  // namespace bale::recordio

@@ -6,8 +6,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_stamp.hpp"
-#include "bale/formats/shard/scan_cache.hpp"
-#include "bale/formats/shard/stale_index.hpp"
+#include "bale/formats/shard/current_index.hpp"
 #include "bale/formats/storage/schemes.hpp"
 
 namespace bale {

@@ -9,8 +9,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/current_index.hpp"
 #include "bale/formats/shard/partial_scan.hpp"
-#include "bale/formats/shard/stale_index.hpp"
 
 namespace bale {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/codec/inflation.hpp"
-#include "bale/formats/base/errors/data_error.hpp"
+#include "bale/formats/base/codec/compression.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/zstd_codec.hpp"

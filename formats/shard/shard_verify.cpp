@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/shard.hpp"

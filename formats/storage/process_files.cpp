@@ -13,7 +13,7 @@
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
-#include "bale/formats/base/system/per_process.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/storage/cache/cache_settings.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 

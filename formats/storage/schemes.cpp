@@ -1,15 +1,64 @@
 #include "bale/formats/storage/schemes.hpp"
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/scheme.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/storage/location/locate.hpp"
-#include "bale/formats/storage/url_storage.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
+#include "bale/formats/storage/process_files.hpp"
 
 namespace bale {
 namespace {
+
+ProcessFiles& files() { return ProcessFiles::of_process(); }
+
+/// The remote files of one scheme, for all that opens files by name.
+class UrlStorage final : public Storage {
+ public:
+  /// The location of a name. Throws `invalid_argument` if it is malformed.
+  using Locate = std::function<std::shared_ptr<const RemoteUrl>(const std::string& name)>;
+  explicit UrlStorage(Locate locate) : locate_(std::move(locate)), cache_(locate_) {}
+
+  std::shared_ptr<const RemoteFile> open(const std::string& name) const override { return files().open(locate_(name)); }
+  bool exists(const std::string& name) const override { return files().exists(locate_(name)); }
+  void check(const std::string& name) const override { locate_(name); }
+  std::string join(const std::string& directory, std::string_view file) const override {
+    return locate_(directory)->join(file);
+  }
+  std::vector<std::string> list(const std::string& directory) const override { return locate_(directory)->list(); }
+  const ContentCache& cache() const override { return cache_; }
+
+ private:
+  class Cache final : public ContentCache {
+   public:
+    explicit Cache(const Locate& locate) : locate_(locate) {}
+    std::uint64_t bytes() const override { return files().cache_bytes(); }
+    std::uint64_t free_bytes() const override { return files().free_cache_bytes(); }
+    std::uint64_t max_bytes_ahead() const override { return files().max_bytes_ahead(); }
+    std::optional<File> local_copy(const std::string& name) const override { return files().local_copy(locate_(name)); }
+    std::optional<std::vector<std::byte>> kept(const std::string& name, std::string_view kind) const override {
+      return files().kept(locate_(name), kind);
+    }
+    void keep(const std::string& name, std::string_view kind, Bytes content) const override {
+      files().keep(locate_(name), kind, content);
+    }
+    void forget(const std::string& name) const override { files().forget(locate_(name)); }
+    void refresh(const std::string& name) const override { files().refresh(*locate_(name)); }
+
+   private:
+    const Locate& locate_;
+  };
+
+  const Locate locate_;
+  const Cache cache_;
+};
 
 constexpr const char* k_curl = "download it first, with `curl -O URL` or `wget URL`, and name the local path";
 constexpr const char* k_gcloud =

@@ -13,7 +13,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/shard/key.hpp"
-#include "bale/formats/tfrecord/names.hpp"
+#include "bale/formats/tfrecord/tfrecord.hpp"
 
 namespace bale::tfrecord {
 namespace {

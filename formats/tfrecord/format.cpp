@@ -1,24 +1,96 @@
-// The format's descriptor, its probe, and the functions that walk all records.
+// The format's descriptor, its probe, and reading the fields.
 #include "bale/formats/shard/format.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <iterator>
+#include <mutex>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/shard/shard_name.hpp"
-#include "bale/formats/tfrecord/names.hpp"
+#include "bale/formats/tfrecord/example.hpp"
 #include "bale/formats/tfrecord/record.hpp"
 #include "bale/formats/tfrecord/tfrecord.hpp"
 
-namespace bale {
+namespace bale::tfrecord {
 namespace {
+
+/// The records of a file, and which of them have been checked. One sample per record, in the file's order.
+class CheckedRecords {
+ public:
+  explicit CheckedRecords(const File& file) {
+    FileWindow window(file);
+    RecordWalk walk(window);
+    Record record;
+    while (walk.next(record)) records_.push_back(record);
+    sound_ = std::vector<std::atomic<bool>>(records_.size());
+  }
+
+  /// Compares the record's checksum unless this was done before.
+  void check(const File& file, std::uint64_t number) {
+    if (number >= records_.size())
+      throw Error(ErrorCode::damaged, "has fewer records than it had", {.path = file.path()});
+    if (sound_[number]) return;
+    std::vector<std::byte> buffer;
+    check_data(file, records_[number], buffer);
+    sound_[number] = true;
+  }
+
+ private:
+  std::vector<Record> records_;
+  std::vector<std::atomic<bool>> sound_;
+};
+
+class RecordPayload final : public FilePayload {
+ public:
+  RecordPayload(const std::string& path, const ShardIndex& index)
+      : FilePayload(path), index_(index), checks_(!index.has_checksums()) {}
+
+  void read(std::uint64_t sample, std::uint32_t field, const Extent& extent, MutableBytes out) const override {
+    if (checks_) {
+      std::call_once(walked_, [this] { records_ = std::make_unique<CheckedRecords>(file_); });
+      records_->check(file_, sample);
+    }
+    if (index_.fields()[field].located) return FilePayload::read(sample, field, extent, out);
+    FileWindow window(file_);
+    const std::string text = feature_text(window, extent.offset);
+    if (text.size() != out.size()) {
+      throw Error(ErrorCode::damaged, "has other values than its index says", {.path = file_.path()});
+    }
+    std::copy_n(as_bytes(text).begin(), out.size(), out.begin());
+  }
+  std::optional<FileRange> locate(std::uint64_t sample, std::uint32_t field, const Extent& extent) const override {
+    if (!index_.fields()[field].located) return std::nullopt;
+    return FilePayload::locate(sample, field, extent);
+  }
+  bool is_plain() const override { return !checks_; }
+
+ private:
+  const ShardIndex& index_;
+  bool checks_;
+  mutable std::once_flag walked_;
+  mutable std::unique_ptr<CheckedRecords> records_;
+};
+
+/// If the index has checksums, fields are read directly from the file. Otherwise the first read of a field in a record
+/// also compares the checksum of the record.
+std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
+  const auto is_located = [](const FieldInfo& field) { return field.located; };
+  const bool plain = index.has_checksums() && std::all_of(index.fields().begin(), index.fields().end(), is_located);
+  if (plain) return std::make_unique<FilePayload>(path);
+  return std::make_unique<RecordPayload>(path, index);
+}
 
 /// The offset and size of every record, including its frame, as DALI's and NVIDIA's tfrecord2idx write them.
 std::string record_index(const std::string& path, const ShardIndex&) {
   const File file = File::open_read(path);
   FileWindow window(file);
-  tfrecord::RecordWalk walk(window);
-  tfrecord::Record record;
+  RecordWalk walk(window);
+  Record record;
   std::string text;
   while (walk.next(record)) {
     fmt::format_to(std::back_inserter(text), "{} {}\n", record.offset, record.end() - record.offset);
@@ -29,10 +101,10 @@ std::string record_index(const std::string& path, const ShardIndex&) {
 void check(const std::string& path) {
   const File file = File::open_read(path);
   FileWindow window(file);
-  tfrecord::RecordWalk walk(window);
-  tfrecord::Record record;
+  RecordWalk walk(window);
+  Record record;
   std::vector<std::byte> buffer;
-  while (walk.next(record)) tfrecord::check_data(file, record, buffer);
+  while (walk.next(record)) check_data(file, record, buffer);
 }
 
 constexpr Sidecar k_sidecars[] = {{.suffix = ".idx", .text = record_index, .name = "tfrecord"}};
@@ -45,7 +117,7 @@ constexpr Layout k_layouts[] = {{.name = "example",
                                  .sidecars = k_sidecars}};
 
 int probe(const ProbeInput& input) {
-  if (tfrecord::has_good_header(input.head)) return 90;
+  if (has_good_header(input.head)) return 90;
   // If the first header is damaged, the file is claimed by its name, so that the error is of this format.
   const std::string_view name = input.path.substr(input.path.rfind('/') + 1);
   const bool called_so = name.find(".tfrecord") != std::string_view::npos || has_shard_name(k_layouts[0], name);
@@ -53,16 +125,19 @@ int probe(const ProbeInput& input) {
 }
 
 }  // namespace
+}  // namespace bale::tfrecord
+
+namespace bale {
 
 extern const Format k_tfrecord_format;
 const Format k_tfrecord_format{.name = "tfrecord",
-                               .layouts = k_layouts,
-                               .probe = probe,
+                               .layouts = tfrecord::k_layouts,
+                               .probe = tfrecord::probe,
                                .scan = tfrecord::scan,
                                .open = tfrecord::open,
                                .create = tfrecord::create,
                                .scan_survives_damage = true,
-                               .check = check,
+                               .check = tfrecord::check,
                                .field_rule = tfrecord::k_field_rule};
 
 }  // namespace bale

@@ -15,7 +15,6 @@
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/partial_scan.hpp"
 #include "bale/formats/tfrecord/example.hpp"
-#include "bale/formats/tfrecord/names.hpp"
 
 namespace bale::tfrecord {
 namespace {

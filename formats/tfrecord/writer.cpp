@@ -15,7 +15,6 @@
 #include "bale/formats/container/writing/gather.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/shard/key.hpp"
-#include "bale/formats/tfrecord/names.hpp"
 #include "bale/formats/tfrecord/record.hpp"
 
 namespace bale::tfrecord {

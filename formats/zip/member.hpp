@@ -1,4 +1,4 @@
-// The bytes of one member of a ZIP archive.
+// The members of a ZIP archive, also of archives in it, and their bytes.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,11 @@
 
 namespace bale::zip {
 
+/// The members of the archive, and notices as of read_directory(). If it has no images and archives `X.zip` instead,
+/// their members, with `X/` before their names, replace these archives. Archives in these are not opened. Throws what
+/// read_directory() throws, and `unsupported` for an archive in the archive that is not stored as it is.
+std::vector<Member> read_members(const File& file, NoticeLog& notices);
+
 /// Where the member's data begins. Throws `damaged` if its local header contradicts the directory.
 std::uint64_t data_offset(FileWindow& window, const Member& member);
 
@@ -17,8 +22,7 @@ std::uint64_t data_offset(FileWindow& window, const Member& member);
 /// the member is readable. Throws `damaged`, without a path.
 void read_member(const File& file, const Member& member, std::uint64_t data, MutableBytes out);
 
-/// Names of members, split into stem and extension.
-/// A file name and its parts. Both borrow from the name.
+/// The parts of a file name, which borrow from it.
 struct MemberName {
   std::string_view stem;       // with directories
   std::string_view extension;  // after the last dot

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/errors/data_error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/field_names.hpp"
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/shard/key.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/errors/data_error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 
 namespace bale::loader_detail {
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/errors/data_error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/session/session.hpp"
 #include "bale/loader/transform/draw/list_drawer.hpp"

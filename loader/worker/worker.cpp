@@ -6,7 +6,7 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/errors/data_error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/loader/transform/list/check.hpp"
 

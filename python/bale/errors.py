@@ -79,7 +79,7 @@ class OutOfMemoryError(Error, MemoryError):
 class RetryableError(Error):
     """What may succeed if it is tried again, such as storage that does not answer: code "retryable"."""
 
-# The table of formats/base/errors/error_code.cpp: code, exit code of the program, class. A test compares the two.
+# The table of formats/base/errors/error.cpp: code, exit code of the program, class. A test compares the two.
 VERDICTS: tuple[tuple[str, int, type[Error]], ...] = (
     ("invalid_argument", 2, ArgumentError),
     ("not_found", 1, PathNotFoundError),

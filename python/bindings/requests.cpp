@@ -16,11 +16,11 @@
 #include <nanobind/stl/string.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/names/output_file.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/options/option_table.hpp"
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/system/per_process.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/base/watched_run.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"

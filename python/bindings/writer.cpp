@@ -15,7 +15,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/names/size_text.hpp"
+#include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"

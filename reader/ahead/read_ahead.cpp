@@ -13,7 +13,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/read_limit.hpp"
-#include "bale/formats/base/files/two_mib_reads.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/reader/ahead/neighbor_fetch.hpp"
 #include "bale/reader/ahead/shard_opener.hpp"

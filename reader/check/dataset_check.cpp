@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/errors/data_error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"

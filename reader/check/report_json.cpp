@@ -1,7 +1,7 @@
 #include "bale/reader/check/report_json.hpp"
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/json/json_document.hpp"
+#include "bale/formats/base/json/json.hpp"
 
 namespace bale {
 namespace {

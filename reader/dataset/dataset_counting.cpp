@@ -10,8 +10,8 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/current_index.hpp"
 #include "bale/formats/shard/index/index_memory.hpp"
-#include "bale/formats/shard/scan_cache.hpp"
 
 namespace bale {
 namespace {

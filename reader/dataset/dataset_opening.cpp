@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "bale/formats/base/errors/data_error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/registry/salvage.hpp"
-#include "bale/formats/shard/scan_cache.hpp"
+#include "bale/formats/shard/current_index.hpp"
 #include "bale/reader/shards/direct_choice.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
 

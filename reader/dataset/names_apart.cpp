@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/contained_name.hpp"
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/reader/repeated_keys.hpp"

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <utility>
 
-#include "bale/formats/base/errors/data_error.hpp"
-#include "bale/formats/base/names/size_text.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
+#include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/system/control_groups.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/reader/shards/direct_choice.hpp"
 
 namespace bale {

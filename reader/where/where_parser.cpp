@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/names/size_text.hpp"
+#include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 
 namespace bale {

@@ -53,7 +53,7 @@ MUTATIONS = [
              "entry.reading.load() != 0 && !works", "entry.reading.load() > 1 && !works", workers("condemns")),
     Mutation("storage that does not answer is waited for in silence", "loader/session/session.cpp",
              "waited_s > options_.storage_timeout_s)", "waited_s > 1000 * options_.storage_timeout_s)", workers("answer")),
-    Mutation("the quota of a group above does not count", "formats/base/system/control_groups.cpp",
+    Mutation("the quota of a group above does not count", "formats/base/system/cores.cpp",
              "if (path.empty() || path.rfind('/') == std::string::npos) break;", "break;",
              ("cores", "*least*")),
     Mutation("each rank takes all cores", "loader/options/default_workers.cpp", "is_shared ? cores.own / cores.num_ranks",

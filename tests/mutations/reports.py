@@ -13,7 +13,7 @@ MUTATIONS = [
     Mutation("labels of duplicates are not compared", "tools/survey/duplicates/duplicates.cpp",
              "      return theirs != label && theirs != k_no_class;", "      return theirs == label && theirs != k_no_class;",
              (*REPORT, "conflicts")),
-    Mutation("damage that decoders tolerate is not a remark", "formats/image/reduced_image.cpp",
+    Mutation("damage that decoders tolerate is not a remark", "formats/image/decode.cpp",
              "  reduced.has_defects = decoder.has_warnings();\n", "", (*REPORT, "each_remark")),
     Mutation("dedup lists images of the dataset that is kept", "tools/commands/survey/dedup.cpp",
              "  rules.first_kept_part = 1;\n", "", (*DEDUP, "against")),

@@ -42,7 +42,7 @@ MUTATIONS = [
     Mutation("ranges are filled although the cache has no room", "reader/ahead/neighbor_fetch.cpp",
              "    if (!has_room(range.range.length)) {", "    if (false) {",
              python("tests/python/remote/test_remote_fill.py", "without_room")),
-    Mutation("a child of fork() shares its parent's objects", "formats/base/system/per_process.hpp",
+    Mutation("a child of fork() shares its parent's objects", "formats/base/system/fork_mutex.hpp",
              "here == nullptr || here->owner != ::getpid()) {\n      auto", "here == nullptr) {\n      auto",
              ("python", "tests/python/remote/test_python_remote.py", "-k", "test_forks")),
     Mutation("a change of a file that was not used lately is not noticed", "formats/storage/ranges/known_versions.cpp",

@@ -8,7 +8,7 @@ LMDB = ("python", "tests/python/interop/test_interop_lmdb.py")
 LABELS = ("python", "tests/python/interop/test_foreign_labels.py")
 
 MUTATIONS = [
-    Mutation("an exit code differs from Python's table", "formats/base/errors/error_code.cpp",
+    Mutation("an exit code differs from Python's table", "formats/base/errors/error.cpp",
              '"retryable", k_exit_retryable,', '"retryable", k_exit_failure,', (*VERDICTS, "-k", "table")),
     Mutation("lack of memory is the sample's fault", "loader/worker/worker.cpp",
              "    lane.failure = out_of_memory_error({.path = config_.shards[row_of(lane).shard]});\n",
@@ -16,7 +16,7 @@ MUTATIONS = [
              (*VERDICTS, "-k", "lack_of_memory")),
     Mutation("a worker calls every bad sample damaged", "loader/worker/worker.cpp",
              "      lane.error_code = error.code();\n", "", (*VERDICTS, "-k", "wrong_with_a_sample")),
-    Mutation("verify calls a disk that fails damage", "formats/base/errors/data_error.hpp",
+    Mutation("verify calls a disk that fails damage", "formats/base/errors/error_reason.hpp",
              "error.code() == ErrorCode::io || error.code() == ErrorCode::unsupported;", "error.code() == ErrorCode::unsupported;",
              (*DAMAGE, "-k", "disk_fails")),
     Mutation("an index does not say that a file is a shard", "formats/registry/lookup.cpp",

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/names/size_text.hpp"
+#include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/fetch_dataset.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/json/json_document.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/tools/commands/commands.hpp"

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "bale/formats/base/error_code.hpp"
+#include "bale/formats/base/error.hpp"
 
 namespace bale::tools {
 

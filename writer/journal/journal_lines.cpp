@@ -3,7 +3,6 @@
 #include <array>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 
 namespace bale {

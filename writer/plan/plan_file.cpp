@@ -14,7 +14,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/plan/plan_head.hpp"

@@ -1,6 +1,6 @@
 #include "bale/writer/request/report_json.hpp"
 
-#include "bale/formats/base/json/json_document.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/reader/check/report_json.hpp"
 #include "bale/writer/request/run_lines.hpp"
 

@@ -26,4 +26,32 @@ std::string_view name_of(Compression compression);
 /// it should be.
 void refuse_compressed(const std::string& path, Bytes head);
 
+// Inflation: how large a few compressed bytes may become. With this limit, the input bounds the memory and the disk
+// space that reading it takes.
+//
+// Data that is worth compressing becomes 2 to 100 times as large. zstd can turn one byte into 32,768, bzip2 and xz into
+// thousands. Only files made to exhaust a reader, or almost empty ones, come near that.
+
+/// Per compressed byte: deflate's own limit, which no zlib stream exceeds.
+inline constexpr std::uint64_t k_max_inflation = 1032;
+/// The total that may exceed this rate: in memory for the fields of one sample, on disk for one archive.
+inline constexpr std::uint64_t k_inflation_allowance = std::uint64_t{256} << 20;
+
+/// For one sample or one archive. Packing uses it too, so that it packs nothing that reading would refuse.
+class InflationBudget {
+ public:
+  explicit InflationBudget(std::uint64_t allowance = k_inflation_allowance) : left_(allowance) {}
+
+  /// Whether `stored_bytes` may become `plain_bytes`. The sum of all calls counts, in any order.
+  bool take(std::uint64_t stored_bytes, std::uint64_t plain_bytes) {
+    if (plain_bytes / k_max_inflation <= stored_bytes) return true;
+    if (plain_bytes > left_) return false;
+    left_ -= plain_bytes;
+    return true;
+  }
+
+ private:
+  std::uint64_t left_;
+};
+
 }  // namespace bale

@@ -1,11 +1,13 @@
 #include "bale/formats/base/direct_file.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -13,6 +15,27 @@
 #include "bale/formats/base/error.hpp"
 
 namespace bale {
+namespace {
+
+// A huge page is one segment of the transfer.
+constexpr std::size_t k_huge_bytes = std::size_t{2} << 20;
+
+}  // namespace
+
+std::byte* AlignedBuffer::at_least(std::size_t size) {
+  if (size > size_) {
+    bytes_.reset();
+    size_ = (size + k_huge_bytes - 1) / k_huge_bytes * k_huge_bytes;
+    bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(k_huge_bytes, size_)));
+    if (!bytes_) {
+      size_ = 0;
+      throw std::bad_alloc();
+    }
+    ::madvise(bytes_.get(), size_, MADV_HUGEPAGE);
+  }
+  return bytes_.get();
+}
+
 namespace {
 
 /// Whether the file system refuses a read of one block: some accept the flag and no read, others need larger blocks.

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "bale/formats/base/error.hpp"
+
 namespace bale {
 
 /// How a value is written.
@@ -190,5 +192,11 @@ Json parse_json(std::string_view text, const JsonRules& rules = {});
 
 Json bytes_to_json(std::string_view raw);
 Json bytes_list_to_json(const std::vector<std::string>& list);
+
+/// A report: one value with its end of line.
+inline std::string json_document(const Json& value) { return value.dump({.indent = 2}) + '\n'; }
+
+/// A path, a spec or a sentence with one, without what may be secret.
+inline Json shown_json(std::string_view text) { return bytes_to_json(without_secrets(text)); }
 
 }  // namespace bale

@@ -9,7 +9,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
-#include "bale/formats/base/without_secrets.hpp"
 
 namespace bale {
 namespace {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace bale {
@@ -24,5 +25,10 @@ void require_local_name(std::string_view name, UrlUse use = UrlUse::reading);
 /// End of the first name in a list that is joined by "::", npos if there is one name. An address in brackets, as in
 /// http://[::1]:8080/x, has such colons of its own.
 std::size_t end_of_first_name(std::string_view list);
+
+/// Checks the name of a file that a command writes next to what it prints: a page, a picture, a list. Call it before
+/// the work. Throws `invalid_argument` for the name of a remote file, `exists` if there is a file of that name and not
+/// `force`, and `io` if no file of that name can be made. An empty name is none.
+void require_output_file(const std::string& path, bool force);
 
 }  // namespace bale

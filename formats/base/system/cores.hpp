@@ -1,13 +1,30 @@
-// The number of cores that this process may use: its affinity mask, and the CPU quota of its control groups.
+// The cores and the memory that this process may use: its affinity mask, and the limits of its control groups.
 #pragma once
 
 #include <sched.h>
 #include <sys/types.h>
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace bale {
+
+// The control groups of this process (Linux, version 1 or 2), whose limits apply to it.
+
+/// Calls `visit` with the directory of each group that this process is in and of each of its parents, whose limits also
+/// apply. In a container the directory may be the host's and may not exist. `controller` names a hierarchy of version
+/// 1, such as "cpu". `root` is put before /proc and /sys.
+void visit_control_groups(const std::string& root, std::string_view controller,
+                          const std::function<void(const std::string& directory, bool is_version_2)>& visit);
+
+/// The memory that this process can still use, with what the page cache can give back.
+/// Bytes that are free or hold files that can be dropped: of the machine (MemAvailable), or below a limit of this
+/// process's control groups (version 1 or 2), whichever is less. nullopt if the system does not say. `root` is put
+/// before /proc and /sys.
+std::optional<std::uint64_t> available_memory(const std::string& root = "");
 
 /// Cores in the affinity mask of a process (0: this one, as an UnboundThread); nullopt if the system does not say.
 std::optional<unsigned> affinity_cores(pid_t pid = 0);

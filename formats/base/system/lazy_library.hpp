@@ -1,6 +1,6 @@
 // LazyLibrary: a shared library that is opened when the first of its functions is called. Most runs call none.
 //
-// A room that calls such a library has a header that lists the functions (formats/storage/http/curl_api.hpp). Each
+// A room that calls such a library has a header that lists the functions (formats/storage/http/libcurl.hpp). Each
 // becomes an object in the room's namespace, which hides the function of this name and is called like it. One that is
 // not listed is not found by the linker. A static library is linked (scripts/cmake/BaleLazy.cmake); its functions are
 // not listed then.

@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/container/reading/array_conversion.hpp"
 #include "bale/formats/container/reading/column_roles.hpp"
+#include "bale/formats/container/reading/converted_payload.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/container/streams/file_window.hpp"
 #include "bale/formats/image/image.hpp"

@@ -4,9 +4,79 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/field_names.hpp"
 
 namespace bale {
+namespace {
+
+constexpr std::pair<std::string_view, std::string_view> k_types[] = {
+    {"uint8", "|u1"}, {"int8", "|i1"},    {"uint16", "<u2"}, {"int16", "<i2"}, {"float16", "<f2"}, {"uint32", "<u4"},
+    {"int32", "<i4"}, {"float32", "<f4"}, {"uint64", "<u8"}, {"int64", "<i8"}, {"float64", "<f8"}, {"bool", "|b1"}};
+
+constexpr std::uint64_t k_max_bytes = std::uint64_t{1} << 32;
+
+/// Modes of Pillow and what a pixel consists of. A mode that is not here has no whole number of bytes per pixel, or is
+/// rare.
+struct Mode {
+  std::string_view name;
+  std::string_view type;
+  std::uint64_t channels;
+};
+constexpr Mode k_modes[] = {{"L", "|u1", 1},    {"P", "|u1", 1},   {"RGB", "|u1", 3},  {"YCbCr", "|u1", 3},
+                            {"HSV", "|u1", 3},  {"LAB", "|u1", 3}, {"RGBA", "|u1", 4}, {"RGBX", "|u1", 4},
+                            {"CMYK", "|u1", 4}, {"LA", "|u1", 2},  {"I", "<i4", 1},    {"F", "<f4", 1},
+                            {"I;16", "<u2", 1}};
+
+}  // namespace
+
+std::string number_type(std::string_view name) {
+  for (const auto& [known, type] : k_types) {
+    if (known == name) return std::string(type);
+  }
+  return {};
+}
+
+std::uint32_t type_bytes(std::string_view type) { return static_cast<std::uint32_t>(type.back() - '0'); }
+
+std::optional<ArrayConversion> array_delivery(std::string_view type, const std::vector<std::uint64_t>& shape,
+                                              std::uint64_t skip) {
+  std::uint64_t bytes = type_bytes(type);
+  for (const std::uint64_t side : shape) {
+    if (side >= k_max_bytes || bytes * side >= k_max_bytes) return std::nullopt;
+    bytes *= side;
+  }
+  return ArrayConversion{.extension = std::string(k_array_field),
+                         .head = array_header_text(type, shape),
+                         .skip = skip,
+                         .tail_bytes = bytes};
+}
+
+std::optional<ArrayConversion> pillow_delivery(Bytes front, bool is_image) {
+  constexpr std::size_t k_sizes = 12;
+  if (front.size() < k_sizes) return std::nullopt;
+  const auto width = load_at<std::uint32_t>(front.data());
+  const auto height = load_at<std::uint32_t>(front.data() + 4);
+  const auto mode_bytes = load_at<std::uint32_t>(front.data() + 8);
+  if (mode_bytes > front.size() - k_sizes) return std::nullopt;
+  const std::string_view name = as_text(front.subspan(k_sizes, mode_bytes));
+  for (const Mode& mode : k_modes) {
+    if (mode.name != name) continue;
+    std::vector<std::uint64_t> shape{height, width};
+    if (mode.channels > 1) shape.push_back(mode.channels);
+    auto delivery = array_delivery(mode.type, shape, k_sizes + mode_bytes);
+    if (delivery && is_image && (name == "L" || name == "P")) {
+      delivery->extension = "pgm";
+      delivery->head = fmt::format("P5\n{} {}\n255\n", width, height);
+    }
+    return delivery;
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 class ConvertedPayload final : public Payload {

@@ -12,10 +12,10 @@
 #include "bale/formats/base/codec/raw_frame.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
+#include "bale/formats/container/streams/cached_stream.hpp"
 #include "bale/formats/container/streams/file_window.hpp"
 #include "bale/formats/container/streams/seek_table.hpp"
 #include "bale/formats/container/streams/spill_file.hpp"
-#include "bale/formats/container/streams/stream_caches.hpp"
 
 namespace bale {
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/base/codec/inflation.hpp"
+#include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/hdf5/library/h5.hpp"
 #include "bale/formats/shard/format.hpp"

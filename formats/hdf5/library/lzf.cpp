@@ -4,7 +4,7 @@
 #include <cstring>
 #include <exception>
 
-#include "bale/formats/hdf5/library/h5_api.hpp"
+#include "bale/formats/hdf5/library/h5.hpp"
 
 namespace bale::h5 {
 namespace {

@@ -1,4 +1,4 @@
-#include "bale/formats/hdf5/scan/foreign.hpp"
+#include "bale/formats/hdf5/scan/scan.hpp"
 
 #include <array>
 #include <cmath>

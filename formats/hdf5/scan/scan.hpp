@@ -1,11 +1,14 @@
 // Finds the samples of a container: one of ours by its `layout` attribute, any other by common names of datasets.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/base/notice_log.hpp"
 #include "bale/formats/hdf5/file/input.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/index_builder.hpp"
@@ -51,9 +54,33 @@ inline constexpr std::uint64_t k_pixels_in_file = std::uint64_t{1} << 63;
 /// Declares the column k_array_field and sets every sample's extent: offset as above, length = delivered bytes.
 void set_array_extents(const InputFile& file, const ArrayShape& array, IndexBuilder& index);
 
-/// Payload of containers with decoded images and other arrays: each read returns a NumPy header and a row.
-/// For files with fields that are not located: decoded images (`npy`) and rows of other datasets. Takes the library's
-/// lock itself, when it first reads such a field.
+/// Payload of containers with decoded images and other arrays: each read returns a NumPy header and a row. For files
+/// with fields that are not located: decoded images (`npy`) and rows of other datasets. Takes the library's lock
+/// itself, when it first reads such a field.
 std::unique_ptr<Payload> open_array_payload(const std::string& path, const ShardIndex& index);
+
+// Datasets of a foreign container that have one row per image: each becomes a field, which depends only on the
+// dataset's name, type and size, so that a payload finds the same dataset as the scan.
+
+/// Limit of the links that are examined in a file. No valid file has more.
+inline constexpr std::size_t k_max_links = 1000;
+
+/// The field for a dataset's rows: "boxes.npy" for numbers, "captions.txt" for strings, "masks" for variable-length
+/// bytes (the scan adds a suffix by their content). Empty if the rows cannot be delivered.
+std::string field_of_dataset(const InputDataset& dataset);
+
+/// The dataset whose rows are a field that is not located: numbers, or strings of one size. Needs an H5Lock.
+std::optional<InputDataset> find_row_dataset(const InputFile& file, std::string_view field);
+
+// Class numbers of the samples of another tool's container, in any of the usual representations.
+
+struct ForeignLabels {
+  std::vector<std::int64_t> numbers;  // one per sample; k_no_label for rows past the dataset's end (Fuel's test set)
+  std::string dataset{};              // the dataset that they are from; empty: none
+};
+
+/// Reads whole numbers of any type, digits, or one-hot rows. If a dataset with a label's name holds anything else, it
+/// is ignored, and a warning names its first row that is not a class. Needs an H5Lock.
+ForeignLabels find_labels(const InputFile& file, std::uint64_t num_samples, NoticeLog& notices);
 
 }  // namespace bale::h5

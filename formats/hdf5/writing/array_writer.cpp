@@ -13,7 +13,6 @@
 #include "bale/formats/container/writing/uniform_images.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"
-#include "bale/formats/hdf5/writing/spool.hpp"
 #include "bale/formats/hdf5/writing/writer.hpp"
 #include "bale/formats/shard/key.hpp"
 

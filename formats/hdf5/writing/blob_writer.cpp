@@ -12,10 +12,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/container/reading/scanned_fields.hpp"
-#include "bale/formats/container/writing/gathered_writes.hpp"
+#include "bale/formats/container/writing/append_file.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"
-#include "bale/formats/hdf5/writing/spool.hpp"
 #include "bale/formats/hdf5/writing/writer.hpp"
 #include "bale/formats/shard/field_rule.hpp"
 

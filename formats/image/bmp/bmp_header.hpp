@@ -42,8 +42,4 @@ struct BmpHeader {
 /// Throws `damaged` or `unsupported`.
 BmpHeader read_bmp_header(Bytes bytes);
 
-/// Run-length coded pixels of a BMP, read as Pillow reads them.
-/// Fills width * height indices, in the order of the file. Throws `damaged` if the data ends before the last pixel.
-void read_bmp_rle(Bytes bytes, const BmpHeader& header, std::uint8_t* indices);
-
 }  // namespace bale::image_detail

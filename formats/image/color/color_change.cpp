@@ -5,7 +5,24 @@
 #include <cmath>
 #include <optional>
 
+#include "bale/formats/image/color.hpp"
+#include "bale/formats/image/color/multipliers.hpp"
+
 namespace bale::image_detail {
+namespace {
+
+constexpr Multiplier in_all_lanes(unsigned value) {
+  Multiplier multiplier{};
+  for (std::uint16_t& lane : multiplier) lane = static_cast<std::uint16_t>(value);
+  return multiplier;
+}
+
+}  // namespace
+
+constexpr LumaWeights k_luma_upper{in_all_lanes(19595 >> 8), in_all_lanes(38470 >> 8), in_all_lanes(7471 >> 8)};
+constexpr LumaWeights k_luma_lower{in_all_lanes(19595 & 255), in_all_lanes(38470 & 255), in_all_lanes(7471 & 255)};
+constexpr Multiplier k_85 = in_all_lanes(85);
+
 namespace {
 
 /// What the line gives, without the increments.
@@ -81,3 +98,32 @@ PointChange composed(const PointChange& first, const PointChange& second) {
 }
 
 }  // namespace bale::image_detail
+
+namespace bale {
+namespace {
+
+void change(const image_detail::ColorChange& one, std::uint8_t* rgb, std::size_t num_pixels) {
+  image_detail::change_colors({&one, 1}, rgb, num_pixels);
+}
+
+}  // namespace
+
+void adjust_brightness(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
+  change(image_detail::blend_change(0, factor), rgb, num_pixels);
+}
+
+void adjust_contrast(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
+  change(image_detail::blend_change(mean_gray(rgb, num_pixels), factor), rgb, num_pixels);
+}
+
+void adjust_saturation(std::uint8_t* rgb, std::size_t num_pixels, double factor) {
+  change(image_detail::saturation_change(factor), rgb, num_pixels);
+}
+
+void adjust_hue(std::uint8_t* rgb, std::size_t num_pixels, double turn) {
+  change(image_detail::hue_change(turn), rgb, num_pixels);
+}
+
+void make_gray(std::uint8_t* rgb, std::size_t num_pixels) { change(image_detail::GrayChange{}, rgb, num_pixels); }
+
+}  // namespace bale

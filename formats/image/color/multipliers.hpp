@@ -1,7 +1,7 @@
 // Factors for vectors of 16-bit lanes. Internal.
 //
-// They are defined in another file, so that compilers do not know them. Of a multiplication by a constant, GCC makes
-// several shifts and additions, which take longer.
+// They are defined in color_change.cpp, which uses none, so that compilers do not know them. Of a multiplication by a
+// constant, GCC makes several shifts and additions, which take longer.
 #pragma once
 
 #include <array>

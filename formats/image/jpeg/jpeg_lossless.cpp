@@ -7,8 +7,8 @@
 #include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
-#include "bale/formats/image/jpeg/library/jpeg_compressor.hpp"
 #include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_guard.hpp"
 #include "bale/formats/image/jpeg/transcode/jpeg_transcoder.hpp"
 
 namespace bale {

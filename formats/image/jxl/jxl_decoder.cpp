@@ -1,9 +1,31 @@
-#include "bale/formats/image/codec/whole_codec.hpp"
-
 #include <memory>
 
+#include <jxl/decode.h>
+
+#include "bale/formats/base/system/lazy_library.hpp"
 #include "bale/formats/image/codec/byte_reader.hpp"
-#include "bale/formats/image/jxl/jxl_api.hpp"
+#include "bale/formats/image/codec/whole_codec.hpp"
+#include "bale_lazy_jxl.hpp"
+
+// The functions of libjxl that bale calls, which open it; internal.
+
+#ifdef BALE_LAZY_JXL
+
+namespace bale::image_detail {
+
+inline constinit LazyLibrary jxl_library{BALE_LAZY_JXL};
+
+// clang-format off
+#define BALE_JXL(name) BALE_LAZY_FUNCTION(jxl_library, name)
+BALE_JXL(JxlDecoderCloseInput) BALE_JXL(JxlDecoderCreate) BALE_JXL(JxlDecoderDestroy) BALE_JXL(JxlDecoderGetBasicInfo)
+BALE_JXL(JxlDecoderImageOutBufferSize) BALE_JXL(JxlDecoderProcessInput) BALE_JXL(JxlDecoderSetImageOutBuffer)
+BALE_JXL(JxlDecoderSetInput) BALE_JXL(JxlDecoderSetPreferredColorProfile) BALE_JXL(JxlDecoderSubscribeEvents)
+#undef BALE_JXL
+// clang-format on
+
+}  // namespace bale::image_detail
+
+#endif
 
 namespace bale::image_detail {
 namespace {

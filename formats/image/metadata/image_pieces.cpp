@@ -152,4 +152,21 @@ ImagePieces image_pieces(Bytes image) {
   return {};
 }
 
+bool jpeg_scan_has_end(Bytes scan) {
+  const ByteReader in(scan);
+  for (std::size_t at = jpeg_marker::next(in, 0); at < in.size(); at = jpeg_marker::next(in, at + 2)) {
+    const std::uint32_t marker = in.u8(at + 1);
+    if (!jpeg_marker::is_restart(marker)) return marker == jpeg_marker::k_eoi;
+  }
+  return false;
+}
+
+bool pieces_have_end(Bytes image) {
+  try {
+    return image_pieces(image).has_end;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace bale::image_detail

@@ -25,13 +25,3 @@ struct Mask {
 Mask decode_mask(Bytes bytes, std::uint64_t max_pixels);
 
 }  // namespace bale
-
-namespace bale::image_detail {
-
-/// The values of a PNG with one value per pixel, as they are stored: palette indices and 16-bit values too.
-///
-/// Threads: pure functions.
-/// Throws as decode_mask() does.
-Mask decode_png_mask(Bytes bytes, std::uint64_t max_pixels);
-
-}  // namespace bale::image_detail

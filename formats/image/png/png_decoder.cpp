@@ -6,7 +6,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/codec/codec.hpp"
-#include "bale/formats/image/png/png_guard.hpp"
 
 namespace bale::image_detail {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bale/formats/image/codec/raster.hpp"
-#include "bale/formats/image/sampling.hpp"
+#include "bale/formats/image/region.hpp"
 
 namespace bale::image_detail {
 

@@ -7,7 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/size_text.hpp"
+#include "bale/formats/base/options/option_values.hpp"
 
 namespace bale {
 namespace {

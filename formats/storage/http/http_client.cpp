@@ -15,12 +15,10 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/cores.hpp"
-#include "bale/formats/base/system/per_process.hpp"
-#include "bale/formats/storage/http/curl_api.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/storage/http/http_transfer.hpp"
-#include "bale/formats/storage/http/libcurl_start.hpp"
+#include "bale/formats/storage/http/libcurl.hpp"
 #include "bale/formats/storage/http/socket_events.hpp"
-#include "bale/formats/storage/http/source_transport.hpp"
 #include "bale/formats/storage/http/transfer_limit.hpp"
 
 namespace bale {

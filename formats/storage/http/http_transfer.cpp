@@ -1,15 +1,33 @@
 #include "bale/formats/storage/http/http_transfer.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/system/fork_mutex.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/storage/http/libcurl.hpp"
 #include "bale_version.hpp"
 
-#include "bale/formats/base/text/ascii_case.hpp"
-
 namespace bale {
+namespace {
+
+ForkMutex calls;
+
+}  // namespace
+
+void start_libcurl() {
+  const std::lock_guard lock(calls);
+  curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+CURL* new_curl_handle() {
+  const std::lock_guard lock(calls);
+  return curl_easy_init();
+}
+
 namespace {
 
 constexpr long k_max_redirects = 5;

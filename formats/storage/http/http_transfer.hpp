@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "bale/formats/storage/http/curl_api.hpp"
 #include "bale/formats/storage/http/http_client.hpp"
+#include "bale/formats/storage/http/libcurl.hpp"
 
 namespace bale {
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/storage/http/curl_api.hpp"
+#include "bale/formats/storage/http/libcurl.hpp"
 
 namespace bale {
 namespace {

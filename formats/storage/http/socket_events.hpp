@@ -8,7 +8,7 @@
 #include <chrono>
 #include <optional>
 
-#include "bale/formats/storage/http/curl_api.hpp"
+#include "bale/formats/storage/http/libcurl.hpp"
 
 namespace bale {
 

@@ -1,4 +1,4 @@
-#include "bale/formats/storage/http/source_transport.hpp"
+#include "bale/formats/storage/http/http_client.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +17,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file_range.hpp"
-#include "bale/formats/base/system/per_process.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/storage/url_scheme.hpp"
 
 namespace bale {

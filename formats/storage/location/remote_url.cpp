@@ -1,5 +1,7 @@
 #include "bale/formats/storage/location/remote_url.hpp"
 
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,10 +9,21 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/uri_encoding.hpp"
-#include "bale/formats/base/without_secrets.hpp"
-#include "bale/formats/storage/location/environment.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 
 namespace bale {
+
+std::string environment_variable(const char* name, const char* otherwise) {
+  const char* const value = std::getenv(name);
+  const std::string_view given = value != nullptr ? stripped(value) : std::string_view();
+  return given.empty() ? otherwise : std::string(given);
+}
+
+bool is_on(const char* name) {
+  const std::string value = lower_case(environment_variable(name));
+  return value == "1" || value == "true" || value == "yes" || value == "on";
+}
+
 namespace {
 
 constexpr std::string_view k_refusal_hint = "check the credentials, and whether they may read it";

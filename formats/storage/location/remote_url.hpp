@@ -15,6 +15,12 @@
 
 namespace bale {
 
+/// A variable of the environment, without blanks and line ends around it, which secrets that come from files have.
+/// `otherwise` if that is empty.
+std::string environment_variable(const char* name, const char* otherwise = "");
+/// Whether a variable says yes: 1, true, yes, on.
+bool is_on(const char* name);
+
 /// What a GET request asks for.
 struct GetCondition {
   std::optional<FileRange> range{};

@@ -10,7 +10,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/storage/aws/answers/object_listing.hpp"
+#include "bale/formats/storage/aws/answers/s3_answers.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 #include "bale/formats/storage/http/retry.hpp"
 #include "bale/formats/storage/location/listing_parts.hpp"

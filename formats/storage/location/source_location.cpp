@@ -1,11 +1,80 @@
 // Files that a program opens: file://, and the schemes of add_url_scheme().
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/storage/location/locate.hpp"
 
 namespace bale {
+namespace {
+
+constexpr std::string_view k_file_scheme = "file://";
+
+class MountedFile final : public UrlSource {
+ public:
+  explicit MountedFile(const std::string& path) : file_(File::open_read(path)) {}
+
+  std::uint64_t size() const override { return file_.size(); }
+  std::string version() const override {
+    struct stat info {};
+    if (::fstat(file_.fd(), &info) != 0) throw_errno("examine", file_.path());
+    return fmt::format("{}-{}-{}.{:09}", info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+  }
+  std::size_t read_some(std::uint64_t offset, MutableBytes out) const override { return file_.read_some(offset, out); }
+
+ private:
+  File file_;
+};
+
+std::unique_ptr<UrlSource> open_mounted(const std::string& name) {
+  const std::string path = *path_of_file_url(name);
+  try {
+    return std::make_unique<MountedFile>(path);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    throw Error(ErrorCode::not_found, error.message(), {.path = path});  // a directory: a web server has no such file
+  }
+}
+
+std::vector<std::string> list_mounted(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  const std::filesystem::path path(*path_of_file_url(directory));
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->is_regular_file()) names.push_back(join_path(directory, entry->path().filename().string()));
+  }
+  if (!error) return names;
+  throw Error(ErrorCode::not_found, fmt::format("cannot list the directory: {}", error.message()),
+              {.path = directory, .hint = "check the name"});
+}
+
+}  // namespace
+
+std::optional<std::string> path_of_file_url(const std::string& name) {
+  if (!begins_with_ignoring_case(name, k_file_scheme)) return std::nullopt;
+  std::string path = name.substr(k_file_scheme.size());
+  if (path.starts_with('/')) return path;
+  throw Error(ErrorCode::invalid_argument, "a file:// name needs an absolute path of this machine",
+              {.path = name, .hint = "write file:///PATH, with three slashes"});
+}
+
+UrlScheme file_scheme() {
+  return {.name = "file",
+          .open = open_mounted,
+          .list = list_mounted,
+          .check = [](const std::string& name) { path_of_file_url(name); },
+          .needs_network = false};
+}
+
 namespace {
 
 class SourceLocation final : public RemoteUrl {

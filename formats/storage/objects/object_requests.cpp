@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/uri_encoding.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/without_secrets.hpp"
-#include "bale/formats/storage/aws/answers/upload_answers.hpp"
+#include "bale/formats/storage/aws/answers/s3_answers.hpp"
 #include "bale/formats/storage/aws/sigv4.hpp"
 #include "bale/formats/storage/http/retry.hpp"
 #include "bale/formats/storage/location/listing_parts.hpp"

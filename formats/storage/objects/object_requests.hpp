@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/storage/aws/answers/object_listing.hpp"
+#include "bale/formats/storage/aws/answers/s3_answers.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 #include "bale/formats/storage/http/http_client.hpp"
 #include "bale/formats/storage/location/remote_url.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bale/formats/base/names/uri_encoding.hpp"
-#include "bale/formats/base/system/per_process.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 
 namespace bale {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/errors/data_error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/image/resample/resample_weights.hpp"
 #include "bale/loader/cuda/kernels/convert_args.hpp"

@@ -4,8 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "bale/formats/base/portable_exp.hpp"
-#include "bale/formats/base/portable_trigonometry.hpp"
+#include "bale/formats/base/portable_math.hpp"
 #include "bale/formats/base/random.hpp"
 
 namespace bale::transform_detail {

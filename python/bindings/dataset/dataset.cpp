@@ -12,11 +12,11 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/scheme.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
-#include "bale/formats/base/without_secrets.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/python/bindings/bindings.hpp"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/jpeg_lossless.hpp"
-#include "bale/formats/image/jpeg/library/decoder_choice.hpp"
 
 using bale::image_detail::BaselineUse;
 

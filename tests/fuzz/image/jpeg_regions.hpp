@@ -10,7 +10,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image_decoder.hpp"
-#include "bale/formats/image/jpeg/library/decoder_choice.hpp"
+#include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
 
 namespace bale::test {
 

@@ -4,8 +4,7 @@
 #include <string_view>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/storage/aws/answers/object_listing.hpp"
-#include "bale/formats/storage/aws/answers/upload_answers.hpp"
+#include "bale/formats/storage/aws/answers/s3_answers.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 
 namespace {

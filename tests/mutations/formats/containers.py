@@ -38,7 +38,7 @@ MUTATIONS = [
              "  require_room_for_fields(source, options);\n", "", NAMES),
     Mutation("empty names are left out of records", "formats/tfrecord/writer.cpp",
              "if (entry.field) extents_", "if (entry.field && !entry.field->empty()) extents_", NAMES),
-    Mutation("sizes are what the record says", "formats/beton/scan.cpp",
+    Mutation("sizes are what the record says", "formats/beton/format.cpp",
              "    index_.set_dimensions(sample_, header.width, header.height);\n", "", BETON),
     Mutation("features have a name for one value and one for several", "formats/tfrecord/scan.cpp",
              "      if (!others.any_list) continue;\n", "      continue;\n", TFRECORD),

@@ -7,8 +7,8 @@ def foreign(name):
 
 
 MUTATIONS = [
-    Mutation("a listed chunk that is missing is not noticed", "formats/litdata/directory_list.cpp",
+    Mutation("a listed chunk that is missing is not noticed", "formats/litdata/format.cpp",
              "    if (remote_storage_of(directory) == nullptr &&", "    if (remote_storage_of(directory) != nullptr &&", foreign("missing_or_of_another")),
-    Mutation("a chunk of another dataset is read", "formats/litdata/scan.cpp",
+    Mutation("a chunk of another dataset is read", "formats/litdata/format.cpp",
              "    check_against_list(chunk, config, path, packing);\n", "", foreign("missing_or_of_another")),
 ]

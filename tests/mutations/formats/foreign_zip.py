@@ -19,6 +19,6 @@ MUTATIONS = [
              "return end.bytes <= end.end && end.directory == end.end - end.bytes;", "return end.bytes <= end.end;", foreign("bytes_after")),
     Mutation("every backslash is a folder", "formats/zip/directory.cpp",
              " || !(member.is_of_windows || none_has_slash)) continue;", ") continue;", foreign("backslash")),
-    Mutation("stored members that are encrypted are delivered", "formats/zip/scan.cpp",
+    Mutation("stored members that are encrypted are delivered", "formats/zip/format.cpp",
              "if (!member.is_readable() || member.method", "if (member.method", foreign("another_method")),
 ]

@@ -21,8 +21,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/jpeg_lossless.hpp"
-#include "bale/formats/image/jpeg/library/decoder_choice.hpp"
 #include "bale/formats/image/jpeg/transcode/jpeg_transcoder.hpp"
 
 namespace {

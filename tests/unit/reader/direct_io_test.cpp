@@ -16,7 +16,7 @@
 #include "bale/formats/base/direct_file.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/files/read_limit.hpp"
-#include "bale/formats/base/system/control_groups.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/read_in_order.hpp"

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "bale/formats/base/checksum.hpp"
-#include "bale/formats/base/codec/inflation.hpp"
+#include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"

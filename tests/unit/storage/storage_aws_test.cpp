@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "bale/formats/base/names/uri_encoding.hpp"
-#include "bale/formats/storage/aws/answers/object_listing.hpp"
-#include "bale/formats/storage/aws/answers/upload_answers.hpp"
+#include "bale/formats/storage/aws/answers/s3_answers.hpp"
 #include "bale/formats/storage/aws/context/aws_context.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 #include "bale/formats/storage/aws/sigv4.hpp"

@@ -5,7 +5,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/output_file.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tools/commands/commands.hpp"

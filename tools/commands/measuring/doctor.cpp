@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/output_file.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/measure/trials/examination.hpp"

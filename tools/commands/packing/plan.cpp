@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/names/output_file.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/packing/pack_summary.hpp"

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/base/json/json_document.hpp"
 #include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/notice_log.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"

@@ -6,7 +6,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/base/json/json_document.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands/commands.hpp"

@@ -6,7 +6,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/key_text.hpp"
-#include "bale/formats/base/names/output_file.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/reader/check/report_json.hpp"
 #include "bale/reader/spec/directory_content.hpp"

@@ -2,7 +2,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/output_file.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/tools/commands/survey/survey_commands.hpp"
 #include "bale/tools/report/html/pages.hpp"

@@ -2,7 +2,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/base/json/json_document.hpp"
 
 namespace bale::tools {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
-#include "bale/formats/base/json/json_document.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/reader/check/report_json.hpp"
 #include "bale/tools/report/text/bench_report.hpp"

@@ -3,8 +3,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/base/json/json_document.hpp"
-#include "bale/formats/base/without_secrets.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/report/text/survey_report.hpp"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/without_secrets.hpp"
 #include "bale/loader/transform/members/dtype_name.hpp"
 
 namespace bale::tools {

@@ -9,7 +9,6 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/gray_png.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"

@@ -6,20 +6,31 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "bale/formats/image/codec/aligned_memory.hpp"
+#include "bale/formats/image/codec/reused_memory.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_entropy.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_frame.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_seek_points.hpp"
-#include "bale/formats/image/jpeg/library/decoder_choice.hpp"
 #include "bale/formats/image/jpeg/pixels/baseline_kernels.hpp"
 #include "bale/formats/image/jpeg/pixels/region_pixels.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/image/region.hpp"
 
 namespace bale::image_detail {
+
+/// For tests: whether our own decoders are used next to libjpeg. `automatic`: if possible. `plain`: without
+/// instructions that only some CPUs have.
+enum class BaselineUse { automatic, never, plain };
+
+inline std::atomic<BaselineUse>& baseline_use_of_process() {
+  static std::atomic<BaselineUse> use{BaselineUse::automatic};
+  return use;
+}
+inline BaselineUse baseline_use() { return baseline_use_of_process(); }
+inline void set_baseline_use(BaselineUse use) { baseline_use_of_process() = use; }
 
 /// For tests: the number of images that it decoded in this process, and how many of them it decoded from seek points.
 std::uint64_t baseline_count();

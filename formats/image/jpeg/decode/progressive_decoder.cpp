@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "bale/formats/base/math/rounding.hpp"
-#include "bale/formats/image/jpeg/library/decoder_choice.hpp"
+#include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
 
 namespace bale::image_detail {
 namespace {

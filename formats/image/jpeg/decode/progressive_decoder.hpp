@@ -10,7 +10,7 @@
 #include <array>
 #include <cstdint>
 
-#include "bale/formats/image/codec/aligned_memory.hpp"
+#include "bale/formats/image/codec/reused_memory.hpp"
 #include "bale/formats/image/jpeg/decode/progressive_entropy.hpp"
 #include "bale/formats/image/jpeg/decode/progressive_scans.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_frame.hpp"

@@ -12,7 +12,6 @@
 #include "bale/formats/image/jpeg/entropy/baseline_huffman.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_seek_points.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_segment.hpp"
-#include "bale/formats/image/jpeg/entropy/bit_window.hpp"
 #include "bale/formats/image/jpeg/entropy/coefficient_rows.hpp"
 
 namespace bale::image_detail {

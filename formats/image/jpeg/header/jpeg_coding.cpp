@@ -1,8 +1,53 @@
-#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
-
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 
 #include "bale/formats/image/codec/byte_reader.hpp"
+#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
+
+namespace bale::image_detail {
+
+namespace {
+
+/// A frame header of at least 8 bytes, from its length on.
+struct FoundFrame {
+  std::size_t at = 0;
+  std::uint32_t marker = 0;
+  std::uint32_t length = 0;
+};
+
+std::optional<FoundFrame> find_frame(const ByteReader& in) {
+  for (std::size_t at = jpeg_marker::next(in, 2); in.has(at, 2); at = jpeg_marker::next(in, at)) {
+    const std::uint32_t marker = in.u8(at + 1);
+    at += 2;
+    if (jpeg_marker::is_alone(marker)) continue;
+    if (marker == jpeg_marker::k_sos || marker == jpeg_marker::k_eoi || marker == jpeg_marker::k_soi) break;
+    if (!in.has(at, 2)) break;
+    const std::uint32_t length = in.be16(at);
+    if (jpeg_marker::is_frame_header(marker)) {
+      if (length < 8 || !in.has(at, 8)) break;
+      return FoundFrame{at, marker, length};
+    }
+    if (length < 2 || !in.has(at, length)) break;
+    at += length;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ImageHeader probe_jpeg(const ByteReader& in) {
+  ImageHeader header{.kind = ImageKind::jpeg};
+  // Length, precision (1), height (2), width (2), number of components (1): T.81, B.2.2.
+  if (const auto frame = find_frame(in)) {
+    header.height = in.be16(frame->at + 3);
+    header.width = in.be16(frame->at + 5);
+    header.channels = in.u8(frame->at + 7);
+  }
+  return header;
+}
+
+}  // namespace bale::image_detail
 
 namespace bale {
 namespace {
@@ -31,21 +76,9 @@ JpegCoding read_frame(const ByteReader& in, std::size_t at, std::uint32_t marker
 }  // namespace
 
 JpegCoding read_jpeg_coding(Bytes bytes) {
-  namespace marker = image_detail::jpeg_marker;
   const ByteReader in(bytes);
-  if (!in.matches(0, "\xFF\xD8")) return {};
-  for (std::size_t at = marker::next(in, 2); in.has(at, 2); at = marker::next(in, at)) {
-    const std::uint32_t code = in.u8(at + 1);
-    at += 2;
-    if (marker::is_alone(code)) continue;
-    if (code == marker::k_sos || code == marker::k_eoi || code == marker::k_soi || !in.has(at, 2)) break;
-    const std::uint32_t length = in.be16(at);
-    if (marker::is_frame_header(code))
-      return length >= 8 && in.has(at, 8) ? read_frame(in, at, code, length) : JpegCoding{};
-    if (length < 2 || !in.has(at, length)) break;
-    at += length;
-  }
-  return {};
+  const auto frame = in.matches(0, "\xFF\xD8") ? image_detail::find_frame(in) : std::nullopt;
+  return frame ? read_frame(in, frame->at, frame->marker, frame->length) : JpegCoding{};
 }
 
 std::string sampling_name(const JpegCoding& coding) {

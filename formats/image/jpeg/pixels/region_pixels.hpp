@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bale/formats/image/codec/aligned_memory.hpp"
+#include "bale/formats/image/codec/reused_memory.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_frame.hpp"
 #include "bale/formats/image/jpeg/entropy/coefficient_rows.hpp"
 #include "bale/formats/image/jpeg/pixels/baseline_kernels.hpp"

@@ -7,10 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "bale/formats/image/codec/aligned_memory.hpp"
+#include "bale/formats/image/codec/reused_memory.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_seek_points.hpp"
 #include "bale/formats/image/jpeg/library/jpeg_guard.hpp"
-#include "bale/formats/image/jpeg/transcode/optimal_codes.hpp"
 #include "bale/formats/image/jpeg/transcode/scan_symbols.hpp"
 
 namespace bale::image_detail {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "bale/formats/image/jpeg/library/decoder_choice.hpp"
+#include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/transcode/baseline_encoder.hpp"
 
 namespace bale::image_detail {

@@ -14,7 +14,6 @@
 #include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
 #include "bale/formats/image/jpeg/transcode/baseline_encoder.hpp"
 #include "bale/formats/image/jpeg/transcode/coefficient_planes.hpp"
-#include "bale/formats/image/jpeg/transcode/coefficient_reader.hpp"
 #include "bale/formats/image/jpeg/transcode/scan_symbols.hpp"
 
 namespace bale::image_detail {

@@ -1,4 +1,4 @@
-// The symbols of a baseline scan, before they have codes; internal.
+// The symbols of a baseline scan, and the shortest Huffman codes for them; internal.
 #pragma once
 
 #include <array>
@@ -8,13 +8,32 @@
 #include <span>
 #include <vector>
 
-#include "bale/formats/image/codec/aligned_memory.hpp"
+#include "bale/formats/image/codec/reused_memory.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_huffman.hpp"
 #include "bale/formats/image/jpeg/transcode/coefficient_planes.hpp"
-#include "bale/formats/image/jpeg/transcode/optimal_codes.hpp"
 #include "bale/formats/image/jpeg/transcode/symbol_kernels.hpp"
 
 namespace bale::image_detail {
+
+constexpr std::size_t k_symbols = 256;
+
+/// The shortest codes for counted symbols: a Huffman table as a DHT segment has it (T.81, B.2.4.2), and the code of
+/// each symbol.
+struct OptimalCodes {
+  std::array<std::uint8_t, 17> num_codes{};       // by length; [0] is not used
+  std::array<std::uint8_t, k_symbols> symbols{};  // in the order of their codes
+  std::uint32_t num_symbols = 0;
+  std::array<std::uint16_t, k_symbols> codes{};   // by symbol
+  std::array<std::uint8_t, k_symbols> lengths{};  // by symbol; 0 if it has no code
+
+  /// T.81, K.2 and figures C.1 to C.3. The very table that libjpeg makes of these counts: of two that are equally rare,
+  /// it takes the larger symbol first. False if a code is longer than 32 bits before lengths are limited to 16, which
+  /// libjpeg refuses, or if nothing was counted.
+  bool build(std::span<const std::uint32_t, k_symbols> counts);
+
+ private:
+  void assign_codes();
+};
 
 /// The tables of an interleaved scan as libjpeg assigns them: luma has tables 0, chroma tables 1.
 enum class ScanTable : std::uint32_t { luma_dc, luma_ac, chroma_dc, chroma_ac };

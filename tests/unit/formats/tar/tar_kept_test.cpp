@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bale/formats/base/random.hpp"
-#include "bale/formats/container/streams/stream_caches.hpp"
+#include "bale/formats/container/streams/cached_stream.hpp"
 #include "bale/tests/unit/formats/tar/tar_support.hpp"
 
 using namespace bale;

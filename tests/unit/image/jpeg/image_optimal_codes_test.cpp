@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bale/formats/image/jpeg/transcode/optimal_codes.hpp"
+#include "bale/formats/image/jpeg/transcode/scan_symbols.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 
 #include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
 #include "bale/formats/image/jpeg/transcode/baseline_encoder.hpp"
-#include "bale/formats/image/jpeg/transcode/coefficient_reader.hpp"
+#include "bale/formats/image/jpeg/transcode/coefficient_planes.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "image_baseline_support.hpp"
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <string>
 
+#include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/jpeg_lossless.hpp"
-#include "bale/formats/image/jpeg/library/decoder_choice.hpp"
 #include "bale/formats/image/jpeg/transcode/jpeg_transcoder.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tests/support/catch.hpp"

@@ -8,12 +8,42 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
-#include "bale/formats/base/error_code.hpp"
-
 namespace bale {
+
+/// What went wrong, in one word.
+enum class ErrorCode {
+  invalid_argument,  // an argument is out of range or contradicts another
+  not_found,         // a path, shard, key or field does not exist
+  io,                // a system call failed; the message has the text of errno
+  damaged,           // bytes contradict their checksum, index or format
+  unsupported,       // valid data that bale does not read or write
+  exists,            // the destination already holds something
+  changed,           // a file changed while it was read, or after its index was made
+  retryable,         // may succeed if tried again
+  interrupted,       // stopped because the caller asked for it
+  out_of_memory,     // memory could not be allocated; no sample or file is at fault
+};
+
+inline constexpr int k_exit_failure = 1;
+inline constexpr int k_exit_usage = 2;
+inline constexpr int k_exit_retryable = 5;
+inline constexpr int k_exit_interrupted = 130;
+
+/// A row of the one table from which exit codes, Python's exceptions and the codes in JSON derive.
+struct Verdict {
+  ErrorCode code;
+  std::string_view name;          // `code` in Python and in JSON
+  int exit_code;                  // of the program, if the error ends it
+  std::string_view python_class;  // in bale.errors
+};
+
+/// All rows, in the order of the enumeration.
+std::span<const Verdict> verdicts();
+const Verdict& verdict_of(ErrorCode code);
 
 /// Where an error happened and what to do about it. Every part is optional.
 struct ErrorContext {
@@ -57,5 +87,11 @@ std::string shown_name(std::string_view name);
 
 /// `raw` made safe to print on a terminal: control bytes and invalid UTF-8 become \xNN.
 std::string printable(std::string_view raw);
+
+/// For output that escapes bytes itself, such as JSON and Python's repr; printable() and shown_name() go through it.
+/// `text` with "***" instead of what may be secret in its URLs: user and password, a fragment, and all of a query but
+/// the names of files; and instead of the arguments of a command ("pipe:"). Other bytes stay as they are. Pure
+/// function, safe in any thread.
+std::string without_secrets(std::string_view text);
 
 }  // namespace bale

@@ -4,6 +4,7 @@
 // Threads: pure functions; may be called from any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -79,5 +80,9 @@ std::vector<std::byte> encode_jpeg(const Image& image, int quality, JpegColors c
 std::string_view jpeg_encoder_name();
 /// Encodes an 8-bit RGB PNG. Throws `invalid_argument` for an empty image, `unsupported` if libpng cannot encode it.
 std::vector<std::byte> encode_png(const Image& image);
+
+/// An 8-bit gray PNG of height x width pixels, row by row. Throws `invalid_argument` for an empty image or another
+/// number of pixels, `unsupported` if libpng cannot encode it.
+std::vector<std::byte> encode_gray_png(std::uint32_t width, std::uint32_t height, Bytes pixels);
 
 }  // namespace bale

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/image_condition.hpp"
 #include "bale/formats/image/image.hpp"
 
@@ -29,5 +31,12 @@ struct ImageFacts {
 /// have to be decoded and has more than `max_pixels`, because of another limit it may be complete; with `quick` also of
 /// kinds that bale does not decode. Throws only `std::bad_alloc`.
 ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels = k_default_max_pixels);
+
+/// The kind of a file that probe_image() does not recognize, by the bytes at its start or end, for messages: "AVIF",
+/// "JPEG 2000", "HTML", ...; empty if nothing is recognized. A literal.
+std::string_view name_by_signature(Bytes file);
+
+/// Whether this build's decode_image() decodes images of this kind.
+bool can_decode(ImageKind kind);
 
 }  // namespace bale

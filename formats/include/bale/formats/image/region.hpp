@@ -1,4 +1,4 @@
-// Region and PixelView: a rectangle of an image, and borrowed pixels.
+// Region and PixelView: a rectangle of an image, and borrowed pixels; and how warps and borders take pixels.
 //
 // Threads: plain values.
 #pragma once
@@ -27,5 +27,11 @@ struct PixelView {
   std::uint32_t height = 0;
   std::uint32_t pixel_bytes = 3;  // see mode_bytes()
 };
+
+/// How a warp takes a pixel from its source: Pillow's Image.transform.
+enum class Sampling : std::uint8_t { nearest, bilinear, bicubic };
+
+/// What a border consists of: torchvision's pad.
+enum class PadMode : std::uint8_t { constant, edge, reflect, symmetric };
 
 }  // namespace bale

@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "bale/formats/image/region.hpp"
 #include "bale/formats/image/resample/resizer.hpp"
-#include "bale/formats/image/sampling.hpp"
 
 namespace bale {
 
