@@ -214,10 +214,9 @@ std::optional<ArrayConversion> conversion_of(const Column& column, const Value& 
   const bool is_raw = column.kind == ValueKind::image && value.mode == k_raw;
   const bool is_array = column.kind == ValueKind::array || column.kind == ValueKind::number;
   if ((!is_raw && !is_array) || !value.bytes) return std::nullopt;
-  const std::vector<std::uint64_t> pixels{value.height, value.width, k_channels};
   return ArrayConversion{
       .extension = std::string(k_array_field),
-      .head = is_raw ? array_header_text("|u1", pixels) : array_header_text(column.type, column.shape),
+      .head = is_raw ? image_header_text(value.height, value.width) : array_header_text(column.type, column.shape),
       .tail_bytes = *value.bytes};
 }
 

@@ -1,3 +1,5 @@
+#include "bale/formats/beton/layout.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -6,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/beton/layout.hpp"
 
 namespace bale::beton {
 namespace {

@@ -147,12 +147,9 @@ MadeFields made_fields(std::vector<Column> columns) {
 }
 
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
-  const auto is_located = [](const FieldInfo& field) { return field.located; };
   ChunkConfig config = read_chunk_config(path);
   const Packing packing = packing_of(path, config.compresses_samples);
-  if (packing == Packing::plain && std::all_of(index.fields().begin(), index.fields().end(), is_located)) {
-    return std::make_unique<FilePayload>(path);
-  }
+  if (packing == Packing::plain && all_are_located(index)) return std::make_unique<FilePayload>(path);
   return make_made_payload(
       path, index, [path, packing] { return std::move(open_chunk(path, packing).content); }, packing == Packing::plain,
       made_fields(std::move(config.columns)));

@@ -27,14 +27,6 @@ constexpr std::size_t k_meta_bytes = 136;
 constexpr unsigned k_max_depth = 32;  // CURSOR_STACK
 constexpr std::size_t k_head_bytes = 64;
 
-template <typename T>
-T load_at(Bytes bytes, std::size_t at) {
-  static_assert(std::endian::native == std::endian::little);
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-
 struct Meta {
   std::uint32_t magic;
   std::uint32_t version;
@@ -52,16 +44,16 @@ struct Meta {
 Meta parse_meta(Bytes page) {
   const Bytes meta = page.subspan(k_page_header_bytes);
   const std::size_t main = 72;  // mm_dbs[1]
-  return {.magic = load_at<std::uint32_t>(meta, 0),
-          .version = load_at<std::uint32_t>(meta, 4),
-          .page_flags = load_at<std::uint16_t>(page, 10),
-          .page_bytes = load_at<std::uint32_t>(meta, 24),
-          .flags = load_at<std::uint16_t>(meta, main + 4),
-          .depth = load_at<std::uint16_t>(meta, main + 6),
-          .num_entries = load_at<std::uint64_t>(meta, main + 32),
-          .root = load_at<std::uint64_t>(meta, main + 40),
-          .last_page = load_at<std::uint64_t>(meta, 120),
-          .transaction = load_at<std::uint64_t>(meta, 128)};
+  return {.magic = load_at<std::uint32_t>(meta.data()),
+          .version = load_at<std::uint32_t>(meta.data() + 4),
+          .page_flags = load_at<std::uint16_t>(page.data() + 10),
+          .page_bytes = load_at<std::uint32_t>(meta.data() + 24),
+          .flags = load_at<std::uint16_t>(meta.data() + main + 4),
+          .depth = load_at<std::uint16_t>(meta.data() + main + 6),
+          .num_entries = load_at<std::uint64_t>(meta.data() + main + 32),
+          .root = load_at<std::uint64_t>(meta.data() + main + 40),
+          .last_page = load_at<std::uint64_t>(meta.data() + 120),
+          .transaction = load_at<std::uint64_t>(meta.data() + 128)};
 }
 
 }  // namespace
@@ -144,31 +136,31 @@ void BTree::descend(Walk& walk, std::uint64_t page_number, unsigned level) const
   const Bytes page = storage;
 
   const bool is_leaf = level == depth_;
-  const auto flags = load_at<std::uint16_t>(page, 10);
-  if (load_at<std::uint64_t>(page, 0) != page_number) fail("page does not carry its own number", offset);
+  const auto flags = load_at<std::uint16_t>(page.data() + 10);
+  if (load_at<std::uint64_t>(page.data()) != page_number) fail("page does not carry its own number", offset);
   if ((flags & k_page_kinds) != (is_leaf ? k_page_leaf : k_page_branch)) fail("page of another kind", offset);
-  const std::size_t lower = load_at<std::uint16_t>(page, 12);
-  const std::size_t upper = load_at<std::uint16_t>(page, 14);
+  const std::size_t lower = load_at<std::uint16_t>(page.data() + 12);
+  const std::size_t upper = load_at<std::uint16_t>(page.data() + 14);
   if (lower <= k_page_header_bytes || lower % 2 != 0 || lower > upper || upper > page.size()) {
     fail("impossible page bounds", offset);
   }
   for (std::size_t at = k_page_header_bytes; at < lower; at += 2) {
-    const std::size_t node = load_at<std::uint16_t>(page, at);
+    const std::size_t node = load_at<std::uint16_t>(page.data() + at);
     if (node < upper || node + k_node_header_bytes > page.size()) fail("node outside its page", offset);
     if (is_leaf) {
       visit_leaf_node(walk, page, offset, node);
     } else {
-      const std::uint64_t child =
-          load_at<std::uint32_t>(page, node) | std::uint64_t{load_at<std::uint16_t>(page, node + 4)} << 32;
+      const std::uint64_t child = load_at<std::uint32_t>(page.data() + node) |
+                                  std::uint64_t{load_at<std::uint16_t>(page.data() + node + 4)} << 32;
       descend(walk, child, level + 1);
     }
   }
 }
 
 void BTree::visit_leaf_node(Walk& walk, Bytes page, std::uint64_t page_offset, std::size_t node) const {
-  const auto length = load_at<std::uint32_t>(page, node);
-  const auto flags = load_at<std::uint16_t>(page, node + 4);
-  const std::size_t key_bytes = load_at<std::uint16_t>(page, node + 6);
+  const auto length = load_at<std::uint32_t>(page.data() + node);
+  const auto flags = load_at<std::uint16_t>(page.data() + node + 4);
+  const std::size_t key_bytes = load_at<std::uint16_t>(page.data() + node + 6);
   const std::size_t value = node + k_node_header_bytes + key_bytes;
   const bool is_big = (flags & k_node_big) != 0;
   if (value > page.size() || (is_big ? sizeof(std::uint64_t) : length) > page.size() - value) {
@@ -191,7 +183,7 @@ void BTree::visit_leaf_node(Walk& walk, Bytes page, std::uint64_t page_offset, s
     return;
   }
 
-  const auto first_page = load_at<std::uint64_t>(page, value);
+  const auto first_page = load_at<std::uint64_t>(page.data() + value);
   if (first_page < 2 || first_page > last_page_) fail("value's page number out of range", page_offset + node);
   const std::uint64_t overflow = first_page * page_bytes_;
   entry.offset = overflow + k_page_header_bytes;
@@ -205,9 +197,9 @@ void BTree::visit_leaf_node(Walk& walk, Bytes page, std::uint64_t page_offset, s
   if (walk.heads == Heads::read) {
     const std::size_t head_bytes = std::min<std::size_t>(length, k_head_bytes);
     file_.read_exact(overflow, MutableBytes(buffer).first(k_page_header_bytes + head_bytes));
-    const std::uint64_t pages = load_at<std::uint32_t>(buffer, 12);
-    if (load_at<std::uint64_t>(buffer, 0) != first_page ||
-        (load_at<std::uint16_t>(buffer, 10) & k_page_kinds) != k_page_overflow ||
+    const std::uint64_t pages = load_at<std::uint32_t>(buffer.data() + 12);
+    if (load_at<std::uint64_t>(buffer.data()) != first_page ||
+        (load_at<std::uint16_t>(buffer.data() + 10) & k_page_kinds) != k_page_overflow ||
         length + k_page_header_bytes > pages * page_bytes_ || pages > last_page_ + 1 - first_page) {
       fail("value's page contradicts its entry", overflow);
     }

@@ -1,3 +1,5 @@
+#include "bale/formats/mds/content.hpp"
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -9,7 +11,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/mds/content.hpp"
 
 namespace bale::mds {
 namespace {

@@ -121,9 +121,7 @@ MadeFields made_fields(const std::string& path) {
 
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
   const bool compressed = is_compressed(path);
-  const auto is_located = [](const FieldInfo& field) { return field.located; };
-  const bool plain = std::all_of(index.fields().begin(), index.fields().end(), is_located);
-  if (plain && !compressed) return std::make_unique<FilePayload>(path);
+  if (!compressed && all_are_located(index)) return std::make_unique<FilePayload>(path);
   return make_made_payload(
       path, index, [path, compressed] { return open_content(path, compressed); }, !compressed, made_fields(path));
 }

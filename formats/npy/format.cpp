@@ -107,7 +107,7 @@ void set_image_extents(const std::string& path, const ImageArray& array, IndexBu
   }
   const std::uint32_t field = declare_field(index, {.name = std::string(k_array_field)}, path);
   const std::uint64_t pixels = image_bytes(array.height, array.width);
-  const auto delivered = static_cast<std::uint32_t>(image_header(array.height, array.width).size() + pixels);
+  const auto delivered = static_cast<std::uint32_t>(image_header_text(array.height, array.width).size() + pixels);
   for (std::uint64_t i = 0; i < array.num_images; ++i) {
     index.set_extent(i, field, array.data_offset + i * pixels, delivered);
     index.set_dimensions(i, array.width, array.height);
@@ -131,7 +131,7 @@ class ImagePayload final : public FilePayload {
   ImagePayload(const std::string& path, const ShardIndex& index) : FilePayload(path), index_(index) {}
 
   void read(std::uint64_t sample, std::uint32_t, const Extent& extent, MutableBytes out) const override {
-    const std::string text = image_header(index_.height(sample), index_.width(sample));
+    const std::string text = image_header_text(index_.height(sample), index_.width(sample));
     const std::uint64_t pixels = image_bytes(index_.height(sample), index_.width(sample));
     if (out.size() < text.size() || out.size() - text.size() != pixels) {
       throw Error(ErrorCode::damaged, "image size differs between index and file", {.path = file_.path()});

@@ -41,11 +41,6 @@ void check_data(const File& file, const ArrayHeader& header, std::uint64_t eleme
   }
 }
 
-std::string image_header(std::uint32_t height, std::uint32_t width) {
-  const std::uint64_t shape[] = {height, width, 3};
-  return array_header_text("|u1", shape);
-}
-
 ImageArray read_image_array(const File& file) {
   const ArrayHeader header = read_array_header(file);
   const auto refuse = [&](const std::string& what,

@@ -25,9 +25,6 @@ struct ImageArray {
   std::uint64_t data_offset = 0;
 };
 
-/// The header that an image is delivered with: each image is an array of its own.
-std::string image_header(std::uint32_t height, std::uint32_t width);
-
 inline std::uint64_t image_bytes(std::uint32_t height, std::uint32_t width) {
   return std::uint64_t{height} * width * 3;
 }

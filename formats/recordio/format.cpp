@@ -2,7 +2,6 @@
 #include "bale/formats/shard/format.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -169,9 +168,7 @@ class PlacePayload final : public FilePayload {
 };
 
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
-  const auto is_located = [](const FieldInfo& field) { return field.located; };
-  const bool plain = std::all_of(index.fields().begin(), index.fields().end(), is_located);
-  if (plain) return std::make_unique<FilePayload>(path);
+  if (all_are_located(index)) return std::make_unique<FilePayload>(path);
   return std::make_unique<PlacePayload>(path, index);
 }
 

@@ -1,7 +1,8 @@
+#include "bale/formats/shard/current_index.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -10,14 +11,11 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
-#include "bale/formats/shard/current_index.hpp"
 #include "bale/formats/shard/shard.hpp"
 
 namespace bale {

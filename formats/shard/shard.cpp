@@ -1,6 +1,5 @@
 #include "bale/formats/shard/shard.hpp"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <mutex>

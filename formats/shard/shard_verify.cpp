@@ -1,5 +1,4 @@
 // Verifies a shard, and computes the checksums of one that has none: the two operations that read everything.
-#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>

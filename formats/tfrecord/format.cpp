@@ -79,9 +79,7 @@ class RecordPayload final : public FilePayload {
 /// If the index has checksums, fields are read directly from the file. Otherwise the first read of a field in a record
 /// also compares the checksum of the record.
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
-  const auto is_located = [](const FieldInfo& field) { return field.located; };
-  const bool plain = index.has_checksums() && std::all_of(index.fields().begin(), index.fields().end(), is_located);
-  if (plain) return std::make_unique<FilePayload>(path);
+  if (index.has_checksums() && all_are_located(index)) return std::make_unique<FilePayload>(path);
   return std::make_unique<RecordPayload>(path, index);
 }
 

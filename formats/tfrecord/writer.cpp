@@ -1,6 +1,5 @@
 #include "bale/formats/tfrecord/tfrecord.hpp"
 
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <string>

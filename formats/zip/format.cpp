@@ -6,7 +6,6 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -189,9 +188,7 @@ class MemberPayload final : public FilePayload {
 };
 
 std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) {
-  const auto is_located = [](const FieldInfo& field) { return field.located; };
-  const bool plain = std::all_of(index.fields().begin(), index.fields().end(), is_located);
-  if (plain && index.has_checksums()) return std::make_unique<FilePayload>(path);
+  if (index.has_checksums() && all_are_located(index)) return std::make_unique<FilePayload>(path);
   return std::make_unique<MemberPayload>(path, index);
 }
 

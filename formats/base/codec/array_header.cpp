@@ -115,6 +115,11 @@ std::string array_header_text(std::string_view type, std::span<const std::uint64
   return header + dict;
 }
 
+std::string image_header_text(std::uint64_t height, std::uint64_t width) {
+  const std::uint64_t shape[] = {height, width, 3};
+  return array_header_text("|u1", shape);
+}
+
 std::optional<ArrayHeader> parse_array_header(Bytes head) {
   const std::string_view text = as_text(head);
   constexpr std::size_t k_version_at = k_array_magic.size();

@@ -30,6 +30,9 @@ struct ArrayHeader {
 /// Header of a C-ordered array, version 1.0, 128 bytes or more.
 std::string array_header_text(std::string_view type, std::span<const std::uint64_t> shape);
 
+/// Header of an image of height x width x 3 bytes.
+std::string image_header_text(std::uint64_t height, std::uint64_t width);
+
 /// Parses the header at the start of `head`. nullopt if it is missing, cut short, or of an array without a single type.
 /// Accepts only a literal as NumPy writes it; evaluates nothing. Allocates less than `head` is long and 64 sides.
 std::optional<ArrayHeader> parse_array_header(Bytes head);

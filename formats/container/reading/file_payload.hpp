@@ -1,6 +1,7 @@
 // FilePayload: the payload of containers that store fields in the file unchanged. One pread per field.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -8,6 +9,12 @@
 #include "bale/formats/shard/format.hpp"
 
 namespace bale {
+
+/// Whether all fields are ranges of the file.
+inline bool all_are_located(const ShardIndex& index) {
+  const auto& fields = index.fields();
+  return std::all_of(fields.begin(), fields.end(), [](const FieldInfo& field) { return field.located; });
+}
 
 class FilePayload : public Payload {
  public:

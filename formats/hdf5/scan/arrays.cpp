@@ -46,7 +46,7 @@ void guess_dimensions(const std::vector<std::uint64_t>& shape, ArrayShape& array
 
 /// Where the pixels of uint8 images of (H, W, 3) are in the file, if they lie there unchanged.
 std::optional<std::uint64_t> find_pixels(const InputFile& file, const ArrayShape& array) {
-  if (array.dataset.layout != H5D_CONTIGUOUS || array.header != image_header(array.height, array.width)) return {};
+  if (array.dataset.layout != H5D_CONTIGUOUS || array.header != image_header_text(array.height, array.width)) return {};
   const haddr_t offset = dataset_offset(array.dataset.id.id());
   if (offset == HADDR_UNDEF) return {};
   if (offset > file.size() || array.dataset.count > file.size() - offset) {
@@ -56,11 +56,6 @@ std::optional<std::uint64_t> find_pixels(const InputFile& file, const ArrayShape
 }
 
 }  // namespace
-
-std::string image_header(std::uint32_t height, std::uint32_t width) {
-  const std::uint64_t shape[] = {height, width, 3};
-  return array_header_text("|u1", shape);
-}
 
 std::optional<ArrayShape> array_of(const InputFile& file, InputDataset dataset) {
   if (dataset.dims.empty() || dataset.dims.size() > k_max_rank) return std::nullopt;
@@ -157,7 +152,7 @@ class ArrayPayload final : public FilePayload {
   }
 
   void read_pixels(std::uint64_t sample, const Extent& extent, MutableBytes out) const {
-    const std::string text = image_header(index_.height(sample), index_.width(sample));
+    const std::string text = image_header_text(index_.height(sample), index_.width(sample));
     if (out.size() < text.size() || out.size() - text.size() != pixel_bytes(sample)) {
       throw Error(ErrorCode::damaged, "image size differs between index and file", {.path = file_.path()});
     }

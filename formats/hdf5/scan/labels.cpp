@@ -2,8 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <functional>
-#include <limits>
 #include <optional>
 #include <span>
 

@@ -38,9 +38,6 @@ struct ArrayShape {
 /// The dataset's rows as arrays; nullopt if NumPy does not have its element type. Needs an H5Lock.
 std::optional<ArrayShape> array_of(const InputFile& file, InputDataset dataset);
 
-/// The header that an image of the given size is delivered with.
-std::string image_header(std::uint32_t height, std::uint32_t width);
-
 /// The container's decoded images; nullopt if it has none. Needs an H5Lock.
 std::optional<ArrayShape> find_array(const InputFile& file);
 

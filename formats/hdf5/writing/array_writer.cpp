@@ -3,10 +3,7 @@
 // The dataset is created from the plan when the first image says its size, and pixels are written to their final
 // offset. Everything else follows at the end. If there are other numbers of samples than planned, the file is created
 // again: its bytes depend on the samples only.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "bale/formats/base/files/writeback.hpp"
@@ -92,23 +89,16 @@ class ArrayWriter final : public ShardWriter {
 
   /// Creates the file again with the actual number of images, as if it had been planned.
   void remake() {
-    const std::string resized = options_.path + ".resize";
     const std::uint64_t old_base = base_;
-    try {
-      make_file(resized, labels_.size(), images_.height(), images_.width());
-      File out = File::open_update(resized);
+    file_ = write_again(options_.path, [&](const std::string& again) {
+      make_file(again, labels_.size(), images_.height(), images_.width());
+      File out = File::open_update(again);
       if (!labels_.empty()) {
         reserve_space(out);
         copy_range(file_, old_base, out, base_, labels_.size() * image_bytes_);
       }
-      if (std::rename(resized.c_str(), options_.path.c_str()) != 0) {
-        throw_errno("rename over its first version", options_.path);
-      }
-      file_ = std::move(out);
-    } catch (...) {
-      ::unlink(resized.c_str());
-      throw;
-    }
+      return out;
+    });
   }
 
   ArrayColumn& column_of(std::string_view name) {

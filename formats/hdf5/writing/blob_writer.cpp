@@ -3,13 +3,8 @@
 // The large datasets are created first, from the plan, and their bytes are written to their final offset as samples
 // arrive. Data that is small or of unknown size (tables, labels, compressed fields) follows at the end. If the samples
 // differ from the plan, the file is created again with the exact sizes: its bytes depend on the samples only.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <map>
-
-#include <fmt/format.h>
 
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/container/writing/append_file.hpp"
@@ -138,19 +133,15 @@ class BlobWriter final : public ShardWriter {
 
   /// Creates the file again with the actual sizes, as if they had been planned.
   void remake() {
-    const std::map<std::string, std::uint64_t, std::less<>> old_bases = [&] {
-      std::map<std::string, std::uint64_t, std::less<>> bases;
-      for (const auto& [name, column] : columns_) bases[name] = column.base;
-      return bases;
-    }();
+    std::map<std::string, std::uint64_t, std::less<>> old_bases;
     for (auto& [name, column] : columns_) {
+      old_bases[name] = column.base;
       if (column.num_present == 0) column.reserved = false;
       column.room = column.total();
     }
-    const std::string resized = options_.path + ".resize";
-    try {
-      make_file(resized);
-      File out = File::open_update(resized);
+    file_ = write_again(options_.path, [&](const std::string& again) {
+      make_file(again);
+      File out = File::open_update(again);
       reserve_space(out);
       for (auto& [name, column] : columns_) {
         if (!column.reserved) continue;
@@ -159,13 +150,8 @@ class BlobWriter final : public ShardWriter {
         column.spool = Spool(options_.path + ".spool");
         column.in_place = column.total();
       }
-      if (std::rename(resized.c_str(), options_.path.c_str()) != 0)
-        throw_errno("rename over its first version", options_.path);
-      file_ = std::move(out);
-    } catch (...) {
-      ::unlink(resized.c_str());
-      throw;
-    }
+      return out;
+    });
   }
 
   /// Adds everything except the bytes of the reserved datasets.

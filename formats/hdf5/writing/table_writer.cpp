@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <map>
 
-#include <fmt/format.h>
-
 #include "bale/formats/container/writing/uniform_images.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"

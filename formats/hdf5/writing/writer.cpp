@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "bale/formats/base/error.hpp"
 #include "bale_version.hpp"
@@ -98,6 +99,18 @@ void reserve_space(const File& file) {
   } while (result != 0 && errno == EINTR);
   if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) {
     throw_errno("reserve space for", file.path());
+  }
+}
+
+File write_again(const std::string& path, const std::function<File(const std::string& again)>& make) {
+  const std::string again = path + ".resize";
+  try {
+    File out = make(again);
+    if (std::rename(again.c_str(), path.c_str()) != 0) throw_errno("rename over its first version", path);
+    return out;
+  } catch (...) {
+    ::unlink(again.c_str());
+    throw;
   }
 }
 

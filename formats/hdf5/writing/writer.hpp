@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -56,6 +57,10 @@ class Spool {
 
 /// Copies a range from one file to another, inside the kernel if possible.
 void copy_range(const File& in, std::uint64_t from, File& out, std::uint64_t to, std::uint64_t bytes);
+
+/// Writes the file of a writer again, by `make`, under another name, which it then loses. Returns what `make` returns.
+/// Throws what `make` throws, and `io`; the file is then the first one.
+File write_again(const std::string& path, const std::function<File(const std::string& again)>& make);
 
 /// Allocates the disk space of a file now, so that a full disk is reported before the work, not after it. Does nothing
 /// if the file system cannot.

@@ -1,6 +1,5 @@
 // Pillow smooths in float32 with weights of 1/13 and 5/13. Its result is that of whole numbers, since no sum of them
 // comes closer than 1/26 to where rounding changes. Built once per instruction set, without contraction of a * b + c.
-#include <algorithm>
 
 #include "bale/formats/image/blur/blur.hpp"
 

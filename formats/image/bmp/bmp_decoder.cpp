@@ -176,11 +176,7 @@ void decode_as(Bytes bytes, std::uint64_t, std::uint8_t* pixels) {
 }
 
 bool has_end(Bytes bytes) {
-  try {
-    return has_rows(bytes, read_bmp_header(bytes));
-  } catch (const Error&) {
-    return false;
-  }
+  return holds([&] { return has_rows(bytes, read_bmp_header(bytes)); });
 }
 
 }  // namespace

@@ -54,6 +54,16 @@ inline void put(std::uint8_t* pixel, Rgb color) {
 
 inline Rgb gray(std::uint8_t value) { return {value, value, value}; }
 
+/// What `test` returns; false if it throws an Error.
+template <typename Test>
+bool holds(const Test& test) {
+  try {
+    return test();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 [[noreturn]] inline void fail_image(ErrorCode code, std::string_view what) { throw Error(code, what); }
 
 extern const WholeCodec k_avif_codec;  // the first frame, with libavif

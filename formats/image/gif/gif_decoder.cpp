@@ -216,17 +216,12 @@ void decode_as(Bytes bytes, std::uint64_t, std::uint8_t* pixels) {
 
 /// Whether the first frame's blocks end with an empty one.
 bool has_end(Bytes bytes) {
-  try {
-    std::size_t at = read_gif_header(bytes).offset;
+  return holds([&] {
     const ByteReader in(bytes);
-    while (in.has(at, 1)) {
-      if (in.u8(at) == 0) return true;
-      at += 1 + in.u8(at);
-    }
-  } catch (const Error&) {
-    // Decoding reports it.
-  }
-  return false;
+    std::size_t at = read_gif_header(bytes).offset;
+    while (in.has(at, 1) && in.u8(at) != 0) at += 1 + in.u8(at);
+    return in.has(at, 1);
+  });
 }
 
 }  // namespace

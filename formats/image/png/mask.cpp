@@ -13,13 +13,6 @@
 namespace bale::image_detail {
 namespace {
 
-void read_bytes(png_structp png, png_bytep out, std::size_t length) {
-  Bytes& rest = *static_cast<Bytes*>(png_get_io_ptr(png));
-  if (length > rest.size()) png_error(png, "image data ends too early");
-  std::memcpy(out, rest.data(), length);
-  rest = rest.subspan(length);
-}
-
 class Reader {
  public:
   explicit Reader(Bytes bytes)
@@ -52,7 +45,7 @@ class Reader {
 
  private:
   void read_header() {
-    png_set_read_fn(png_, &rest_, read_bytes);
+    png_set_read_fn(png_, &rest_, read_png_bytes);
     png_set_user_limits(png_, k_max_png_side, k_max_png_side);
     png_set_chunk_malloc_max(png_, k_max_png_chunk_bytes);
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);

@@ -31,7 +31,7 @@ void PngDecoder::open(Bytes bytes) {
   if (info_ == nullptr) throw Error(ErrorCode::unsupported, "PNG: libpng cannot start");
   rest_ = bytes;
   run([this] {
-    png_set_read_fn(png_, &rest_, read_bytes);
+    png_set_read_fn(png_, &rest_, read_png_bytes);
     png_set_user_limits(png_, k_max_png_side, k_max_png_side);
     png_set_chunk_malloc_max(png_, k_max_png_chunk_bytes);
     // Text, profiles and similar chunks never change a pixel here, and some of them are compressed.
@@ -127,7 +127,7 @@ void PngDecoder::finish_row(png_bytep row) const {
   }
 }
 
-void PngDecoder::read_bytes(png_structp png, png_bytep out, std::size_t length) {
+void read_png_bytes(png_structp png, png_bytep out, std::size_t length) {
   Bytes& rest = *static_cast<Bytes*>(png_get_io_ptr(png));
   if (length > rest.size()) png_error(png, "image data ends too early");
   std::memcpy(out, rest.data(), length);

@@ -31,6 +31,9 @@ struct PngErrors {
 /// Warnings are ignored.
 void on_png_warning(png_structp png, png_const_charp text);
 
+/// libpng's way to the bytes of a file; its pointer is to those that are left.
+void read_png_bytes(png_structp png, png_bytep out, std::size_t length);
+
 /// Runs `work`, which calls libpng. False if it ended with an error, which is in `errors`.
 template <typename Work>
 bool run_png(PngErrors& errors, const Work& work) {
@@ -66,7 +69,6 @@ class PngDecoder {
   void find_transparent_color();
   void read_rows(png_bytep out);
   void finish_row(png_bytep row) const;
-  static void read_bytes(png_structp png, png_bytep out, std::size_t length);
   template <typename Work>
   void run(const Work& work);
 

@@ -214,12 +214,10 @@ void decode(Bytes bytes, std::uint64_t, std::uint8_t* rgb) {
 }
 
 bool has_end(Bytes bytes) {
-  try {
+  return holds([&] {
     const PnmHeader header = read_pnm_header(bytes);
     return !header.is_text && header.width != 0 && header.height != 0 && has_room(bytes, header);
-  } catch (const Error&) {
-    return false;
-  }
+  });
 }
 
 }  // namespace

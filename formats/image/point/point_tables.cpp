@@ -1,7 +1,6 @@
 #include "bale/formats/image/point/point_tables.hpp"
 
 // Compiled without floating-point contraction.
-#include "bale/formats/image/point/point_tables.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,6 @@
 #include "bale/formats/image/resample/resizer.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -188,7 +187,6 @@ void Resizer::run(const ResizeSpec& spec, const PixelView& source, std::uint8_t*
 
 // Resizes whole images that own their pixels, with Resizer.
 #include "bale/formats/image/codec/codec.hpp"
-#include "bale/formats/image/resample/resizer.hpp"
 
 namespace bale {
 namespace {

@@ -170,7 +170,7 @@ void decode_gray_16(Bytes bytes, std::uint64_t max_pixels, std::uint16_t* values
 
 /// Whether all strips or tiles are inside the bytes.
 bool has_end(Bytes bytes) {
-  try {
+  return holds([&] {
     const TiffFile file(bytes, max_block(k_default_max_pixels));
     const TiffLayout layout = read_tiff_layout(file, k_default_max_pixels);
     const std::uint32_t count = layout.tiled ? TIFFNumberOfTiles(file.get()) : TIFFNumberOfStrips(file.get());
@@ -181,9 +181,7 @@ bool has_end(Bytes bytes) {
       if (failed != 0 || length == 0 || offset > bytes.size() || length > bytes.size() - offset) return false;
     }
     return count != 0;
-  } catch (const Error&) {
-    return false;
-  }
+  });
 }
 
 }  // namespace

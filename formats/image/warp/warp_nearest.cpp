@@ -1,7 +1,6 @@
 // Compiled without floating-point contraction.
 #include "bale/formats/image/warp/warp.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -163,13 +163,6 @@ std::string signature_of(const std::string& canonical_request, const Credentials
   return hex(hmac(as_key(key), to_sign));
 }
 
-std::string canonical_request(const std::string& method, const std::string& path, const std::string& query,
-                              const std::map<std::string, std::string>& headers, std::string_view payload_hash) {
-  std::string lines;
-  for (const auto& [name, value] : headers) lines += fmt::format("{}:{}\n", name, value);
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", method, path, query, lines, joined_names(headers), payload_hash);
-}
-
 }  // namespace
 
 std::string sha256_hex(std::string_view bytes) {
@@ -189,39 +182,15 @@ void sign_request(HttpRequest& request, const Credentials& credentials, const Si
     request.headers.emplace_back("x-amz-security-token", credentials.session_token);
   }
   const auto headers = headers_to_sign(request, url);
-  const std::string signature =
-      signature_of(canonical_request(request.method, canonical_path(url, scope.service),
-                                     canonical_query(parse_query(url.query)), headers, payload_hash),
-                   credentials, scope);
+  std::string lines;
+  for (const auto& [name, value] : headers) lines += fmt::format("{}:{}\n", name, value);
+  const std::string canonical =
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}", request.method, canonical_path(url, scope.service),
+                  canonical_query(parse_query(url.query)), lines, joined_names(headers), payload_hash);
   request.headers.emplace_back(
-      "Authorization", fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}", k_algorithm,
-                                   credentials.access_key_id, scope_text(scope), joined_names(headers), signature));
-}
-
-std::string presigned_url(const HttpRequest& request, const Credentials& credentials, const SigningScope& scope,
-                          std::chrono::seconds lifetime, std::string_view payload_hash) {
-  if (lifetime < std::chrono::seconds{1} || lifetime > std::chrono::days{7}) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("a presigned URL cannot be valid for {} s", lifetime.count()),
-                {.hint = "choose 1 second to 7 days"});
-  }
-  const UrlParts url = split_url(request.url);
-  const auto headers = headers_to_sign(request, url);
-  Query query = parse_query(url.query);
-  const auto add = [&](const char* name, std::string_view value) {
-    query.emplace_back(name, percent_encode(value, false));
-  };
-  add("X-Amz-Algorithm", k_algorithm);
-  add("X-Amz-Credential", fmt::format("{}/{}", credentials.access_key_id, scope_text(scope)));
-  add("X-Amz-Date", compact_utc_time(scope.time));
-  add("X-Amz-Expires", fmt::format("{}", lifetime.count()));
-  add("X-Amz-SignedHeaders", joined_names(headers));
-  if (!credentials.session_token.empty()) add("X-Amz-Security-Token", credentials.session_token);
-  const std::string text = canonical_query(std::move(query));
-  const std::string signature =
-      signature_of(canonical_request(request.method, canonical_path(url, scope.service), text, headers, payload_hash),
-                   credentials, scope);
-  return fmt::format("{}://{}{}?{}&X-Amz-Signature={}", url.scheme, url.authority, url.path.empty() ? "/" : url.path,
-                     text, signature);
+      "Authorization",
+      fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}", k_algorithm, credentials.access_key_id,
+                  scope_text(scope), joined_names(headers), signature_of(canonical, credentials, scope)));
 }
 
 }  // namespace bale

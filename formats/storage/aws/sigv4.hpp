@@ -1,4 +1,4 @@
-// AWS Signature Version 4 of HTTP requests: in headers, or in the query of a presigned URL.
+// AWS Signature Version 4 of HTTP requests.
 //
 // Algorithm: "Signature Version 4" in the AWS IAM user guide, and its variant for S3: the path is encoded once, is not
 // normalized, and x-amz-content-sha256 is always sent. What is signed is the URL as it stands in the request, so URLs
@@ -6,7 +6,6 @@
 // plain functions. Errors: `invalid_argument` for a URL without scheme or host.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -16,8 +15,6 @@
 
 namespace bale {
 
-/// A payload hash that leaves the body out of the signature.
-inline constexpr std::string_view k_unsigned_payload = "UNSIGNED-PAYLOAD";
 /// The payload hash of a request without a body.
 inline constexpr std::string_view k_empty_payload = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -36,10 +33,5 @@ std::string sha256_hex(std::string_view bytes);
 /// signed, except those that proxies change.
 void sign_request(HttpRequest& request, const Credentials& credentials, const SigningScope& scope,
                   std::string_view payload_hash);
-
-/// The URL of the request with a signature in its query, valid for `lifetime` from scope.time. Headers of the request
-/// must be sent as they are. Throws `invalid_argument` for a lifetime that is not 1 second to 7 days.
-std::string presigned_url(const HttpRequest& request, const Credentials& credentials, const SigningScope& scope,
-                          std::chrono::seconds lifetime, std::string_view payload_hash = k_unsigned_payload);
 
 }  // namespace bale

@@ -8,7 +8,6 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/names/uri_encoding.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
-#include "bale/formats/storage/http/retry.hpp"
 #include "bale/formats/storage/location/listing_parts.hpp"
 #include "bale/formats/storage/location/locate.hpp"
 #include "bale/formats/storage/location/remote_url.hpp"
@@ -61,7 +60,7 @@ class HubLocation final : public RemoteUrl {
                                           percent_encode(revision_, false), percent_encode(path_, true));
     std::vector<std::string> names;
     list_all_parts(shown(), [&](const std::string& next) {
-      const HttpResponse response = listing_part(next.empty() ? first : next);
+      const HttpResponse response = answer_to([&] { return authorized({.url = next.empty() ? first : next}); });
       const Json page = parse_json(as_text(response.body));
       ListedPart part{.next = next_page(response.header("link"))};
       for (const Json& entry : page.as_list("the listing")) {
@@ -75,17 +74,6 @@ class HubLocation final : public RemoteUrl {
   }
 
  private:
-  HttpResponse listing_part(const std::string& url) const {
-    for (Retry retry;;) {
-      HttpRequest request = authorized({.url = url});
-      retry.set_limits(request);
-      HttpResult result = HttpClient::instance().carry_out(std::move(request));
-      auto* const response = std::get_if<HttpResponse>(&result);
-      if (response != nullptr && response->status == 200) return std::move(*response);
-      retry.wait_after(response != nullptr ? error_of(*response) : std::get<Error>(result), response);
-    }
-  }
-
   /// refs/convert/NAME and refs/pr/NUMBER, whose slashes need not be encoded, as in huggingface_hub's names.
   void take_special_revision() {
     const std::size_t kind = path_.find('/');

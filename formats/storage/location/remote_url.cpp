@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/uri_encoding.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/storage/http/retry.hpp"
 
 namespace bale {
 
@@ -57,6 +59,17 @@ void RemoteUrl::require_online() const {
   if (!is_offline()) return;
   throw Error(ErrorCode::retryable, "the cache does not have it, and this run is offline",
               {.path = shown(), .hint = "unset BALE_OFFLINE and HF_HUB_OFFLINE, or fetch it before"});
+}
+
+HttpResponse RemoteUrl::answer_to(const std::function<HttpRequest()>& make) const {
+  for (Retry retry;;) {
+    HttpRequest request = make();
+    retry.set_limits(request);
+    HttpResult result = HttpClient::instance().carry_out(std::move(request));
+    auto* const response = std::get_if<HttpResponse>(&result);
+    if (response != nullptr && response->status == 200) return std::move(*response);
+    retry.wait_after(response != nullptr ? error_of(*response) : std::get<Error>(result), response);
+  }
 }
 
 std::string RemoteUrl::server() const { return std::string(split_url(identity()).authority); }

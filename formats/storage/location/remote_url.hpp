@@ -3,8 +3,7 @@
 // Threads: const methods may be called by many threads at once. They may wait for credentials.
 #pragma once
 
-#include <cstdint>
-#include <memory>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +54,9 @@ class RemoteUrl {
  protected:
   explicit RemoteUrl(std::string name);
   void require_online() const;
+  /// The answer with status 200 to a request of `make`, which is made again after failures that may pass. Throws what
+  /// Retry::wait_after() throws.
+  HttpResponse answer_to(const std::function<HttpRequest()>& make) const;
 
  private:
   std::string name_;

@@ -1,7 +1,6 @@
 // s3://BUCKET/KEY: files of S3 and of other servers that speak its language (aws/).
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/aws/answers/s3_answers.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
-#include "bale/formats/storage/http/retry.hpp"
 #include "bale/formats/storage/location/listing_parts.hpp"
 #include "bale/formats/storage/location/locate.hpp"
 #include "bale/formats/storage/location/s3_account.hpp"
@@ -95,7 +93,13 @@ class S3ObjectLocation final : public RemoteUrl {
     std::vector<std::string> names;
     list_all_parts(shown(), [&](const std::string& token) {
       query.continuation_token = token;
-      const S3Listing listing = list_part(query);
+      require_online();
+      S3Account& account = S3Account::of_process();
+      const HttpResponse response = answer_to([&] {
+        return list_objects_request(account.settings(location_.bucket), location_.bucket, query,
+                                    account.credentials().get(), account.now());
+      });
+      const S3Listing listing = parse_object_listing(response.body);
       for (const S3Object& object : listing.objects) {
         if (object.key != query.prefix)
           names.push_back(fmt::format("{}{}/{}", k_s3_scheme, location_.bucket, object.key));
@@ -107,20 +111,6 @@ class S3ObjectLocation final : public RemoteUrl {
   }
 
  private:
-  S3Listing list_part(const S3ListQuery& query) const {
-    require_online();
-    S3Account& account = S3Account::of_process();
-    for (Retry retry;;) {
-      HttpRequest request = list_objects_request(account.settings(location_.bucket), location_.bucket, query,
-                                                 account.credentials().get(), account.now());
-      retry.set_limits(request);
-      const HttpResult result = HttpClient::instance().carry_out(std::move(request));
-      const auto* const response = std::get_if<HttpResponse>(&result);
-      if (response != nullptr && response->status == 200) return parse_object_listing(response->body);
-      retry.wait_after(response != nullptr ? error_of(*response) : std::get<Error>(result), response);
-    }
-  }
-
   S3Location location_;
 };
 

@@ -1,7 +1,6 @@
 #include "bale/formats/storage/objects/object_store.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <semaphore>
 #include <utility>
 

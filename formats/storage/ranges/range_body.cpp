@@ -1,12 +1,9 @@
 #include "bale/formats/storage/ranges/range_body.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iterator>
 #include <sstream>
-
-#include <fmt/format.h>
 
 #include "bale/formats/base/text/ascii_case.hpp"
 

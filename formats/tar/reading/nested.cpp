@@ -2,7 +2,6 @@
 
 #include <array>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>

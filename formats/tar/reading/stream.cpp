@@ -1,6 +1,5 @@
 #include "bale/formats/tar/reading/stream.hpp"
 
-#include <algorithm>
 #include <array>
 #include <vector>
 

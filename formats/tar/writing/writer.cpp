@@ -1,7 +1,6 @@
 #include "bale/formats/tar/writing/writer.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <vector>
 

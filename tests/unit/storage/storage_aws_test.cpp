@@ -131,45 +131,28 @@ TEST_CASE("The signatures in the S3 documentation are reproduced") {
              .headers = {{"Date", "Fri, 24 May 2013 00:00:00 GMT"}, {"x-amz-storage-class", "REDUCED_REDUNDANCY"}},
              .body = body},
             sha256_hex(body))) == "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd");
-  const SigningScope scope{.region = "us-east-1", .time = *parse_utc_time("2013-05-24T00:00:00Z")};
-  CHECK(presigned_url({.url = "https://examplebucket.s3.amazonaws.com/test.txt"}, k_example, scope,
-                      std::chrono::hours{24}) ==
-        "https://examplebucket.s3.amazonaws.com/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential="
-        "AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires="
-        "86400&X-Amz-SignedHeaders=host&X-Amz-Signature="
-        "aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404");
 }
 
-// Made by botocore 1.44.5: S3SigV4Auth (Range: bytes=5-9, If-Match: "abc") and S3SigV4QueryAuth (600 s, us-east-1,
-// http://127.0.0.1:9000), at 2026-11-03T23:59:59Z.
+// Made by botocore 1.44.5: S3SigV4Auth (Range: bytes=5-9, If-Match: "abc"), at 2026-11-03T23:59:59Z.
 TEST_CASE("Odd keys are signed as botocore signs them") {
   struct Example {
     std::string key;
-    std::string plain, plain_presigned;
-    std::string temporary, temporary_presigned;
+    std::string plain;
+    std::string temporary;
   };
   const std::vector<Example> examples = {
       {"class=cat/a+b c%20d.jpg", "7169b5f486e39ec19e2353520f5d1e38cf3576a9ba33b15722d54602f1943a39",
-       "902369651f72ce1e7a14b2d5e81babf93eca477111bb29a37d6482089706ea8f",
-       "b4e67fb1685d17002694b840d046ba8d7ffdd104024ef4779a2034d07b067cc3",
-       "ce7c8ee4ad5561874323f3d9366e7510190e0d8c34c6c61a7b063e69ca6ae94d"},
+       "b4e67fb1685d17002694b840d046ba8d7ffdd104024ef4779a2034d07b067cc3"},
       {"a//b/./c/../d", "4d3ef92a479917508235de5006fa6707dbb42528c43f2bdb1e29c19649d1307e",
-       "494e02f1d4ad59d75eebb274ede4154911e863af589a563f0e6e2d60a2fc06f7",
-       "aa32a745f27698d5ba45c260f4c9150c917f341395fa9026428a02b3025f3eba",
-       "43256c7d8dec1c10d3a087a6d154d4491a9f9249836f73814b4df76b1ec6144f"},
+       "aa32a745f27698d5ba45c260f4c9150c917f341395fa9026428a02b3025f3eba"},
       {"\xC3\xBCml\xC3\xA4ut/\xE4\xB8\xAD~!*'()&$@:;,",
        "426c9541532c1e8f07839bb5dd1a4c30568d9bd56ad1c7116f81c8c43ce05956",
-       "8794621c8ce4c090ff93383ac0e11829ce1b3fff66fca369844118bc094691ce",
-       "71799bd57e0dedbfefcbc2ec6ae0dcca3e85c823e768c5e62ed961dd45b0922b",
-       "0fcee8426f1c4e7092b518faa26ec62c3ec6f6eb57e45b2dae745ee2d1cd69b6"},
+       "71799bd57e0dedbfefcbc2ec6ae0dcca3e85c823e768c5e62ed961dd45b0922b"},
       {"%2F%%", "683ffffa932d0c19295d60fa047f2db13e46b8473b07eec39bca188d84e28381",
-       "3287b52f66233ed60d962a51eba4b8047e69935569101a31b33aedc85d93b9dd",
-       "1b25753a871f9fe862d2d9d169ced6737a2c9d489a775f9aa7e8c63fba9fd076",
-       "a170e629cb4b14fc2735e20e99aff59b0dbdf2d0a1d395c9a58f359bd484f596"},
+       "1b25753a871f9fe862d2d9d169ced6737a2c9d489a775f9aa7e8c63fba9fd076"},
   };
   const UtcTime now = *parse_utc_time("2026-11-03T23:59:59Z");
   const S3Settings aws{.region = "eu-central-1"};
-  const S3Settings local{.endpoint = "http://127.0.0.1:9000"};
   const S3GetOptions options{.range = FileRange{.offset = 5, .length = 5}, .if_match = "\"abc\""};
   for (const Example& example : examples) {
     CAPTURE(example.key);
@@ -178,13 +161,6 @@ TEST_CASE("Odd keys are signed as botocore signs them") {
     HttpRequest request = get_object_request(aws, location, k_temporary, now, options);
     CHECK(signature_in(request) == example.temporary);
     CHECK(signed_header(request, "x-amz-security-token") == k_temporary.session_token);
-    const SigningScope scope{.region = "us-east-1", .time = now};
-    for (const bool is_temporary : {false, true}) {
-      const std::string url = presigned_url({.url = object_url(local, location)},
-                                            is_temporary ? k_temporary : k_example, scope, std::chrono::minutes{10});
-      CHECK(after(url, "X-Amz-Signature=", '&') ==
-            (is_temporary ? example.temporary_presigned : example.plain_presigned));
-    }
   }
   const S3Settings paid{.region = "eu-central-1", .requester_pays = true};
   const S3ListQuery query{.prefix = "class=cat/a+b c", .delimiter = "/", .continuation_token = "1/ab==", .max_keys = 7};
@@ -224,10 +200,6 @@ TEST_CASE("The Host header that is signed is the one that is sent") {
   for (const char* bad : {"", "host/a", "://host", "https://", "https:///a"}) {
     CAPTURE(bad);
     CHECK(test::code_of([&] { sign(bad); }) == ErrorCode::invalid_argument);
-  }
-  const HttpRequest request{.url = "https://host/a"};
-  for (const std::chrono::seconds lifetime : {std::chrono::seconds{0}, std::chrono::seconds{604'801}}) {
-    CHECK(test::code_of([&] { presigned_url(request, k_example, scope, lifetime); }) == ErrorCode::invalid_argument);
   }
 }
 

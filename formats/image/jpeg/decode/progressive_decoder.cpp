@@ -1,6 +1,5 @@
 #include "bale/formats/image/jpeg/decode/progressive_decoder.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <optional>

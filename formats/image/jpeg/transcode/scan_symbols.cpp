@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <utility>
-#include <vector>
 
 namespace bale::image_detail {
 namespace {
