@@ -61,7 +61,7 @@ def make_cold(paths):
             sys.exit(f"{path} is still in the page cache: is another program reading it?")
 
 
-# How `bale read` is told to read.
+# How `bale read` reads.
 WAYS = {"chosen": [], "direct": ["--direct"], "cached": ["--no-direct"]}
 
 

@@ -124,7 +124,7 @@ MUTATIONS = [
              ("loader", "A sample that ends its worker twice*")),
     Mutation("stalled workers are left alone", "loader/worker/process/process_pool.cpp",
              "    if (process.stall.killed_for != StallKind::none) process.child.kill();\n", "", ("loader", "A worker that hangs*")),
-    Mutation("a skipped sample is not told", "loader/session/session_faults.cpp",
+    Mutation("a skipped sample is not reported", "loader/session/session_faults.cpp",
              "      faults_.report(describe(batch, i, BadSample::Action::skipped));\n", "",
              ("loader", "*ledger*")),
     Mutation("a row of zeros is passed for a sample", "loader/session/row_writer.cpp",

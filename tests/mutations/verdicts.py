@@ -37,7 +37,7 @@ MUTATIONS = [
              'return leave_out(entry, "entry that belongs to no sample");', "return;", (*LMDB, "-k", "further_keys")),
     Mutation("a stated count is not compared", "formats/lmdb/scan_foreign.cpp",
              "      if (count.value == index_.size()) continue;\n", "      continue;\n", (*LMDB, "-k", "count")),
-    Mutation("a text that gives no label is not told", "formats/shard/index/index_builder.cpp",
+    Mutation("a text that gives no label is not reported", "formats/shard/index/index_builder.cpp",
              "  notices_.add(fmt::format(\"{}: \\\"{}\\\"\", key(i)", "  if (false) notices_.add(fmt::format(\"{}: \\\"{}\\\"\", key(i)",
              (*LABELS, "-k", "not_a_number")),
     Mutation("fractions are rounded to labels", "formats/shard/sample/sample.cpp", " && number == std::floor(number);", ";",

@@ -55,7 +55,7 @@ class Fallbacks:
         self._loader_name = loader_name
         self._may_come_later = may_come_later
         self._known = False
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def warn(self, loader: _bale.CudaLoader) -> None:
         """To be called after a batch."""
@@ -63,6 +63,6 @@ class Fallbacks:
             return
         self._known = True
         for fallback in loader.fallbacks():
-            if fallback not in self._told:
-                self._told.add(fallback)
+            if fallback not in self._reported:
+                self._reported.add(fallback)
                 warn(f"{self._loader_name}: {fallback}", RuntimeWarning)

@@ -1,4 +1,4 @@
-"""The launcher for Kubernetes: the manifest of an indexed Job. Pods learn their part from their environment."""
+"""The launcher for Kubernetes: the manifest of an indexed Job. Pods read their part from their environment."""
 from __future__ import annotations
 
 import json

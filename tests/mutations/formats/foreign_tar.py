@@ -25,7 +25,7 @@ MUTATIONS = [
              "if (shard.size() == 0 && task.expected == nullptr)", "if (false)", foreign("without_samples")),
     Mutation("scattered files of a sample are refused", "formats/tar/reading/grouper.cpp",
              "survey_.apart_ = std::adjacent_find(hashes_.begin(), hashes_.end()) != hashes_.end();", "", foreign("scattered")),
-    Mutation("scattered samples are not told", "formats/tar/reading/grouper.cpp",
+    Mutation("scattered samples are not reported", "formats/tar/reading/grouper.cpp",
              "  if (num_returns_ == 0) return;\n", "  return;\n", foreign("scattered")),
     Mutation("flaws that readers tolerate pass verify", "formats/shard/shard_verify.cpp",
              "      if (warning.kind == WarningKind::flaw) state.report(", "      if (false) state.report(", foreign("tolerate")),

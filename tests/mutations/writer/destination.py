@@ -41,7 +41,7 @@ MUTATIONS = [
     Mutation("a dry run says the bytes of the source", "writer/run/plan_pack.cpp",
              "  for (PackPreview::ShardRow& row : preview.shards) row.payload_bytes = measure.scaled(row.payload_bytes);\n",
              "", (*DESTINATION, "about_right")),
-    Mutation("a shard per sample is not told", "writer/plan/plan.cpp",
+    Mutation("a shard per sample is not reported", "writer/plan/plan.cpp",
              "2 * num_shards <= plan.num_samples) return;", "2 * num_shards > 0) return;", (*DESTINATION, "shard_size")),
     Mutation("images of finished shards are believed", "writer/run/journal_store.cpp",
              "!options_.check_images || has_checked_images(path, options_, progress_);", "true;",

@@ -6,7 +6,7 @@ LEFT_OUT = ("python", "tests/python/sources/test_left_out.py", "-k")
 MUTATIONS = [
     Mutation("a slash at the end of a pattern is part of a name", "writer/source/folder/name_filter.cpp",
              "  while (below.ends_with('/')) below.pop_back();\n", "", (*LEFT_OUT, "held_out")),
-    Mutation("a pattern without a match is not told", "writer/source/folder/name_filter.cpp",
+    Mutation("a pattern without a match is not reported", "writer/source/folder/name_filter.cpp",
              "if (!pattern.has_matched()) notices", "if (pattern.text().empty()) notices", (*LEFT_OUT, "without_a_match")),
     Mutation("a key as a pattern is also a folder", "writer/source/folder/name_filter.cpp",
              "  if (is_key_) return false;\n", "", (*LEFT_OUT, "one_sample")),
@@ -15,7 +15,7 @@ MUTATIONS = [
              (*LEFT_OUT, "broken_link")),
     Mutation("a class folder that is a broken link is ignored", "writer/source/folder/folder_source.cpp",
              "    lose_broken_classes(top);\n", "", (*LEFT_OUT, "not_fetched")),
-    Mutation("an option without effect is not told", "writer/source/choose/chosen_source.cpp",
+    Mutation("an option without effect is not reported", "writer/source/choose/chosen_source.cpp",
              "    if (!is_fine) notices", "    if (!is_fine && name.empty()) notices", (*LEFT_OUT, "without_effect")),
     Mutation("lines of lists with other names are not looked into", "writer/source/tables/listed_files.cpp",
              "    if (!is_image_field(field)) field = field_by_content(absolute ? clean : below(root_, clean), clean);\n",

@@ -184,7 +184,7 @@ assert fake.fake_cuda_num_live() == 0
 EPOCHS = 6
 host, device = pair(transform, threads=False, batch_size=4)
 expected = [checksums(batch, lambda array: array) for epoch in range(EPOCHS) for batch in host]
-got, told, kills, thrown = [], 0, 0, 0
+got, reported, kills, thrown = [], 0, 0, 0
 functions = [b"cuMemcpyHtoDAsync_v2", b"cuStreamWaitEvent", b"cuEventRecord", b"cuEventQuery"]
 functions += [b"cuLaunchKernel"]
 while device.epoch < EPOCHS:
@@ -206,10 +206,10 @@ while device.epoch < EPOCHS:
         device.load_state_dict(state)
     except bale.Error as error:
         assert "out of memory" in str(error), error
-        told += 1
+        reported += 1
         device.load_state_dict(state)
 assert got == expected
-assert kills > 10 and thrown > 5 and told > 0, (kills, thrown, told)
+assert kills > 10 and thrown > 5 and reported > 0, (kills, thrown, reported)
 assert device.bad_samples == []
 check()
 """, pack)
@@ -338,10 +338,10 @@ for dtype in ("float16", "float32"):
             for expected, got in zip(host, device, strict=True):
                 for a, b in zip(expected, got):
                     assert a.shape == b.shape and a.dtype == b.dtype and torch.equal(a, b)
-    told = sorted(str(warning.message) for warning in caught)
-    assert len(told) == 2 and all(warning.category is RuntimeWarning for warning in caught), told
-    assert "does not take bale's kernels, so workers convert pixels" in told[0], told
-    assert "does not page-lock memory, so copies to the device are slower" in told[1], told
+    reported = sorted(str(warning.message) for warning in caught)
+    assert len(reported) == 2 and all(warning.category is RuntimeWarning for warning in caught), reported
+    assert "does not take bale's kernels, so workers convert pixels" in reported[0], reported
+    assert "does not page-lock memory, so copies to the device are slower" in reported[1], reported
     assert device.counters["pageable_bytes"] == device.counters["copied_bytes"] > 0
     device.close()
 check()

@@ -79,8 +79,8 @@ with warnings.catch_warnings(record=True) as caught:
     for epoch in range(2):
         for expected, batch in zip(host, device, strict=True):
             assert (read(batch.images) == expected.images).all()
-told = [str(one.message) for one in caught]
-assert len(told) == 1 and told[0].startswith("bale.Loader: the device does not decode images, so workers do: /nothing/here.so: ")
+reported = [str(one.message) for one in caught]
+assert len(reported) == 1 and reported[0].startswith("bale.Loader: the device does not decode images, so workers do: /nothing/here.so: ")
 assert device.counters["decoded_on_device"] == 0
 check()
 """, every_kind, BALE_NVJPEG="/nothing/here.so")

@@ -49,7 +49,7 @@ def test_what_keeps_the_driver_tests_from_running_is_said(tmp_path):
 
 
 def test_results_of_driver_tests_are_read(tmp_path):
-    """A failure, a crash, a skip and an end that does not come: each is told by the name of its test."""
+    """A failure, a crash, a skip and an end that does not come: each is reported by the name of its test."""
     program = tmp_path / "test_gpu"
     program.write_text("""#!/bin/sh
 echo "device: none"

@@ -57,8 +57,8 @@ def test_payload_flips_are_named(bale, tiny, packs, fresh_copy, format_name, lay
             decay(shard, offset, bit)
             result = bale("verify", copy)
             assert result.code == DAMAGED, (key, offset, bit, result)
-            told = result.out + result.err
-            assert shard.name in told and key in told and str(begin) in told, (begin, result)
+            reported = result.out + result.err
+            assert shard.name in reported and key in reported and str(begin) in reported, (begin, result)
             decay(shard, offset, bit)
         # Blast radius: one sample.
         decay(shard, begin, 0)

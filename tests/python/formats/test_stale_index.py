@@ -84,7 +84,7 @@ def test_one_label_in_the_middle_of_a_large_file(bale, tmp_path):
 
 
 def test_a_copy_that_keeps_no_times(bale, indexed):
-    """Newer than its index, but the same: read once, told, and not read again."""
+    """Newer than its index, but the same: read once, reported, and not read again."""
     newer(indexed)
     first = bale.ok("ls", indexed)
     assert "was newer than its index" in first.err
@@ -125,10 +125,10 @@ def test_a_packed_dataset(bale, tmp_path):
     [shard] = shards(tmp_path / "old")
     shard.write_bytes(shards(tmp_path / "new")[0].read_bytes())
     newer(shard)
-    told = "the file was changed after it was packed"
+    reported = "the file was changed after it was packed"
     for command in ("ls", "read", "index", "stats"):
         result = bale(command, tmp_path / "old")
-        assert result.code == 1 and told in result.error_line() and "manifest.json" in result.error_line(), result
+        assert result.code == 1 and reported in result.error_line() and "manifest.json" in result.error_line(), result
     assert bale("verify", tmp_path / "old").code == 3
     (tmp_path / "old" / "manifest.json").unlink()
     bale.ok("index", tmp_path / "old")
@@ -165,8 +165,8 @@ def test_every_layout(bale, tmp_path, format_name, layout, keeps_time):
         os.utime(single, PAST)
     result = bale("ls", "--json", single)
     assert result.code != 0, "old labels"
-    told = result.error_line()
-    assert STALE in told or "its index says" in told, told
+    reported = result.error_line()
+    assert STALE in reported or "its index says" in reported, reported
     bale.ok("index", single)
     assert labels_of(bale, single) == new
 

@@ -174,9 +174,9 @@ def test_what_cannot_be_a_field_is_named(bale, tmp_path):
         file["cause"] = np.zeros(5, complex)
     expected = {"mean", "pairs", "tokens", "ragged", "meta/ids", "elsewhere", "boxes", "cause"}
     result = json.loads(bale.ok("inspect", "--json", path).out)
-    told = json.dumps(result)
+    reported = json.dumps(result)
     for name in expected:
-        assert f"/{name}" in told, (name, told)
+        assert f"/{name}" in reported, (name, reported)
     out = bale.ok("convert", path, tmp_path / "converted")
     for why in ("dataset without one row per image", "dataset of a type that cannot be a field", "dataset in a group"):
         assert why in out.out + out.err, out

@@ -244,9 +244,9 @@ def test_bytes_after_an_archive_are_named(bale, tmp_path, program, odd):
     if program:
         subprocess.run([program, path], check=True)
         path = next(tmp_path.glob("x.tar*"))
-    told = f"ignored 1 entry: data after the end of the archive (such as {path}: 1013 bytes at offset {whole + 3 * BLOCK})"
+    reported = f"ignored 1 entry: data after the end of the archive (such as {path}: 1013 bytes at offset {whole + 3 * BLOCK})"
     for command in [["ls", path], ["verify", path], ["convert", path, tmp_path / "c"]]:
-        assert told in bale.ok(*command).err.splitlines()
+        assert reported in bale.ok(*command).err.splitlines()
     assert keys_of(bale, path) == ["a"]
     for zeros in (0, 1, 700, 100 * BLOCK):
         subprocess.run(["tar", "-cf", tmp_path / "z.tar", "a.jpg"], cwd=tmp_path, check=True)

@@ -36,7 +36,7 @@ def example(*entries):
     return frame(field(1, b"".join(entries)))
 
 
-def told(bale, path):
+def reported(bale, path):
     result = bale.ok("inspect", "--json", path)
     return json.dumps(json.loads(result.out)) + result.err
 
@@ -52,7 +52,7 @@ def test_feature_lists_are_named(bale, tmp_path):
         result = bale.ok(*command)
         assert "feature list of a SequenceExample" in result.out + result.err, (command, result)
     (tmp_path / "s.tfrecord.bidx").unlink(missing_ok=True)
-    assert "steps" in told(bale, path)
+    assert "steps" in reported(bale, path)
     assert fields_by_key(bale, path) == {f"0000000{i}": {"name": b"x%d" % i} for i in range(3)}
 
 
@@ -62,7 +62,7 @@ def test_of_a_repeated_feature_the_last_counts(bale, tmp_path):
     # The Python library, as every reader of protobuf's maps.
     reader = tfrecord.tfrecord_loader(str(tmp_path / "x.tfrecord"), None, {"a": "byte"})
     assert [bytes(sample["a"]) for sample in reader] == [b"last", b"only"]
-    assert "earlier value of a repeated feature" in told(bale, tmp_path / "x.tfrecord")
+    assert "earlier value of a repeated feature" in reported(bale, tmp_path / "x.tfrecord")
     assert fields_by_key(bale, tmp_path / "x.tfrecord") == {
         "00000000": {"a": b"last", "b": b"1"}, "00000001": {"a": b"only"}}
 
@@ -71,7 +71,7 @@ def test_one_odd_name_leaves_the_rest_readable(bale, tmp_path):
     (tmp_path / "x.tfrecord").write_bytes(example(
         entry(b"a/b", b"1"), entry(b"a_b", b"2"), entry(b"c", b"3", b"4"), entry(b"c.json", b"5"),
         entry(b"n" * (NAME_BYTES + 1), b"6")))
-    out = told(bale, tmp_path / "x.tfrecord")
+    out = reported(bale, tmp_path / "x.tfrecord")
     assert "feature whose field another feature has taken" in out and "feature with a name that is too long" in out
     assert fields_by_key(bale, tmp_path / "x.tfrecord") == {
         "00000000": {"a_b": b"1", "c.json": b'["3", "4"]'}}
@@ -143,7 +143,7 @@ def test_a_feature_with_two_names_in_two_files_is_reported(bale, tmp_path, index
     warning = "the field text of some shards is text.json in others"
     for order, is_told in (("a", False), ("b", False), ("{a,c}", False), ("{a,b,c}", True), ("b.tfrecord::a", True)):
         spec = "::".join(f"{tmp_path}/{part}" for part in f"{order}.tfrecord".split("::"))
-        assert told(bale, spec).count(warning) == 2 * is_told, order  # for people, and in the JSON document
+        assert reported(bale, spec).count(warning) == 2 * is_told, order  # for people, and in the JSON document
     found = [sorted(sample) for sample in fields_by_key(bale, f"{tmp_path}/a.tfrecord::{tmp_path}/b.tfrecord").values()]
     assert found == [["id", "text"]] * 2 + [["id", "text.json"]] * 2
 

@@ -117,8 +117,8 @@ def test_other_files_are_fields_or_named(bale, tmp_path):
     found = fields_by_key(bale, path)
     assert found == {"a/x": {"jpg": b"\xff\xd8\xff1", "json": b"{}"}, "a/x%2E1": {"jpg": b"\xff\xd8\xff2"},
                      "a/x-00000002": {"png": b"\x89PNG\r\n\x1a\n3"}}
-    told = json.dumps(json.loads(bale.ok("inspect", "--json", path).out)) + result.err
-    assert all(name in told for name in ("__MACOSX/a/._x.jpg", "README", "list.txt"))
+    reported = json.dumps(json.loads(bale.ok("inspect", "--json", path).out)) + result.err
+    assert all(name in reported for name in ("__MACOSX/a/._x.jpg", "README", "list.txt"))
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
@@ -206,10 +206,10 @@ def test_bytes_after_the_archive_are_named(bale, photos, tmp_path, comment):
             file.truncate(whole)
             file.seek(whole)
             file.write(rest)
-        told = f"ignored 1 entry: data after the end of the archive (such as {path}: {len(rest)} bytes at offset {whole})"
+        reported = f"ignored 1 entry: data after the end of the archive (such as {path}: {len(rest)} bytes at offset {whole})"
         for command in ("ls", "verify"):
             done = bale.ok(command, path)
-            assert told in done.err.splitlines(), done
+            assert reported in done.err.splitlines(), done
         assert bale.ok("ls", path).out == keys
     # The end of an archive in an archive that was cut short is not taken for its own.
     outer = write(tmp_path / "outer.zip", {"1.zip": write(tmp_path / "in.zip", members(photos)).read_bytes(), "2.jpg": bytes(9000)})

@@ -145,7 +145,7 @@ def images(photos):
     return [image for _, image, _ in jpegs_only(photos)]
 
 
-def told(bale, path):
+def reported(bale, path):
     result = bale.ok("ls", path)
     return result.out + result.err
 
@@ -160,7 +160,7 @@ def test_further_keys_do_not_end_the_pairs(bale, images, key, value, field, tmp_
     found = fields_by_key(bale, path)
     assert [fields["txt"].decode() for _, fields in sorted(found.items())] == WORDS
     assert all(fields["jpg"] == images[int(name) % len(images)] for name, fields in found.items())
-    text = told(bale, path)
+    text = reported(bale, path)
     if field:
         assert found["000000002"][field] == (value or images[3]) and field not in found["000000003"]
         assert f"{key.decode().split('-')[0]} has entries for 1 of 6 samples" in text
@@ -179,14 +179,14 @@ def test_images_of_two_sizes_are_one_sample(bale, images, plain, tmp_path):
     assert len(found) == 3
     for key, fields in found.items():
         assert fields == {"jpg": images[int(key)], "image_lr.jpg": images[int(key) + 5], "txt": b"word"}
-    assert "ignored" not in told(bale, path)
+    assert "ignored" not in reported(bale, path)
 
 
 @pytest.mark.parametrize("count", [5, 7, 0])
 def test_a_count_that_disagrees_is_reported(bale, images, count, tmp_path):
     path = tmp_path / "x.lmdb"
     write(path, lists_of(images, count=count))
-    assert f"num-samples is {count}, and there are 6 samples" in told(bale, path)
+    assert f"num-samples is {count}, and there are 6 samples" in reported(bale, path)
     assert bale("verify", path).code == 3
     write(tmp_path / "good.lmdb", lists_of(images))
     assert bale("verify", tmp_path / "good.lmdb").code == 0
@@ -200,7 +200,7 @@ def test_a_count_is_not_a_sample(bale, images, key, name, tmp_path):
     assert len(fields_by_key(bale, path)) == 6
     bale.ok("verify", path)
     write(path, [(key, b"9")])
-    assert f"{key.decode()} is 9, and there are 6 samples" in told(bale, path)
+    assert f"{key.decode()} is 9, and there are 6 samples" in reported(bale, path)
 
 
 def test_names_of_cameras_are_not_lists(bale, images, tmp_path):

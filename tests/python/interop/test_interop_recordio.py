@@ -233,8 +233,8 @@ def test_damage_in_others_files_is_named(bale, photos, tmp_path):
         for command in ("verify", "ls"):
             result = bale(command, path)
             assert result.code != 0, (at, command)
-            told = result.out + result.err
-            assert "x.rec" in told and "record 4" in told and str(offset) in told and why in told, told
+            reported = result.out + result.err
+            assert "x.rec" in reported and "record 4" in reported and str(offset) in reported and why in reported, reported
     path.write_bytes(good[:offset + 30])
     result = bale("verify", path)
     assert result.code == DAMAGED and "record 4: the file ends" in result.out + result.err
@@ -248,5 +248,5 @@ def test_an_unsound_image_is_found_by_our_index(bale, photos, tmp_path):
     where = (tmp_path / "x.rec").read_bytes().index(samples[2][1])
     flip(tmp_path / "x.rec", where + 50)
     result = bale("verify", tmp_path / "x.rec")
-    told = result.out + result.err
-    assert result.code == DAMAGED and samples[2][0] in told and str(where) in told
+    reported = result.out + result.err
+    assert result.code == DAMAGED and samples[2][0] in reported and str(where) in reported

@@ -151,7 +151,7 @@ def test_slim_files_without_a_manifest(bale, photos, tmp_path):
 
 
 def test_names_of_other_tools(bale, photos, tmp_path):
-    """TFDS: `image`, `label`, no format, no file names; numbers are keys, told apart by their shards when converted."""
+    """TFDS: `image`, `label`, no format, no file names; numbers are keys, distinguished by their shards when converted."""
     for number, half in enumerate((images_in_order(photos)[:20], images_in_order(photos)[20:])):
         writer = tfrecord.TFRecordWriter(str(tmp_path / f"x.tfrecord-{number:05d}-of-00002"))
         for _, image, label in half:

@@ -65,7 +65,7 @@ def test_a_thread_that_waits_for_a_worker_that_stands_still(pack):
 
 
 def test_a_prefetcher_whose_queue_is_full(pack):
-    """It continues when its Loader is closed already, and is not told so."""
+    """It continues when its Loader is closed already, and gets no message."""
     ends_quietly("""
     loader = small(workers=1)
     batches = queue.Queue(2)

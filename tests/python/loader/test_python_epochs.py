@@ -258,7 +258,7 @@ def test_an_epoch_that_is_set_after_the_iterator(run):
     one.set_epoch(3)
     raises(RuntimeError, "void", lambda: next(iterator))
     assert one.state_dict()["position"] == 0 and taken(one) == epochs[3]
-    # Resumed, made, and only then told the epoch, as trainers do.
+    # Resumed, made, and only then given the epoch, as trainers do.
     one = stream()
     one.set_epoch(2)
     iterator = iter(one)

@@ -224,7 +224,7 @@ def test_a_dropped_loader_ends_its_workers(pack):
 
 @pytest.mark.parametrize("end", ["os._exit(0)", "sys.exit(0)"])
 def test_a_fork_leaves_the_parents_loader_alone(pack, end):
-    """The child is told so when it uses the loader; its end, and that of its copies of batches, changes nothing."""
+    """The child gets an error when it uses the loader; its end, and that of its copies of batches, changes nothing."""
     out = run_script(HEAD + f"""
     import gc
     loader = bale.Loader(sys.argv[1], 4, **options)

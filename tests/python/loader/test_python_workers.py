@@ -61,7 +61,7 @@ def starts(folder):
 
 # --- workers that die before their first row
 
-@pytest.mark.parametrize("end, told", [
+@pytest.mark.parametrize("end, reported", [
     ("echo 'libjpeg.so.62: cannot open shared object file' >&2; exit 127",
      "ended with code 127 before it had started: libjpeg.so.62: cannot open shared object file"),
     ("exit 0", "ended with code 0 before it had started"),
@@ -69,7 +69,7 @@ def starts(folder):
     ("kill -SYS $$", r"was ended by signal 31 \(Bad system call\) before it had started"),
 ])
 @pytest.mark.parametrize("ignores", [False, True], ids=["", "SIGCHLD ignored"])
-def test_workers_that_do_not_start(pack, tmp_path, monkeypatch, end, told, ignores):
+def test_workers_that_do_not_start(pack, tmp_path, monkeypatch, end, reported, ignores):
     monkeypatch.setenv("BALE_WORKER", str(program(tmp_path / "worker", end)))
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN if ignores else signal.SIG_DFL)
     try:
@@ -78,12 +78,12 @@ def test_workers_that_do_not_start(pack, tmp_path, monkeypatch, end, told, ignor
                 next(iter(loader))
             assert starts(tmp_path) <= 16
             time.sleep(0.5)
-            assert starts(tmp_path) <= 32  # until it is told once more
+            assert starts(tmp_path) <= 32  # until it is called once more
     finally:
         signal.signal(signal.SIGCHLD, before)
     assert caught.value.code == "io" and str(tmp_path / "worker") in str(caught.value)
     if not ignores:
-        caught.match(told)
+        caught.match(reported)
     else:
         caught.match("SIGCHLD")
 

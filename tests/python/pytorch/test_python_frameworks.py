@@ -164,8 +164,8 @@ if __name__ == "__main__":
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
                     trainer(max_epochs=1).fit(model, loader(), loader(shuffle=False), ckpt_path=f"{directory}/step=4.ckpt")
-                told = [str(one.message) for one in caught if "estimated_stepping_batches" in str(one.message)]
-                assert len(told) == estimates, told
+                reported = [str(one.message) for one in caught if "estimated_stepping_batches" in str(one.message)]
+                assert len(reported) == estimates, reported
                 seen = [sample for _, samples, _ in model.seen["long"] for sample in samples]
                 assert estimates or len(seen) == 24, seen
     else:

@@ -1,4 +1,4 @@
-"""Keys: what `bale ls` prints is what every option takes, and keys that shards repeat are told apart in one way."""
+"""Keys: what `bale ls` prints is what every option takes, and keys that shards repeat are distinguished in one way."""
 import itertools
 import json
 import os

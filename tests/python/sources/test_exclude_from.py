@@ -19,10 +19,10 @@ def packed_without(bale, source, names, place, *options, command="pack"):
 def test_paths_and_keys_of_a_folder(bale, photos, tmp_path):
     keys = sorted(images_by_key(photos))
     names = f"{keys[0]}.JPEG\n{keys[1]}\n{photos / keys[2]}.JPEG\nno/such\n\nnor/this\n".encode()
-    left, counts, told = packed_without(bale, photos, names, tmp_path)
+    left, counts, reported = packed_without(bale, photos, names, tmp_path)
     assert sorted(left) == keys[3:]
     assert counts == {"samples": 3, "unmatched_names": 2}
-    assert "names.txt: 3 samples excluded, 2 of 5 names are of no sample here, the first: no/such" in told
+    assert "names.txt: 3 samples excluded, 2 of 5 names are of no sample here, the first: no/such" in reported
 
 
 def test_keys_of_a_packed_dataset(bale, photos, tmp_path):

@@ -116,8 +116,8 @@ def test_folders_that_are_hardly_classes_are_named(bale, photos, tmp_path, names
         (tmp_path / "folder" / name / "a.jpg").write_bytes(path.read_bytes())
     done = bale.ok("pack", tmp_path / "folder", tmp_path / "packed", "--json")
     lines = [line for line in done.err.splitlines() if line.startswith(f"{tmp_path / 'folder'}: ")]
-    told = json.loads(done.out)["notices"]["warnings"]
-    assert len(lines) == len(told) == (warning is not None), done
+    reported = json.loads(done.out)["notices"]["warnings"]
+    assert len(lines) == len(reported) == (warning is not None), done
     if warning:
-        assert warning in lines[0] and warning in told[0]["what"]
+        assert warning in lines[0] and warning in reported[0]["what"]
     assert class_names(tmp_path / "packed") == [name.encode() for name in names]

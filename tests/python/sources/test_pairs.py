@@ -152,9 +152,9 @@ def test_a_mask_that_is_missing_elsewhere_is_named(bale, tree, tmp_path):
     assert f"no {'png' if 'jpg,png' in options else 'mask.png'} file at {root}" in result.error_line()
     result = bale("pack", root / folder, tmp_path / "q", "--flat", *options, "--on-error", "skip")
     assert result.code == 4 and f"{len(gone)} samples skipped" in result.err
-    told = (tmp_path / "q" / "skipped.jsonl").read_text()
+    reported = (tmp_path / "q" / "skipped.jsonl").read_text()
     for key in gone:
-        assert os.path.basename(samples[key][0]) in told and os.path.basename(samples[key][1]) in told
+        assert os.path.basename(samples[key][0]) in reported and os.path.basename(samples[key][1]) in reported
     check(bale, tmp_path / "q", root, {key: paths for key, paths in samples.items() if key not in gone})
 
 

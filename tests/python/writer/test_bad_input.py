@@ -125,7 +125,7 @@ def test_bad_sample_under_a_policy(bale, own, format_name, policy, tmp_path):
 
 
 def test_empty_and_damaged_images_are_kept_byte_for_byte(bale, own, tmp_path):
-    """Bytes are packed as they are: judging pictures is not the packer's business unless it is told to."""
+    """Bytes are packed as they are: judging pictures is not the packer's business unless an option says so."""
     broken = victim(own)
     broken.write_bytes(broken.read_bytes()[:100])
     bale.pack(own, tmp_path / "out")
@@ -238,7 +238,7 @@ def test_file_size_limit(bale, own, format_name, tmp_path):
 @pytest.mark.parametrize("error,text", [(5, "Input/output error"), (28, "No space left on device")])
 @pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_fsync_that_fails(bale, tiny, format_name, error, text, tmp_path):
-    """A failed fsync is final, whichever it is: told, not tried again, and no manifest says that all is well."""
+    """A failed fsync is final, whichever it is: reported, not tried again, and no manifest says that all is well."""
     pack_options = [*format_options(format_name), "--jobs", "1"]
     for function in ("fsync", "fdatasync"):
         env = shim(ONLY=function)

@@ -261,9 +261,9 @@ def test_missing_parts_are_named(bale, photos, tmp_path):
     assert missing.code == 5
     assert "missing of 10 parts: 2,3,7-9" in missing.err and "--array=2,3,7-9 " in missing.err
     assert "8 of 20 shards not packed: 4..7,14..19" in missing.error_line() or "10 of 20" in missing.error_line()
-    told = json.loads(bale("merge", plan, "--json").out)
-    assert told["missing_parts"] == [2, 3, 7, 8, 9] and told["parts"] == 10 and told["array"] == "2,3,7-9"
-    assert told["missing_shards"] == [4, 5, 6, 7, *range(14, 20)]
+    reported = json.loads(bale("merge", plan, "--json").out)
+    assert reported["missing_parts"] == [2, 3, 7, 8, 9] and reported["parts"] == 10 and reported["array"] == "2,3,7-9"
+    assert reported["missing_shards"] == [4, 5, 6, 7, *range(14, 20)]
     assert not (tmp_path / "out" / "manifest.json").exists()
     assert "bale merge" in bale("ls", tmp_path / "out").error_line()
     bale.ok("pack", "--plan", plan, "--shards", "4,5..7,14..19,14")
@@ -418,8 +418,8 @@ def test_previews_and_json(bale, photos, tmp_path):
     rows = json.loads(bale.ok("pack", "--plan", plan, "--part", "1/2", "--dry-run", "--json").out)["shards"]
     assert [row["samples"] for row in rows] == [10, 10]
     assert not (tmp_path / "out").exists()
-    told = json.loads(bale.ok("pack", "--plan", plan, "--part", "1/2", "--json", "--json-progress").out)
-    assert told["samples"] == 20 and told["shards"] == 2 and told["resumed_shards"] == 0
+    reported = json.loads(bale.ok("pack", "--plan", plan, "--part", "1/2", "--json", "--json-progress").out)
+    assert reported["samples"] == 20 and reported["shards"] == 2 and reported["resumed_shards"] == 0
     pack_parts(bale, plan, [0], 2)
     assert json.loads(bale.ok("merge", plan, "--json").out)["samples"] == 40
     assert bale.ok("pack", "--plan", plan, "--part", "999/1000").out  # more parts than shards: nothing to do

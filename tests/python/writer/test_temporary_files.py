@@ -110,8 +110,8 @@ def test_leftovers_are_reported_and_removed_only_when_stale(bale, packed):
     for path in (long_ago, *others):
         os.utime(path, (time.time() - 90000,) * 2)
     before = tree_bytes(packed)
-    told = bale.ok("verify", packed)
-    assert "1 temporary file of killed runs" in told.err and long_ago.name in told.err
+    reported = bale.ok("verify", packed)
+    assert "1 temporary file of killed runs" in reported.err and long_ago.name in reported.err
     assert json.loads(bale.ok("verify", packed, "--json").out)["leftovers"] == [str(long_ago)]
     assert tree_bytes(packed) == before  # verify changes nothing
     result = bale.ok("index", packed)
