@@ -1,6 +1,6 @@
 # Compiler flags for every room, and bale_add_room(): one static library a room.
 
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
@@ -9,7 +9,7 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 
 find_program(BALE_CCACHE ccache)
 if(BALE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -47,7 +47,7 @@ endif()
 # Headers are named as an installed program names them, "bale/reader/dataset.hpp". Those that are installed lie in
 # ROOM/include/bale/ROOM. For all others one link per room makes the source tree look like that. A link to the whole tree would lead back to the build directory in it, and whoever follows links
 # (recursive globs, file watchers) would never come to an end.
-set(bale_include "${CMAKE_BINARY_DIR}/include/bale")
+set(bale_include "${PROJECT_BINARY_DIR}/include/bale")
 if(IS_SYMLINK "${bale_include}")  # of an earlier version
   file(REMOVE "${bale_include}")
 endif()
@@ -56,10 +56,12 @@ foreach(room formats reader writer loader tools python tests)
   file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${room}" "${bale_include}/${room}" SYMBOLIC)
 endforeach()
 
-set(bale_include_directories "${CMAKE_BINARY_DIR}/include")
+set(bale_include_directories "${PROJECT_BINARY_DIR}/include")
 foreach(room formats reader writer loader)
   list(APPEND bale_include_directories "${CMAKE_CURRENT_SOURCE_DIR}/${room}/include")
-  install(DIRECTORY "${room}/include/" DESTINATION include)
+  if(BALE_INSTALL)
+    install(DIRECTORY "${room}/include/" DESTINATION include)
+  endif()
 endforeach()
 
 set_property(GLOBAL PROPERTY BALE_ROOMS "")

@@ -27,6 +27,8 @@ def test_consumer_project(photos, tmp_path):
         whole = len(expected) // 16 * 16
         assert [line.split()[0] for line in lines] == [f"{whole}", f"{whole}", "2"]
         assert all(20 < int(line.split()[1]) < 235 for line in lines[:2])
+    assert run(build / "wrapped", tmp_path / FORMATS[0]) == "8\n"  # a library hides bale from the program
+    assert (prefix / "share" / "doc" / "bale" / "LICENSE").is_file()
     # Without it, the error names every place.
     worker = prefix / "libexec" / "bale" / "bale-worker"
     worker.rename(tmp_path / "moved-worker")
@@ -35,3 +37,35 @@ def test_consumer_project(photos, tmp_path):
     run(build / "train_loop", tmp_path / FORMATS[0], env={**os.environ, "BALE_WORKER": str(tmp_path / "moved-worker")})
     # The installed program runs too.
     assert run(prefix / "bin" / "bale", "--version", env={**os.environ, "PATH": "/nowhere"}).startswith("bale ")
+
+
+def configured(folder, lines, *options):
+    """What CMake says of a project of these lines."""
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text("\n".join(["cmake_minimum_required(VERSION 3.22)", "project(parent LANGUAGES CXX)", *lines]))
+    done = subprocess.run(["cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja", *options], capture_output=True, text=True)
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+def test_what_is_not_there_is_named(tmp_path):
+    prefix = tmp_path / "prefix"
+    run("cmake", "--install", BUILD, "--prefix", prefix)
+    code, said = configured(tmp_path / "a", ["find_package(bale CONFIG REQUIRED COMPONENTS loader nonsense)"], f"-DCMAKE_PREFIX_PATH={prefix}")
+    assert code != 0 and 'no component "nonsense"' in said
+    code, said = configured(tmp_path / "b", ["find_package(bale CONFIG REQUIRED)"], f"-Dbale_DIR={BUILD}")
+    assert code != 0 and "is where bale is built: run `cmake --install`" in said
+    code, said = configured(tmp_path / "c", ["find_package(bale CONFIG COMPONENTS loader)", "message(found=${bale_loader_FOUND})"], f"-DCMAKE_PREFIX_PATH={prefix}")
+    assert code == 0 and "found=TRUE" in said
+
+
+def test_a_part_of_another_project(tmp_path):
+    """add_subdirectory(), as FetchContent does it: the parent keeps its settings, its folder and its install rules."""
+    lines = [f"add_subdirectory({REPO} ours EXCLUDE_FROM_ALL)", "file(WRITE x.cpp \"int main() {}\")", "add_executable(x x.cpp)",
+             "target_link_libraries(x PRIVATE bale::loader)", "get_target_property(sources bale_loader INTERFACE_SOURCES)", "message(sources=${sources})"]
+    code, said = configured(tmp_path / "parent", lines)
+    build = tmp_path / "parent" / "build"
+    assert code == 0 and f"sources={build}/ours/worker_location.cpp" in said, said
+    assert not {"include", "generated", "bin", "baleConfig.cmake"} & {path.name for path in build.iterdir()}
+    assert "CMAKE_BUILD_TYPE:STRING=Release" not in (build / "CMakeCache.txt").read_text()
+    assert f"{build}/ours/bin" in (build / "ours" / "worker_location.cpp").read_text()
+    assert not [path for path in build.rglob("cmake_install.cmake") if "file(INSTALL" in path.read_text()]
