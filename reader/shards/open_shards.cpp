@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <utility>
 
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/cores.hpp"
+#include "bale/formats/base/system/polling_lock.hpp"
 #include "bale/reader/shards/direct_choice.hpp"
 
 namespace bale {
@@ -87,10 +87,7 @@ ShardIdentity OpenShards::identity(std::size_t number) const {
 }
 
 std::unique_lock<std::timed_mutex> OpenShards::lock(Slot& slot) const {
-  std::unique_lock lock(slot.mutex, std::defer_lock);
-  while (!lock.try_lock_for(k_remote_poll_interval))
-    poll_remote_wait();  // the thread that opens it may wait for a server
-  return lock;
+  return polling_lock(slot.mutex, k_remote_poll_interval, poll_remote_wait);  // who opens it may wait for a server
 }
 
 std::shared_ptr<const Shard> OpenShards::share(std::size_t number) const {

@@ -1,9 +1,9 @@
 #include "bale/reader/shards/shard_counter.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/system/polling_lock.hpp"
 
 namespace bale {
 
@@ -37,9 +37,7 @@ std::pair<std::size_t, std::uint64_t> ShardCounter::place(std::uint64_t i) const
 
 /// Counts the shard after the first `num_counted`, unless another thread has.
 void ShardCounter::count_next(std::size_t num_counted) {
-  std::unique_lock lock(mutex_, std::defer_lock);
-  while (!lock.try_lock_for(k_remote_poll_interval))
-    poll_remote_wait();  // the thread that counts may wait for a server
+  const auto lock = polling_lock(mutex_, k_remote_poll_interval, poll_remote_wait);  // who counts may wait for a server
   if (num_counted_.load(std::memory_order_relaxed) != num_counted) return;
   count_now(num_counted);
 }

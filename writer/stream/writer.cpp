@@ -15,6 +15,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/polling_lock.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/writer/publish/writer_parts.hpp"
 #include "bale/writer/shard/shard_job.hpp"
@@ -149,11 +150,9 @@ class Writer::Run {
 
   std::unique_lock<std::timed_mutex> lock() {
     constexpr std::chrono::milliseconds k_poll{50};
-    std::unique_lock lock(mutex_, std::defer_lock);
-    while (!lock.try_lock_for(k_poll)) {
+    return polling_lock(mutex_, k_poll, [this] {
       if (options_.on_wait) options_.on_wait();
-    }
-    return lock;
+    });
   }
 
   std::unique_lock<std::timed_mutex> lock_open() {
