@@ -23,6 +23,16 @@ std::uint32_t threads_for(std::size_t bytes) {
       std::clamp<std::size_t>(bytes / k_bytes_per_thread, 1, std::min<std::size_t>(cores, k_max_threads)));
 }
 
+std::uint32_t partner_of(const Batch& batch, std::uint32_t row) {
+  const auto num_rows = static_cast<std::uint32_t>(batch.size());
+  if (batch.image(row).empty()) return row;
+  for (std::uint32_t back = 1; back < num_rows; ++back) {
+    const std::uint32_t other = (row + num_rows - back) % num_rows;
+    if (!batch.image(other).empty()) return other;
+  }
+  return row;
+}
+
 }  // namespace
 
 BatchMixer::BatchMixer(const LoaderOptions& options, std::uint32_t num_slots) : mix_(options.mix) {
@@ -187,6 +197,17 @@ std::span<const float> BatchMixer::shares(std::uint32_t slot, std::size_t num_ro
 std::span<const std::uint32_t> BatchMixer::partners(std::uint32_t slot, std::size_t num_rows) const {
   if (!active()) return {};
   return std::span(partners_).subspan(std::size_t{slot} * batch_size_, num_rows);
+}
+
+MixDraw draw_mix_of(const MixOptions& options, const Batch& batch, std::uint64_t seed, const Transform& transform) {
+  const MixKey key{
+      .seed = seed, .epoch = batch.epoch(), .first_sample = batch.samples()[0], .first_copy = batch.copy(0)};
+  return draw_mix(options, key, transform.width, transform.height);
+}
+
+RowMix mix_of_row(const Batch& batch, const MixDraw& draw, std::uint32_t row) {
+  const std::uint32_t partner = partner_of(batch, row);
+  return {.partner = partner, .mixes = partner != row && draw.share < 1};
 }
 
 }  // namespace bale::loader_detail

@@ -15,10 +15,25 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
-#include "bale/loader/batch/batch_mix.hpp"
+#include "bale/loader/batch.hpp"
 #include "bale/loader/loader_options.hpp"
+#include "bale/loader/transform/mix_draw.hpp"
 
 namespace bale::loader_detail {
+
+// How rows are mixed: the same in ordinary memory and on a device.
+
+/// How one row is mixed.
+struct RowMix {
+  std::uint32_t partner = 0;  // the row that is mixed in or pasted; the row itself if it has no partner
+  bool mixes = false;         // false: its pixels stay as they are
+};
+
+MixDraw draw_mix_of(const MixOptions& options, const Batch& batch, std::uint64_t seed, const Transform& transform);
+
+/// The partner is the nearest row before `row` that has an image; the last row comes before the first one. A row
+/// without an image has no partner.
+RowMix mix_of_row(const Batch& batch, const MixDraw& draw, std::uint32_t row);
 
 class BatchMixer {
  public:

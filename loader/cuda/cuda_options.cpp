@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/batch/batch_mix.hpp"
+#include "bale/loader/batch/batch_mixer.hpp"
 #include "bale/loader/cuda/kernels/converter.hpp"
 #include "bale/loader/cuda/kernels/kernel_choice.hpp"
 #include "bale/loader/transform/list/check.hpp"

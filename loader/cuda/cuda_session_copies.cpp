@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/batch/batch_mix.hpp"
+#include "bale/loader/batch/batch_mixer.hpp"
 #include "bale/loader/cuda/buffers/taken_buffer.hpp"
 #include "bale/loader/cuda/cuda_session.hpp"
 #include "bale/loader/cuda/kernels/convert_args.hpp"

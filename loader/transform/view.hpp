@@ -11,7 +11,6 @@
 #include "bale/loader/transform/draw_key.hpp"
 #include "bale/loader/transform/fused_start.hpp"
 #include "bale/loader/transform/pixels/convert.hpp"
-#include "bale/loader/transform/pixels/picture.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/steps/alpha_runner.hpp"
 #include "bale/loader/transform/steps/gray_16_runner.hpp"

@@ -19,19 +19,6 @@
 #include "bale/reader/dataset/read_requests.hpp"
 
 namespace bale {
-namespace {
-
-/// Where the dataset is, or a part of it; null if all of it is local.
-const Storage* storage_of(const Dataset& dataset) {
-  const Storage* storage = nullptr;
-  for (std::size_t shard = 0; shard < dataset.num_shards() && storage == nullptr; ++shard) {
-    storage = remote_storage_of(dataset.shard_path(shard));
-  }
-  return storage;
-}
-
-}  // namespace
-
 class ReadAhead::Thread {
  public:
   Thread(const Dataset& dataset, Upcoming upcoming, const ReadAheadOptions& options)

@@ -86,6 +86,14 @@ bool ShardOpener::is_stopped() {
   return stop_;
 }
 
+const Storage* storage_of(const Dataset& dataset) {
+  const Storage* storage = nullptr;
+  for (std::size_t shard = 0; shard < dataset.num_shards() && storage == nullptr; ++shard) {
+    storage = remote_storage_of(dataset.shard_path(shard));
+  }
+  return storage;
+}
+
 bool may_have_seek_points(const Dataset& dataset, std::size_t shard) {
   const bool is_local = remote_storage_of(dataset.shard_path(shard)) == nullptr;
   if (is_local || !dataset.manifest() || dataset.manifest()->shards.size() != dataset.num_shards()) return true;

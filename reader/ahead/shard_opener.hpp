@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "bale/formats/base/storage.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale {
@@ -46,5 +47,8 @@ class ShardOpener {
   bool stop_ = false;
   std::vector<std::thread> threads_;
 };
+
+/// Where the dataset is, or a part of it; null if all of it is local.
+const Storage* storage_of(const Dataset& dataset);
 
 }  // namespace bale

@@ -10,7 +10,7 @@ MUTATIONS = [
     Mutation("the device mirrors all deliveries of a sample alike", "loader/cuda/cuda_session_copies.cpp",
              "  if (copy == 0) return KeyedRandom", "  if (copy < ~0UL) return KeyedRandom",
              ("cuda", "Deliveries of one sample*")),
-    Mutation("batches that begin with one sample are mixed alike", "loader/batch/batch_mix.cpp",
+    Mutation("batches that begin with one sample are mixed alike", "loader/batch/batch_mixer.cpp",
              ".first_copy = batch.copy(0)", ".first_copy = 0", ("cuda", "Batches of one epoch that begin*")),
     # What a few bytes may take.
     Mutation("values of an LMDB file may share their pages", "formats/lmdb/btree_walk.cpp",

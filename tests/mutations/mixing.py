@@ -4,7 +4,7 @@ from mutations.mutation import Mutation
 MIX = ("python", "tests/python/loader/test_python_mix.py")
 
 MUTATIONS = [
-    Mutation("a row is mixed with one without an image", "loader/batch/batch_mix.cpp",
+    Mutation("a row is mixed with one without an image", "loader/batch/batch_mixer.cpp",
              "    if (!batch.image(other).empty()) return other;\n", "    return other;\n", (*MIX, "-k", "without_an_image")),
     Mutation("the first image is mixed with the mixed last one", "loader/batch/batch_mixer.cpp",
              "rows_[row].partner > row ? kept : stripe_of(rows_[row].partner)", "stripe_of(rows_[row].partner)",

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "bale/formats/image/region.hpp"
-#include "bale/loader/transform/pixels/picture.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/steps/step_runner.hpp"
 

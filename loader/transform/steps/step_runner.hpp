@@ -10,11 +10,22 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
-#include "bale/loader/transform/pixels/picture.hpp"
 #include "bale/loader/transform/step.hpp"
 
 namespace bale::transform_detail {
+
+/// 8-bit pixels in memory of their own.
+struct Picture {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint32_t channels = 3;          // 3: RGB; 1: a mask
+  std::vector<std::uint8_t> pixels{};  // height x width x channels, without gaps; may be longer than that
+
+  std::size_t stride() const { return std::size_t{width} * channels; }
+  std::size_t size() const { return stride() * height; }
+};
 
 class StepRunner {
  public:

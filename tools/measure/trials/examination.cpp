@@ -2,6 +2,7 @@
 
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/parallel.hpp"
+#include "bale/reader/ahead/shard_opener.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/measure/process_usage.hpp"
 #include "bale/tools/terminal/signals.hpp"
@@ -26,15 +27,6 @@ std::uint64_t measure_loader(const PipelineCommand& pipeline, const ExaminationO
   setting.add_shares(before, machine_times(), figures.cores);
   figures.load = setting.result.images_per_s();
   return loader.epoch() + 1;
-}
-
-/// Where the dataset is, or a part of it; null if all of it is local.
-const Storage* storage_of(const Dataset& dataset) {
-  const Storage* storage = nullptr;
-  for (std::size_t shard = 0; shard < dataset.num_shards() && storage == nullptr; ++shard) {
-    storage = remote_storage_of(dataset.shard_path(shard));
-  }
-  return storage;
 }
 
 /// From `epoch` on: other samples than the loader has just brought into memory, as far as there are any.
