@@ -1,6 +1,7 @@
 // Shards and indexes that are not in use are dropped, and what is read stays the same.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <thread>
@@ -8,6 +9,7 @@
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/owned_sample.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/fake_source.hpp"
@@ -198,6 +200,20 @@ TEST_CASE("an open shard is compared with what its user holds, and its errors wi
   CHECK(shard->judged(damaged).code() == ErrorCode::damaged);
   write_durably(shard->path(), read_file(shard->path()));
   CHECK(shard->judged(damaged).code() == ErrorCode::changed);
+}
+
+TEST_CASE("an owned sample stays while its Scratch is used again", "[open_shards]") {
+  const Packed packed;
+  const Dataset dataset = Dataset::open(packed.path);
+  Scratch scratch;
+  const OwnedSample kept(dataset.read(3, scratch));
+  dataset.read(4, scratch);
+  const SampleView again = dataset.read(3, scratch);
+  CHECK(kept.key == again.key);
+  CHECK(kept.label == again.label);
+  REQUIRE(kept.fields.size() == again.fields.size());
+  for (const FieldView& field : again.fields) CHECK(std::ranges::equal(kept.find(field.name)->bytes, field.bytes));
+  CHECK(kept.find("none") == nullptr);
 }
 
 }  // namespace bale
