@@ -29,7 +29,7 @@ struct ShardOpenOptions {
   bool verify_checksums = true;  // compare each field's CRC32C before delivering it
   bool direct_io = false;        // bypass the page cache, if format and file system support it
   bool check_size = true;        // refuse a file whose size differs from the one in its index
-  /// Refuse a file that was changed after its index was made, as far as a cheap check can tell (stale_index.hpp). If
+  /// Refuse a file that was changed after its index was made, as far as a cheap check can tell (current_index.hpp). If
   /// many processes read the same shards, it is enough that the first one checks.
   bool check_stale = true;
   /// If set, open_shard() puts the index there, for other processes (ShardIndex::keep_in()).
