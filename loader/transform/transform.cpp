@@ -34,6 +34,15 @@ void check_values(const Transform& transform) {
   }
 }
 
+/// Numbers that a cast has made of something else.
+void check_enumerators(const Transform& transform) {
+  if (transform.shape > Transform::Shape::raw) refuse("shape", "is none of Transform::Shape");
+  if (transform.pass_order > PassOrder::pillow_12) refuse("pass_order", "is none of PassOrder");
+  if (transform.dtype > DType::uint16) refuse("dtype", "is none of DType");
+  if (transform.layout > PixelLayout::nchw) refuse("layout", "is none of PixelLayout");
+  if (transform.mode > PixelMode::gray_16) refuse("mode", "is none of PixelMode");
+}
+
 void check_mode(const Transform& transform) {
   const bool is_gray_16 = transform.mode == PixelMode::gray_16;
   transform_detail::check_mode(transform.list->nodes, transform.mode, transform.channels());
@@ -170,6 +179,7 @@ Transform raw_transform() {
 
 void check_transform(const Transform& transform) {
   if (!transform.list) refuse("list", "is missing: make the transform with list_transform()");
+  check_enumerators(transform);
   if (transform.shape == Transform::Shape::raw) {
     if (transform.mode != PixelMode::rgb) refuse("mode", "is of decoded images, and raw ones are not");
     return;

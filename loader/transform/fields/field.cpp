@@ -38,6 +38,10 @@ void check_one(const Field& field) {
     throw Error(ErrorCode::invalid_argument, fmt::format("fields: \"{}\" {}", printable(field.name), what));
   };
   if (field.name.empty()) refuse("is not a name");
+  if (field.kind > FieldKind::keypoints) refuse("has a kind that is none of FieldKind");
+  if (std::max(field.box_format, field.stored_format) > BoxFormat::cxcywh) {
+    refuse("has a format that is none of BoxFormat");
+  }
   if (field.source.empty()) refuse("names no stored field");
   const bool is_mask = field.kind == FieldKind::mask;
   if (!is_one_array(field.kind) && !field.type.empty()) refuse("has a dtype, which only arrays and masks have");

@@ -8,10 +8,9 @@
 namespace bale {
 namespace {
 
+using transform_detail::k_max_nesting;
 using transform_detail::refuse_json;
 using transform_detail::ValueReader;
-
-constexpr int k_max_depth = 16;
 
 TransformList read_list(const Json& given, const std::string& place, int depth);
 
@@ -37,7 +36,7 @@ struct ReadOwn {
 };
 
 TransformList read_list(const Json& given, const std::string& place, int depth) {
-  if (depth > k_max_depth) refuse_json(place, fmt::format("is nested more than {} deep", k_max_depth));
+  if (depth > k_max_nesting) refuse_json(place, fmt::format("is nested more than {} deep", k_max_nesting));
   TransformList list;
   transform_detail::read_objects(
       given, place, "transforms", [&](const std::string& name, const Json& one, const std::string& one_place) {

@@ -11,6 +11,9 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/loader/transform/members/enum_names.hpp"
 #include "bale/loader/transform/members/members.hpp"
@@ -32,7 +35,8 @@ class ValueWriter {
       for (const auto& [name, named] : names_of(static_cast<const Value*>(nullptr))) {
         if (named == value) return name;
       }
-      return {};
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("transform: {} is not the number of an enumerator", static_cast<int>(value)));
     } else if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) {
       return value;
     } else {

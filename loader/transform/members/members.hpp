@@ -78,6 +78,9 @@ BALE_TRANSFORM(RandomErasing, BALE_MEMBER(p), BALE_MEMBER(scale), BALE_MEMBER(ra
 /// The variant that a node is: std::visit takes it.
 inline const TransformNode::variant& as_variant(const TransformNode& node) { return node; }
 
+/// Lists inside lists.
+inline constexpr int k_max_nesting = 16;
+
 /// Null if there are none. Lives as long as `node`.
 inline const TransformList* children_of(const TransformNode& node) {
   if (const auto* compose = std::get_if<transforms::Compose>(&node)) return &compose->transforms;

@@ -247,3 +247,35 @@ TEST_CASE("Presets of detection have the parameters of torchvision's reference")
   CHECK(bale::list_transform(bale::presets::ssdlite_train()).width == 320);
   CHECK(bale::list_transform(bale::presets::detection_train(60, 100, bale::DType::float16)).height == 100);
 }
+
+TEST_CASE("Transforms inside transforms are refused before they are so many that a stack ends") {
+  bale::TransformNode node = T::CenterCrop{{8, 8}};
+  for (int i = 0; i < 16; ++i) node = T::Compose{{node}};
+  CHECK(bale::list_transform({node}).width == 8);
+  const bale::Error error = bale::test::error_of([&] {
+    for (int i = 0; i < 200'000; ++i) node = T::Compose{{node}};
+  });
+  CHECK(error.code() == ErrorCode::invalid_argument);
+  CHECK(error.message().find("16") != std::string::npos);
+}
+
+TEST_CASE("Numbers that are none of their enumeration are refused") {
+  const auto refuses = [](const auto& change) {
+    Transform transform = bale::train_transform(8);
+    change(transform);
+    CHECK(bale::test::code_of([&] { bale::check_transform(transform); }) == ErrorCode::invalid_argument);
+  };
+  refuses([](Transform& transform) { transform.dtype = static_cast<bale::DType>(5); });
+  refuses([](Transform& transform) { transform.layout = static_cast<bale::PixelLayout>(2); });
+  refuses([](Transform& transform) { transform.shape = static_cast<Transform::Shape>(3); });
+  refuses([](Transform& transform) { transform.mode = static_cast<bale::PixelMode>(4); });
+  refuses([](Transform& transform) { transform.pass_order = static_cast<bale::PassOrder>(2); });
+  const T::RandomRotation rotation{.interpolation = static_cast<bale::Sampling>(3)};
+  CHECK(bale::test::code_of([&] {
+          bale::list_transform({rotation, T::CenterCrop{{8, 8}}});
+        }) == ErrorCode::invalid_argument);
+  for (const auto kind : {bale::FieldKind::boxes, static_cast<bale::FieldKind>(8)}) {
+    const bale::Field field{.name = "a", .source = "json", .kind = kind, .box_format = static_cast<bale::BoxFormat>(3)};
+    CHECK(bale::test::code_of([&] { bale::checked_fields({field}); }) == ErrorCode::invalid_argument);
+  }
+}
