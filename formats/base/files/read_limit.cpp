@@ -148,7 +148,7 @@ bool TwoMibReads::is_whole(std::uint64_t begin, std::uint64_t end) const {
 
 bool TwoMibReads::read(std::uint64_t offset, std::uint64_t length) {
 #if defined(MADV_HUGEPAGE) && defined(MADV_POPULATE_READ)
-  const std::uint64_t begin = offset / k_huge_page_bytes * k_huge_bytes;
+  const std::uint64_t begin = offset / k_huge_page_bytes * k_huge_page_bytes;
   const std::uint64_t end = std::min(offset + length, file_bytes_);
   if (!usable_ || begin >= end) return false;
   void* const address = ::mmap(nullptr, end - begin, PROT_READ, MAP_SHARED, file_.fd(), static_cast<off_t>(begin));
