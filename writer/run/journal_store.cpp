@@ -8,8 +8,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
-#include "bale/writer/publish/destination.hpp"
 #include "bale/writer/publish/finished_check.hpp"
+#include "bale/writer/publish/run_decision.hpp"
 
 namespace bale {
 

@@ -7,7 +7,7 @@
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
-#include "bale/writer/publish/destination.hpp"
+#include "bale/writer/publish/run_decision.hpp"
 #include "bale/writer/run/journal_store.hpp"
 #include "bale/writer/run/objects/object_decision.hpp"
 #include "bale/writer/run/objects/object_run_store.hpp"

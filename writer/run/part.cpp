@@ -10,7 +10,7 @@
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/plan_file.hpp"
 #include "bale/writer/publish/dataset_manifest.hpp"
-#include "bale/writer/publish/destination.hpp"
+#include "bale/writer/publish/run_decision.hpp"
 #include "bale/writer/run/objects/object_decision.hpp"
 #include "bale/writer/run/objects/object_run_store.hpp"
 #include "bale/writer/run/part_directory.hpp"

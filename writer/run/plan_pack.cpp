@@ -13,7 +13,7 @@
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/plan_file.hpp"
-#include "bale/writer/publish/destination.hpp"
+#include "bale/writer/publish/run_decision.hpp"
 #include "bale/writer/run/objects/object_decision.hpp"
 #include "bale/writer/run/objects/staging_directory.hpp"
 #include "bale/writer/scale_out.hpp"

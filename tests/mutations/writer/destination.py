@@ -7,7 +7,7 @@ RESUME = ("python", "tests/python/writer/test_resume.py", "-k")
 CONCURRENT = ("python", "tests/python/writer/test_concurrent.py", "-k")
 
 MUTATIONS = [
-    Mutation("the old dataset is removed before the new one is complete", "writer/publish/destination.cpp",
+    Mutation("the old dataset is removed before the new one is complete", "writer/publish/run_decision.cpp",
              "      journal.begin({.plan = plan.fingerprint,",
              "      DirectoryTree old_tree(Directory::open(options.destination));\n"
              "      for (const std::string& file : files_of_all(decision.old)) old_tree.remove(file);\n"
@@ -22,7 +22,7 @@ MUTATIONS = [
              "  for (const std::string& path : replacement.old_files) destination.remove(path);\n"
              "  for (const std::string& path : replacement.old_manifests) destination.remove(path);\n  destination.sync();\n",
              (*OVERWRITE, "killed_at_every_call and tar.plain")),
-    Mutation("an interrupted replacement is forgotten", "writer/publish/destination.cpp",
+    Mutation("an interrupted replacement is forgotten", "writer/publish/run_decision.cpp",
              "    if (journal.content().replacement && options.mode != DestinationMode::fresh) {\n", "    if (false) {\n",
              (*OVERWRITE, "needs_no_source")),
     Mutation("a dataset of another name is replaced", "writer/publish/held_datasets.cpp",
@@ -30,7 +30,7 @@ MUTATIONS = [
              (*DESTINATION, "derived_name")),
     Mutation("splits are written below a dataset", "writer/publish/held_datasets.cpp",
              "  if (has_splits && held.has({})) {", "  if (false) {", (*DESTINATION, "below_a_dataset")),
-    Mutation("a stopped overwrite leaves nothing to resume", "writer/publish/destination.cpp",
+    Mutation("a stopped overwrite leaves nothing to resume", "writer/publish/run_decision.cpp",
              "{ return journal.content().staged && is_stop(error); }", "{ return journal.content().staged && is_stop(error) && false; }",
              (*DESTINATION, "after_a_full_disk")),
     Mutation("the samples of a run are not kept", "writer/journal/journal.cpp",

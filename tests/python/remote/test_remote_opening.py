@@ -112,4 +112,4 @@ def test_another_dataset_of_the_same_names_is_read(bale, serve, env, tmp_path, s
         age_cache(tmp_path / "cache")
         for record in (tmp_path / "cache").rglob("*.url"):
             if ".bidx" in record.read_text():
-                record.unlink()  # as if it was evicted: the index is asked for, which does not tell that its shard is another one
+                record.unlink()  # as if it was evicted: a new index does not show that the shard was replaced

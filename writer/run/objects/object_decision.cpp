@@ -4,7 +4,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/writer/destination/overlap.hpp"
-#include "bale/writer/publish/destination.hpp"
+#include "bale/writer/publish/run_decision.hpp"
 
 namespace bale {
 namespace {

@@ -8,8 +8,8 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
-#include "bale/writer/publish/destination.hpp"
 #include "bale/writer/publish/finished_check.hpp"
+#include "bale/writer/publish/run_decision.hpp"
 #include "bale/writer/run/objects/object_decision.hpp"
 
 namespace bale {

@@ -1,4 +1,4 @@
-#include "bale/writer/publish/destination.hpp"
+#include "bale/writer/publish/run_decision.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
