@@ -52,8 +52,8 @@ for format in tar lmdb hdf5 tfrecord recordio npy; do
   rows+=("$format $(du -sm --apparent-size "$out/$format" | cut -f1)MB $packed yes $loaded")
 done
 
-step "Draw what was packed"
-"$bale" preview "$out/tar" "$out/preview.png" --count 30 --seed 1 --force
+step "Show what was packed"
+"$bale" preview "$out/tar" "$out/preview.html" --count 30 --seed 1 --force
 
 step "Done: $images images in each format"
 printf '%-8s %8s %12s %10s %12s %13s\n' format size 'pack img/s' verified 'read img/s' 'train img/s'
@@ -63,7 +63,7 @@ for row in "${rows[@]}"; do
 done
 cat <<TEXT
 
-Look at $out/preview.png, then try:
+Look at $out/preview.html, then try:
   $bale inspect $out/tar
   $bale tune $out/tar
   $bale convert $out/tar $out/tar-to-hdf5 --format hdf5

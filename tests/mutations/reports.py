@@ -26,8 +26,6 @@ MUTATIONS = [
              "bar_table(all.last(k_ends), total, most)", "bar_table(all.last(k_ends), total)", (*REPORT, "share_a_scale")),
     Mutation("a page does not say where it was made", "tools/report/html/page.cpp", "html_text(machine_name())", '""',
              (*REPORT, "when_and_where")),
-    Mutation("letters that the font lacks are boxes", "tools/report/pictures/ascii_text.cpp", "      text += ascii_of(code);\n",
-             "      text += code <= '~' ? static_cast<char>(code) : replacement;\n", (*REPORT, "contact_sheets_can_be_read")),
     # What a path is, and the options of sources.
     Mutation("a pack in a folder of images is all that is looked at", "reader/spec/directory_content.hpp",
              "    return image_folders.size() >= datasets.size() || num_images > datasets.size();\n", "    return false;\n",

@@ -95,7 +95,7 @@ CommandModel command_line() {
       cached("stats", "Samples per class, image sizes and file sizes as small histograms.", run_stats, declare_stats),
       cached("report", "Show what is in a dataset, and what is wrong with it, on a page.", run_report, declare_report),
       cached("dedup", "List duplicates for --exclude-from, all of a group but one.", run_dedup, declare_dedup),
-      cached("preview", "Draw random samples with their labels on a contact sheet.", run_preview, declare_preview),
+      cached("preview", "Write a page of random samples with their labels.", run_preview, declare_preview),
       cached("read", "Read every sample once and report throughput.", run_read, declare_read),
       cached("bench", "Measure how fast the dataset feeds a trainer, stage by stage.", run_bench, declare_bench),
       cached("tune", "Try numbers of workers and of prefetched batches, and recommend some.", run_tune, declare_tune),

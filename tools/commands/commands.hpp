@@ -129,7 +129,6 @@ struct PreviewCommand {
   std::string spec;
   std::string out;
   std::uint64_t count = 30;
-  std::uint64_t columns = 6;
   std::uint64_t seed = 0;
   bool force = false;  // replace an existing file of that name
   bool json = false;

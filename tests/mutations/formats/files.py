@@ -53,7 +53,7 @@ MUTATIONS = [
     Mutation("indexing stops at a damaged shard", "writer/index/add_indexes.cpp",
              "      if (shards.size() == 1 || !is_failure_of_one(error)) throw;\n", "      if (!shards.empty()) throw;\n",
              ("python", "tests/python/formats/test_damaged_shards.py", "-k", "index_continues")),
-    Mutation("a contact sheet replaces somebody's picture", "formats/base/names/url_rules.cpp",
+    Mutation("a page replaces somebody's file", "formats/base/names/url_rules.cpp",
              "  if (!force && path_exists(path)) {", "  if (false && path_exists(path)) {",
              ("python", "tests/python/cli/test_cli.py", "-k", "preview_replaces")),
     Mutation("a page's directory is looked for when the work is done", "formats/base/names/url_rules.cpp",

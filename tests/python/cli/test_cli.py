@@ -1,4 +1,5 @@
 """The command line itself: help, exit codes, JSON, looking at packs, extracting safely."""
+import base64
 import io
 import json
 import os
@@ -7,6 +8,7 @@ import shutil
 import subprocess
 import tarfile
 
+import numpy as np
 import pytest
 from conftest import (
     ALL_FORMATS,
@@ -79,7 +81,7 @@ USAGE_ERRORS = [
     ["pack", "a", "b", "--name", "a/b"],
     ["cat", "x"],
     ["completion", "tcsh"],
-    ["preview", "x", "out.gif"],
+    ["preview", "x", "out.png"],
 ]
 
 
@@ -137,8 +139,8 @@ def test_json_outputs_parse(bale, photos, packed, tmp_path):
     extracted = json.loads(bale.ok("extract", packed, tmp_path / "files", "--field", "jpg", "--json").out)
     assert (extracted["samples"], extracted["files"], extracted["kept"]) == (40, 40, 0)
     assert extracted["bytes"] == sum(len(image) for image, _ in expected.values())
-    sheet = json.loads(bale.ok("preview", packed, tmp_path / "sheet.png", "--count", "7", "--json").out)
-    assert sheet["shown"] == 7 and Image.open(tmp_path / "sheet.png").size == (sheet["width"], sheet["height"])
+    sheet = json.loads(bale.ok("preview", packed, tmp_path / "page.html", "--count", "7", "--json").out)
+    assert (sheet["shown"], sheet["samples"], sheet["undecodable"]) == (7, 40, 0)
     foreign = tmp_path / "foreign.tar"
     foreign.write_bytes(shards(packed)[0].read_bytes())
     assert [json.loads(bale.ok("index", foreign, "--json", *more).out)["indexed"] for more in ([], ["--force"], [])] == [1, 1, 0]
@@ -197,26 +199,41 @@ def test_stats(bale, photos, packed):
     assert re.search(rf"width +min {min(widths)}, .*max {max(widths)}\b", text)
 
 
-@pytest.mark.parametrize("suffix", ["png", "jpg"])
-def test_preview(bale, packed, suffix, tmp_path):
-    bale.ok("preview", packed, tmp_path / f"a.{suffix}", "--count", "12", "--seed", "3")
-    bale.ok("preview", packed, tmp_path / f"b.{suffix}", "--count", "12", "--seed", "3")
-    bale.ok("preview", packed, tmp_path / f"c.{suffix}", "--count", "12", "--seed", "4")
-    with Image.open(tmp_path / f"a.{suffix}") as sheet:
-        sheet.load()
-        assert sheet.width > 200 and sheet.height > 100
-        assert len(sheet.convert("RGB").getcolors(1 << 24)) > 100, "a sheet of one color"
-    a, b, c = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in "abc")
+def test_preview(bale, packed, photos, tmp_path):
+    """Each figure has the picture of the sample that its caption names."""
+    for name, seed in (("a", "3"), ("b", "3"), ("c", "4")):
+        bale.ok("preview", packed, tmp_path / f"{name}.html", "--count", "12", "--seed", seed, env={"SOURCE_DATE_EPOCH": "0"})
+    a, b, c = ((tmp_path / f"{name}.html").read_text() for name in "abc")
     assert a == b and a != c
+    expected = images_by_key(photos)
+    figures = re.findall(r'<figure><img [^>]*src="data:image/jpeg;base64,([^"]+)"><figcaption><b><bdi>(\d+) ([^<]+)</bdi></b>'
+                         r"<br><bdi>([^<]+)</bdi>", a)
+    assert len({key for *_, key in figures}) == 12
+    for picture, label, name, key in figures:
+        image, stored_label = expected[key]
+        assert int(label) == stored_label and key.startswith(f"{name}/")
+        shown, stored = Image.open(io.BytesIO(base64.b64decode(picture))), Image.open(io.BytesIO(image)).convert("RGB")
+        assert max(shown.size) == min(144, max(stored.size))
+        assert np.abs(np.asarray(stored.resize(shown.size), float) - np.asarray(shown, float)).mean() < 12
+
+
+def test_a_preview_shows_what_it_cannot_decode(bale, tmp_path):
+    (tmp_path / "in" / "<b>").mkdir(parents=True)
+    (tmp_path / "in" / "<b>" / "1.jpg").write_bytes(b"\xff\xd8\xff\xe0 no image")
+    bale.pack(tmp_path / "in", tmp_path / "packed")
+    result = bale.ok("preview", tmp_path / "packed", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "1 image could not be decoded" in result.err and "no picture" in page
+    assert "0 &lt;b&gt;" in page and "<b>/" not in page
 
 
 def test_preview_replaces_nothing(bale, packed, tmp_path):
-    photo = tmp_path / "photo.jpg"
-    photo.write_bytes(b"mine")
-    result = bale("preview", packed, photo)
-    assert result.code == 1 and "exists already" in result.error_line() and photo.read_bytes() == b"mine"
-    bale.ok("preview", packed, photo, "--force")
-    assert Image.open(photo).format == "JPEG"
+    page = tmp_path / "page.html"
+    page.write_bytes(b"mine")
+    result = bale("preview", packed, page)
+    assert result.code == 1 and "exists already" in result.error_line() and page.read_bytes() == b"mine"
+    bale.ok("preview", packed, page, "--force")
+    assert page.read_text().startswith("<!doctype html>")
 
 
 def test_read_counts_every_sample(bale, packed):
@@ -322,12 +339,12 @@ def test_misspelled_words(bale, arguments, meant):
                                        ["preview"], ["plan", "out", "-o"]], ids=lambda a: a[0])
 def test_outputs_are_tried_before_the_work(bale, tmp_path, arguments):
     """The source is not there, and is not what the error is about."""
-    (tmp_path / "d.png").mkdir()
+    (tmp_path / "d.html").mkdir()
     command, *before = arguments
-    for name in ("no/such/page.png", "d.png", "x" * 300 + ".png", "/proc/page.png"):
+    for name in ("no/such/page.html", "d.html", "x" * 300 + ".html", "/proc/page.html"):
         result = bale(command, "nothing", *before, name, cwd=tmp_path)
         assert result.code == 1 and result.error_line().startswith(f"bale: {name}" if len(name) < 99 else "bale: xxx"), result
-    assert os.listdir(tmp_path) == ["d.png"]
+    assert os.listdir(tmp_path) == ["d.html"]
 
 
 def test_quiet_says_nothing(bale, photos, tmp_path):

@@ -85,6 +85,7 @@ def places(bale, tiny, tmp_path_factory):
     bale.pack(tiny, root / "packed", "--name", "x")
     bale.pack(tiny, root / "other", "--name", "x")
     bale.ok("extract", root / "packed", root / "files")
+    (root / "mine.html").write_text("mine")
     for path in (root / "files").rglob("*.jpg"):
         path.write_bytes(b"mine")
     return root
@@ -96,7 +97,7 @@ def places(bale, tiny, tmp_path_factory):
     "pack empty out", "diff empty packed", "plan empty out -o p", "pack table.csv out", "diff table.csv packed", "report table.csv", "dedup table.csv",
     "pack text out", "report text", "pack packed out --flat", "pack TINY out --format nope", "convert packed out --format nope",
     "pack TINY out --decode --format recordio", "convert packed out --compress zstd --decode", "pack --files-from nul out",
-    "pack --files-from lines -0 out", "extract packed files", "preview packed mine", "preview packed mine.jpg",
+    "pack --files-from lines -0 out", "extract packed files", "preview packed mine", "preview packed mine.html",
     "plan TINY out -o mine", "report packed -o mine", "dedup packed -o mine", "bench packed --html mine", "doctor packed --html mine",
     "cat packed nothing", "index packed --sidecars nope", "verify nothing", "stats nothing", "pack TINY s3://b/c --staging-dir nowhere",
 ])

@@ -29,7 +29,7 @@ def served(bale, photos, tmp_path, serve):  # noqa: F811
 def commands(spec, out):
     return [["inspect", spec], ["inspect", "--json", spec], ["ls", "-l", spec], ["ls", "--json", spec], ["stats", spec],
             ["verify", spec], ["verify", "--json", spec], ["cat", spec, "no such"], ["extract", spec, out / "files"],
-            ["preview", spec, out / "sheet.png"], ["read", spec], ["read", "--json", spec],
+            ["preview", spec, out / "preview.html"], ["read", spec], ["read", "--json", spec],
             ["bench", spec, "--max-batches", "1", "--workers", "1", "--batch", "4"],
             ["bench", "--json", "--html", out / "bench.html", spec, "--max-batches", "1", "--workers", "1", "--batch", "4"],
             ["doctor", spec, "--workers", "1", "--batch", "4"],

@@ -334,22 +334,3 @@ def test_pages_say_when_and_where(bale, tmp_path, command):
     assert made_where_and_when((tmp_path / "page.html").read_text()) in (str(before), str(after))
     bale.ok(command, tmp_path / "packed", *options, tmp_path / "fixed.html", env={"SOURCE_DATE_EPOCH": "86400"})
     assert made_where_and_when((tmp_path / "fixed.html").read_text()) == "1970-01-02"
-
-
-def sheet_of(bale, tmp_path, name):
-    """The pixels of a contact sheet of one image whose class has this name."""
-    folder = tmp_path / f"in-{len(list(tmp_path.iterdir()))}"
-    write(folder / name / "1.jpg", jpeg(picture(1)))
-    bale.pack(folder, folder.with_suffix(".packed"))
-    sheet = folder.with_suffix(".png")
-    bale.ok("preview", folder.with_suffix(".packed"), sheet, "--count", "1")
-    # The line of the class: below the picture, above the key, which has the name too.
-    image = Image.open(sheet).convert("RGB")
-    return image.crop((0, 160 + 19, image.width, 160 + 19 + 16)).tobytes()
-
-
-@pytest.mark.parametrize("one,other,same", [("猫", "犬", False), ("猫猫", "猫", False), ("кот", "кит", False), ("Łódź", "Lodz", True),
-                                            ("e\u0301te\u0301", "ete", True), ("été", "ete", True), ("Straße", "Strasse", True),
-                                            ("γάτα", "gata", True), ("кот", "kot", True), ("mèo ệ", "meo e", True)])
-def test_names_on_contact_sheets_can_be_read(bale, tmp_path, one, other, same):
-    assert (sheet_of(bale, tmp_path, one) == sheet_of(bale, tmp_path, other)) == same

@@ -186,7 +186,7 @@ def test_a_folder_of_every_extension_of_imagefolder(bale, tmp_path, format):
     sizes = {line.split()[-1]: line.split()[2] for line in bale.ok("ls", "-l", tmp_path / "out").out.splitlines()}
     assert sizes == {key: f"{pixels.shape[1]}x{pixels.shape[0]}" for key, pixels in expected.items()}
     assert "every image decodes" in bale.ok("verify", "--decode", tmp_path / "out").out
-    bale.ok("preview", tmp_path / "out", tmp_path / "sheet.png")
+    bale.ok("preview", tmp_path / "out", tmp_path / "preview.html")
     same(loaded(tmp_path / "out"), expected)
     same(loaded(tmp_path / "out", threads=False, workers=2), expected)
 

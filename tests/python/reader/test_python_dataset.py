@@ -179,7 +179,7 @@ def test_what_is_left_out_is_said(tmp_path, photos, bale):
     with pytest.warns(UserWarning, match="ignored 1 .*b.jpg"):
         bl.Loader(path, batch_size=1, workers=1, threads=True, transform=bl.transforms.val(32)).close()
     assert len(dataset) == 1 and len(dataset.notices) == 1 and "b.jpg" in dataset.notices[0]
-    for command in (["read"], ["stats"], ["preview", tmp_path / "sheet.png"]):
+    for command in (["read"], ["stats"], ["preview", tmp_path / "preview.html"]):
         assert "ignored 1 entry" in bale.ok(command[0], path, *command[1:]).err
     bale.ok("index", path)
     with warnings.catch_warnings():

@@ -95,9 +95,9 @@ def test_bench(remote, packed, server):
 
 def test_preview(bale, remote, packed, server, tmp_path):
     packed("tar.plain")
-    remote.ok("preview", f"{server.url}/tar.plain", tmp_path / "there.png")
-    bale.ok("preview", packed("tar.plain"), tmp_path / "here.png")
-    assert (tmp_path / "there.png").read_bytes() == (tmp_path / "here.png").read_bytes()
+    remote.ok("preview", f"{server.url}/tar.plain", tmp_path / "there.html")
+    bale.ok("preview", packed("tar.plain"), tmp_path / "here.html")
+    assert (tmp_path / "there.html").read_bytes() == (tmp_path / "here.html").read_bytes()
 
 
 def test_tune(remote, packed, server):

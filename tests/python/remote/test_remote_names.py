@@ -8,7 +8,7 @@ from python_support import ENVIRONMENT, command
 NAMES = {"gs://bucket/packed": "gcloud storage cp", "az://container/x": "download it first",
          "pipe:aws s3 cp s3://bucket/x.tar -": "run the command",
          "s3:/bucket/packed": "write s3://"}  # as pathlib spells s3://bucket/packed
-READERS = [["inspect"], ["ls"], ["cat", ..., "key"], ["extract", ..., "out"], ["verify"], ["stats"], ["preview", ..., "x.png"],
+READERS = [["inspect"], ["ls"], ["cat", ..., "key"], ["extract", ..., "out"], ["verify"], ["stats"], ["preview", ..., "x.html"],
            ["read"], ["bench"], ["tune"], ["doctor"], ["index"], ["convert", ..., "out"], ["pack", ..., "out"],
            ["pack", "--source", "folder", ..., "out"], ["pack", "--source", "list", ..., "out"],
            ["pack", "--files-from", ..., "out"], ["pack", "--dry-run", ..., "out"]]
@@ -42,7 +42,7 @@ def test_destinations(bale, photos, tmp_path):
     for words in (["pack", photos], ["convert", tmp_path / "packed"], ["pack", "--dry-run", photos]):
         is_told(bale(*words, "gs://bucket/out", cwd=tmp_path), "gs://bucket/out", "copy it from there", "writes", " and s3://")
     is_told(bale("extract", tmp_path / "packed", "s3://bucket/out", cwd=tmp_path), "s3://bucket/out", "copy it", "writes")
-    is_told(bale("preview", tmp_path / "packed", "s3://bucket/x.png"), "s3://bucket/x.png", "copy it", "writes")
+    is_told(bale("preview", tmp_path / "packed", "s3://bucket/x.html"), "s3://bucket/x.html", "copy it", "writes")
     assert [path.name for path in tmp_path.iterdir()] == ["packed"]
 
 

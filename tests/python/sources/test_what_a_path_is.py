@@ -107,9 +107,9 @@ def test_images_next_to_packs_are_named(bale, tmp_path, command):
     made(tmp_path / "data" / "raw", classes=1)
     result = bale.ok(*command, tmp_path / "data")
     assert "not looked at next to them: raw" in result.err
-    bale.ok("preview", tmp_path / "data" / "train", tmp_path / "data" / "sheet.png")
-    assert "not looked at next to them: raw, sheet.png" in bale.ok(*command, tmp_path / "data").err
-    (tmp_path / "data" / "sheet.png").unlink()
+    shutil.copy(next((tmp_path / "in").rglob("*.JPEG")), tmp_path / "data" / "sheet.jpg")
+    assert "not looked at next to them: raw, sheet.jpg" in bale.ok(*command, tmp_path / "data").err
+    (tmp_path / "data" / "sheet.jpg").unlink()
     shutil.rmtree(tmp_path / "data" / "raw")
     assert bale.ok(*command, tmp_path / "data").err == ""
 

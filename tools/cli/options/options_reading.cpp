@@ -89,9 +89,8 @@ void declare_stats(StatsCommand& command, CommandModel& app) {
 
 void declare_preview(PreviewCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
-  add_positional(app, "OUT", command.out, "Picture to write: a name ending in .png, .jpg or .jpeg");
-  add_parsed(app.options, "--count", "N", command.count, parse_positive, "Samples on the sheet (default: 30)");
-  add_parsed(app.options, "--columns", "N", command.columns, parse_positive, "Samples per row (default: 6)");
+  add_positional(app, "OUT", command.out, "Page to write, such as preview.html");
+  add_parsed(app.options, "--count", "N", command.count, parse_positive, "Samples on the page (default: 30)");
   add_parsed(app.options, "--seed", "SEED", command.seed, parse_whole, "Another seed, other samples (default: 0)");
   add_flag(app.options, "--force", command.force, "Replace OUT if it exists");
   add_json(app, command.json);

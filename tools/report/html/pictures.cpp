@@ -29,7 +29,14 @@ Image shrink(ReducedImage reduced) {
 
 }  // namespace
 
-std::string Pictures::encode(std::uint64_t number) {
+const std::string_view k_no_picture = "<div class=\"hole\">no picture</div>";
+
+std::string picture_element(Bytes stored, std::uint32_t min_side) {
+  const std::vector<std::byte> jpeg = encode_jpeg(shrink(decode_reduced(stored, std::max(min_side, 1U))), k_quality);
+  return fmt::format("<img loading=\"lazy\" alt=\"\" src=\"data:image/jpeg;base64,{}\">", base64(as_text(jpeg)));
+}
+
+std::string Pictures::make(std::uint64_t number) {
   const std::size_t part = survey_.part_of(number);
   const SampleView sample = survey_.parts[part].source->read(number - survey_.begins[part], scratch_);
   const FieldView* const field = sample.find_image();
@@ -37,26 +44,23 @@ std::string Pictures::encode(std::uint64_t number) {
   const SurveyedImage& image = survey_.images[number];
   // The shorter side of an image whose longer side has k_picture_px pixels.
   const std::uint64_t longer = std::max({image.width, image.height, 1U});
-  const auto shorter =
-      static_cast<std::uint32_t>(std::uint64_t{std::min(image.width, image.height)} * k_picture_px / longer);
-  const std::vector<std::byte> jpeg =
-      encode_jpeg(shrink(decode_reduced(field->bytes, std::max(shorter, 1U))), k_quality);
-  return base64(as_text(jpeg));
+  return picture_element(field->bytes, static_cast<std::uint32_t>(std::uint64_t{std::min(image.width, image.height)} *
+                                                                  k_picture_px / longer));
 }
 
 std::string Pictures::element(std::uint64_t number) {
   if (survey_.images[number].is_decoded) {
     try {
-      const std::string encoded = encode(number);
-      if (!encoded.empty()) {
+      std::string picture = make(number);
+      if (!picture.empty()) {
         ++count_;
-        return fmt::format("<img loading=\"lazy\" alt=\"\" src=\"data:image/jpeg;base64,{}\">", encoded);
+        return picture;
       }
     } catch (const Error& error) {
       if (error.code() == ErrorCode::interrupted || is_lack_of_resources(error)) throw;
     }
   }
-  return "<div class=\"hole\">no picture</div>";
+  return std::string(k_no_picture);
 }
 
 }  // namespace bale::tools

@@ -3,10 +3,19 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "bale/formats/base/bytes.hpp"
 #include "bale/tools/survey/survey.hpp"
 
 namespace bale::tools {
+
+/// An <img> of a stored image, a JPEG of at most 144 pixels on its longer side. The image is decoded at a fraction of
+/// its size that leaves its shorter side `min_side` pixels, if it has as many. Throws what decode_image() throws.
+std::string picture_element(Bytes stored, std::uint32_t min_side);
+
+/// What stands where there is no picture.
+extern const std::string_view k_no_picture;
 
 /// Reads samples again, and makes a JPEG of at most 144 pixels on its longer side. Used by one thread at a time.
 class Pictures {
@@ -19,7 +28,7 @@ class Pictures {
   std::uint64_t count() const { return count_; }
 
  private:
-  std::string encode(std::uint64_t image);
+  std::string make(std::uint64_t image);
 
   const Survey& survey_;
   Scratch scratch_;
