@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 #include "bale/formats/image/simd/cpu_bits.hpp"
 
 namespace bale::image_detail {
@@ -35,14 +36,31 @@ bool BaselineEncoder::open(const ScanSymbols& symbols, std::size_t num_tables, b
   num_bits_ = 0;
   for (std::size_t table = 0; table < num_tables; ++table) {
     const auto counts = symbols.counts(static_cast<ScanTable>(table));
-    OptimalCodes& codes = codes_[table];
-    if (!codes.build(counts)) return false;
-    for (std::size_t symbol = 0; symbol < k_symbols; ++symbol) {
-      const std::uint32_t size = symbol & 15;
-      const std::uint32_t length = codes.lengths[symbol] + size;
-      words_[table * k_symbols + symbol] = std::uint32_t{codes.codes[symbol]} << size << k_length_bits | length;
-      num_bits_ += std::uint64_t{counts[symbol]} * length;
-    }
+    if (!codes_[table].build(counts) || !set_words(table, counts)) return false;
+  }
+  return true;
+}
+
+bool BaselineEncoder::open(const ScanSymbols& symbols, std::span<const JHUFF_TBL* const> tables) {
+  symbols_ = &symbols;
+  has_bmi2_ = use_bmi2();
+  num_bits_ = 0;
+  for (std::size_t table = 0; table < tables.size(); ++table) {
+    if (!codes_[table].take(tables[table]->bits, tables[table]->huffval)) return false;
+    if (!set_words(table, symbols.counts(static_cast<ScanTable>(table)))) return false;
+  }
+  return true;
+}
+
+/// False if a symbol that was counted has no code.
+bool BaselineEncoder::set_words(std::size_t table, const SymbolCounts& counts) {
+  const OptimalCodes& codes = codes_[table];
+  for (std::size_t symbol = 0; symbol < k_symbols; ++symbol) {
+    if (counts[symbol] != 0 && codes.lengths[symbol] == 0) return false;
+    const std::uint32_t size = symbol & 15;
+    const std::uint32_t length = codes.lengths[symbol] + size;
+    words_[table * k_symbols + symbol] = std::uint32_t{codes.codes[symbol]} << size << k_length_bits | length;
+    num_bits_ += std::uint64_t{counts[symbol]} * length;
   }
   return true;
 }
@@ -89,19 +107,26 @@ template <bool k_bmi2>
   to = out;
 }
 
+void BaselineEncoder::put_symbols(std::span<const ScanSymbol> symbols, BitWriter& to) const {
+  has_bmi2_ ? Variants::with_bmi2(*this, symbols, to) : Variants::plain(*this, symbols, to);
+}
+
+/// The last byte is filled with ones (T.81, F.1.2.3).
+void BaselineEncoder::fill_byte(BitWriter& writer) {
+  if (writer.count == 0) return;
+  const std::uint32_t free = 8 - writer.count;
+  *writer.to++ = static_cast<std::uint8_t>(writer.bits << free | ((1u << free) - 1));
+}
+
 void BaselineEncoder::write_raw(std::uint32_t mcu_rows) {
   raw_ = memory_.get(raw_size() + k_padding_bytes);
   BitWriter writer{.to = raw_};
   row_starts_.clear();
   for (std::uint32_t row = 0; row < mcu_rows; ++row) {
     row_starts_.push_back(static_cast<std::uint64_t>(writer.to - raw_) * 8 + writer.count);
-    has_bmi2_ ? Variants::with_bmi2(*this, symbols_->row(row), writer)
-              : Variants::plain(*this, symbols_->row(row), writer);
+    put_symbols(symbols_->row(row), writer);
   }
-  if (writer.count == 0) return;
-  // The last byte is filled with ones (T.81, F.1.2.3).
-  const std::uint32_t free = 8 - writer.count;
-  *writer.to = static_cast<std::uint8_t>(writer.bits << free | ((1u << free) - 1));
+  fill_byte(writer);
 }
 
 void BaselineEncoder::write(std::uint32_t mcu_rows, std::vector<std::byte>& out, std::vector<SeekPoint>& points) {
@@ -120,6 +145,25 @@ void BaselineEncoder::write(std::uint32_t mcu_rows, std::vector<std::byte>& out,
   }
   stuff_to(raw_size());
   points.push_back({.position = std::uint64_t{out.size() - first} * 8});
+}
+
+void BaselineEncoder::write(std::vector<std::byte>& out) {
+  raw_ = memory_.get(raw_size() + k_padding_bytes);
+  const std::span<const ScanSymbol> all = symbols_->all();
+  std::size_t begin = 0;
+  const auto write_to = [&](std::size_t end) {
+    BitWriter writer{.to = raw_};
+    put_symbols(all.subspan(begin, end - begin), writer);
+    fill_byte(writer);
+    append_stuffed({raw_, writer.to}, out);
+    begin = end;
+  };
+  std::size_t number = 0;
+  for (const std::size_t restart : symbols_->restarts()) {
+    write_to(restart);
+    out.insert(out.end(), {std::byte{0xFF}, static_cast<std::byte>(jpeg_marker::k_rst0 + number++ % 8)});
+  }
+  write_to(all.size());
 }
 
 }  // namespace bale::image_detail

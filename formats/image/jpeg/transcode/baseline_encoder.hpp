@@ -19,12 +19,17 @@ class BaselineEncoder {
   /// Makes the codes. False if libjpeg refuses to. `symbols` must outlive write(). `num_tables`: 2 of gray images, 4
   /// of others. `plain` is for tests: no instructions that only some CPUs have.
   bool open(const ScanSymbols& symbols, std::size_t num_tables, bool plain);
+  /// Takes the codes of a file: DC and AC of luma, and of chroma, which gray images do not have. False if `symbols` has
+  /// some that these have no code for.
+  bool open(const ScanSymbols& symbols, std::span<const JHUFF_TBL* const> tables);
   const OptimalCodes& codes(ScanTable table) const { return codes_[static_cast<std::size_t>(table)]; }
   /// The number of bits of the scan, without byte stuffing.
   std::uint64_t num_bits() const { return num_bits_; }
 
   /// Appends the data of the scan, without a marker. `points` gets one per row of MCUs, and the end.
   void write(std::uint32_t mcu_rows, std::vector<std::byte>& out, std::vector<SeekPoint>& points);
+  /// The same for symbols that may have restarts, without points.
+  void write(std::vector<std::byte>& out);
 
  private:
   /// The bits that are written but fill no byte.
@@ -37,7 +42,10 @@ class BaselineEncoder {
 
   template <bool k_bmi2>
   [[gnu::always_inline]] void put(std::span<const ScanSymbol> symbols, BitWriter& to) const;
+  bool set_words(std::size_t table, const SymbolCounts& counts);
   std::size_t raw_size() const { return (num_bits_ + 7) / 8; }
+  void put_symbols(std::span<const ScanSymbol> symbols, BitWriter& to) const;
+  static void fill_byte(BitWriter& writer);
   void write_raw(std::uint32_t mcu_rows);
 
   const ScanSymbols* symbols_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 namespace bale::image_detail {
@@ -97,6 +98,16 @@ bool OptimalCodes::build(std::span<const std::uint32_t, k_symbols> counts) {
   return true;
 }
 
+bool OptimalCodes::take(const std::uint8_t* by_length, const std::uint8_t* in_order) {
+  std::copy_n(by_length, num_codes.size(), num_codes.begin());
+  num_codes[0] = 0;
+  num_symbols = std::accumulate(num_codes.begin(), num_codes.end(), std::uint32_t{0});
+  if (num_symbols > k_symbols) return false;
+  std::copy_n(in_order, num_symbols, symbols.begin());
+  assign_codes();
+  return true;
+}
+
 void OptimalCodes::assign_codes() {
   lengths.fill(0);
   std::uint32_t code = 0;
@@ -139,12 +150,14 @@ RowOfBlocks blocks_of_row(const CoefficientPlanes& planes, std::uint32_t mcu_row
 
 }  // namespace
 
-void ScanSymbols::open() {
+void ScanSymbols::open(std::uint32_t restart_interval) {
   if (capacity_ > k_keep_symbols && size_ < capacity_ / 4) {
     symbols_.reset();
     capacity_ = 0;
   }
   size_ = 0;
+  restart_interval_ = mcus_to_restart_ = restart_interval;
+  restarts_.clear();
   row_ends_.assign(1, 0);
   predictions_.assign(1, {});
   for (Counts& counts : counts_) counts.fill(0);
@@ -169,16 +182,26 @@ CodedValues ScanSymbols::make_room(std::size_t num_blocks) {
 }
 
 bool ScanSymbols::add_row(const CoefficientPlanes& planes, std::uint32_t mcu_row, bool counts) {
-  const RowOfBlocks row = blocks_of_row(planes, mcu_row);
+  RowOfBlocks row = blocks_of_row(planes, mcu_row);
   const CodedValues values = make_room(row.num_places * row.num_mcus);
   const SymbolKernels& kernels = symbol_kernels();
   std::array<std::int32_t, 3> predictions = predictions_.back();
   LargestValues largest;
-  const std::size_t num_values = kernels.collect(row, predictions, values);
-  ScanSymbol* const first = symbols_.get() + size_;
-  const std::size_t num_symbols = kernels.make_symbols(values, num_values, first, largest);
-  if (counts) count({first, num_symbols});
-  size_ += num_symbols;
+  for (std::size_t rest = row.num_mcus; rest > 0; rest -= row.num_mcus) {
+    if (restart_interval_ != 0 && mcus_to_restart_ == 0) {
+      restarts_.push_back(size_);
+      predictions = {};
+      mcus_to_restart_ = restart_interval_;
+    }
+    row.num_mcus = restart_interval_ == 0 ? rest : std::min<std::size_t>(rest, mcus_to_restart_);
+    mcus_to_restart_ -= restart_interval_ == 0 ? 0 : static_cast<std::uint32_t>(row.num_mcus);
+    const std::size_t num_values = kernels.collect(row, predictions, values);
+    ScanSymbol* const first = symbols_.get() + size_;
+    const std::size_t num_symbols = kernels.make_symbols(values, num_values, first, largest);
+    if (counts) count({first, num_symbols});
+    size_ += num_symbols;
+    for (std::size_t i = 0; i < row.num_places; ++i) row.places[i].coefficients += row.num_mcus * row.places[i].step;
+  }
   row_ends_.push_back(size_);
   predictions_.push_back(predictions);
   return largest.dc <= k_max_dc_difference && largest.ac <= k_max_ac;

@@ -30,6 +30,9 @@ struct OptimalCodes {
   /// it takes the larger symbol first. False if a code is longer than 32 bits before lengths are limited to 16, which
   /// libjpeg refuses, or if nothing was counted.
   bool build(std::span<const std::uint32_t, k_symbols> counts);
+  /// Takes the codes of a table that a file has: how many there are by length, [0] not used, and their symbols. False
+  /// if they are more than there can be.
+  bool take(const std::uint8_t* by_length, const std::uint8_t* in_order);
 
  private:
   void assign_codes();
@@ -40,8 +43,8 @@ enum class ScanTable : std::uint32_t { luma_dc, luma_ac, chroma_dc, chroma_ac };
 
 class ScanSymbols {
  public:
-  /// Begins a scan.
-  void open();
+  /// Begins a scan. `restart_interval`: the number of MCUs after which DC values begin at 0 again; 0 for never.
+  void open(std::uint32_t restart_interval = 0);
   /// Adds the next row of MCUs. False if a coefficient is too large for a baseline JPEG of 8 bits. `counts`: their
   /// symbols are counted here, not by set_counts().
   bool add_row(const CoefficientPlanes& planes, std::uint32_t mcu_row, bool counts);
@@ -54,6 +57,9 @@ class ScanSymbols {
   /// The DC values of the components before each row.
   const std::array<std::int32_t, 3>& predictions(std::uint32_t mcu_row) const { return predictions_[mcu_row]; }
   SymbolCounts counts(ScanTable table) const;
+  /// Those of all rows, and the numbers of those before which there is a restart.
+  std::span<const ScanSymbol> all() const { return {symbols_.get(), size_}; }
+  const std::vector<std::size_t>& restarts() const { return restarts_; }
 
  private:
   using Counts = std::array<std::uint32_t, k_scan_tables * k_symbols>;
@@ -65,6 +71,9 @@ class ScanSymbols {
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
   std::vector<std::size_t> row_ends_;
+  std::uint32_t restart_interval_ = 0;
+  std::uint32_t mcus_to_restart_ = 0;
+  std::vector<std::size_t> restarts_;
   std::vector<std::array<std::int32_t, 3>> predictions_;
   AlignedMemory values_;
   // In turns, because counting the same symbol twice waits for the first time.

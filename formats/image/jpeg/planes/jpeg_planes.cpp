@@ -1,0 +1,216 @@
+#include "bale/formats/image/jpeg/planes/jpeg_planes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/zstd_codec.hpp"
+#include "bale/formats/image/jpeg/planes/plane_numbers.hpp"
+
+namespace bale::image_detail {
+namespace {
+
+constexpr std::array<std::byte, 4> k_signature{std::byte{0x8E}, std::byte{'b'}, std::byte{'j'}, std::byte{'p'}};
+constexpr std::uint64_t k_version = 1;
+constexpr int k_level = 3;
+/// Of the bytes before a scan: marker segments have at most 65,535 each.
+constexpr std::uint64_t k_max_head_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t k_max_rows = 65535;
+constexpr std::array<std::byte, 2> k_end_of_image{std::byte{0xFF}, std::byte{0xD9}};
+
+[[noreturn]] void fail(const char* what) { throw Error(ErrorCode::damaged, fmt::format("JPEG planes: {}", what)); }
+
+/// DC and AC of luma, and of chroma: one table for both.
+std::optional<std::vector<const JHUFF_TBL*>> tables_of(const BaselineFrame& frame) {
+  std::vector<const JHUFF_TBL*> tables;
+  for (std::uint32_t i = 0; i < frame.num_components; ++i) {
+    const BaselineComponent& component = frame.components[i];
+    if (i == 2) {
+      if (component.dc_codes != tables[2] || component.ac_codes != tables[3]) return std::nullopt;
+      continue;
+    }
+    tables.push_back(component.dc_codes);
+    tables.push_back(component.ac_codes);
+  }
+  return tables;
+}
+
+}  // namespace
+
+bool has_planes_signature(Bytes bytes) {
+  return bytes.size() >= k_signature.size() && std::equal(k_signature.begin(), k_signature.end(), bytes.begin());
+}
+
+void PlanesHeader::open(Bytes stored) {
+  if (!has_planes_signature(stored)) fail("the signature is missing");
+  NumberReader reader(stored.subspan(k_signature.size()));
+  if (const std::uint64_t version = reader.number(); version != k_version) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("JPEG planes of version {}; this bale reads version {}", version, k_version),
+                {.hint = "install a newer bale"});
+  }
+  original_crc32c_ = reader.u32();
+  original_bytes_ = reader.number();
+  const std::uint64_t head_bytes = reader.number();
+  const std::uint64_t packed_bytes = reader.number();
+  if (head_bytes > original_bytes_) fail("the size of the header is wrong");
+  is_verbatim_ = head_bytes == 0;
+  const Bytes packed = reader.bytes(packed_bytes);
+  const std::uint64_t num_rows = reader.number();
+  if (num_rows > k_max_rows) fail("it has too many rows");
+  ends_.assign(1, 0);
+  checksums_.clear();
+  for (std::uint64_t i = 0; i < num_rows; ++i) {
+    ends_.push_back(ends_.back() + reader.number());
+    checksums_.push_back(reader.u32());
+  }
+  packed_classes_ = reader.bytes(reader.number());
+  classes_.clear();
+  const Bytes before = stored.first(stored.size() - reader.rest().size());
+  const std::uint32_t checksum = reader.u32();
+  if (reader.has_failed()) fail("it is cut off");
+  if (crc32c(before) != checksum) fail("the checksum of the header does not match");
+  stored_ = stored;
+  if (is_verbatim_) {
+    head_ = reader.rest();
+    if (head_.size() != original_bytes_) fail("its size is wrong");
+    return;
+  }
+  const std::size_t first = stored.size() - reader.rest().size();
+  if (ends_.back() + k_plane_padding != reader.rest().size()) fail("its size is wrong");
+  for (std::size_t& end : ends_) end += first;
+  head_ = packed;
+  if (packed_bytes == head_bytes) return;
+  if (head_bytes > k_max_head_bytes || zstd_content_size(packed, k_max_head_bytes) != head_bytes) {
+    fail("the size of the header is wrong");
+  }
+  inflated_head_.resize(head_bytes);
+  zstd_decompress(packed, inflated_head_);
+  head_ = inflated_head_;
+}
+
+Bytes PlanesHeader::row(std::uint32_t row) const {
+  const Bytes bytes = stored_.subspan(ends_[row], ends_[row + 1] - ends_[row]);
+  if (crc32c(bytes) != checksums_[row]) fail("the checksum of a row does not match");
+  return bytes;
+}
+
+Bytes PlanesHeader::classes(std::uint32_t row, std::uint32_t num_blocks) {
+  const std::uint64_t size = std::uint64_t{num_blocks} * num_rows();
+  if (classes_.empty()) {
+    if (zstd_content_size(packed_classes_, size) != size) fail("the number of blocks is wrong");
+    classes_.resize(size);
+    zstd_decompress(packed_classes_, classes_);
+  }
+  return Bytes(classes_).subspan(std::size_t{row} * num_blocks, num_blocks);
+}
+
+void PlanesRestorer::restore(Bytes stored, std::vector<std::byte>& out) {
+  header_.open(stored);
+  out.assign(header_.head().begin(), header_.head().end());
+  if (!header_.is_verbatim()) {
+    if (!write_scan(out)) fail("a row is damaged");
+    out.insert(out.end(), k_end_of_image.begin(), k_end_of_image.end());
+  }
+  if (out.size() != header_.original_bytes() || crc32c(out) != header_.original_crc32c()) {
+    fail("what was restored is not the original");
+  }
+}
+
+bool PlanesRestorer::write_scan(std::vector<std::byte>& out) {
+  JpegDecoder decoder;
+  decoder.open(header_.head());
+  const std::optional<BaselineFrame> frame = baseline_frame(decoder.info());
+  if (!frame || frame->mcus_down != header_.num_rows()) return false;
+  const auto tables = tables_of(*frame);
+  if (!tables) return false;
+  // Of one row: what the header says of the others takes no memory before they are there.
+  BaselineFrame one_row = *frame;
+  one_row.mcus_down = 1;
+  planes_.open(one_row);
+  decoder_.open(*frame);
+  decoder_.store_in(planes_.rows(0), {0, frame->mcus_across}, {.order = BlockOrder::zigzag});
+  symbols_.open(frame->restart_interval);
+  for (std::uint32_t row = 0; row < frame->mcus_down; ++row) {
+    if (!decoder_.decode_row(header_.row(row), header_.classes(row, decoder_.num_blocks())) ||
+        !symbols_.add_row(planes_, 0, true))
+      return false;
+  }
+  if (!encoder_.open(symbols_, *tables)) return false;
+  encoder_.write(out);
+  return true;
+}
+
+bool PlanesPacker::append_rows(const jpeg_decompress_struct& info) {
+  const std::optional<BaselineFrame> frame = baseline_frame(info);
+  if (!frame || !tables_of(*frame)) return false;
+  planes_.open(*frame);
+  if (!reader_.begin_baseline(*frame, planes_, false)) return false;
+  for (std::uint32_t row = 0; row < frame->mcus_down; ++row) {
+    const std::size_t begin = rows_.size();
+    if (!reader_.next_row(planes_, row) || !encoder_.append_row(planes_, row, rows_, classes_)) return false;
+    sizes_.push_back(rows_.size() - begin);
+  }
+  return reader_.ends_exactly();
+}
+
+std::optional<Bytes> PlanesPacker::pack(Bytes jpeg, std::size_t most_bytes) {
+  rows_.clear();
+  classes_.clear();
+  sizes_.clear();
+  JpegDecoder decoder;
+  try {
+    decoder.open(jpeg);
+    if (decoder.has_warnings() || !append_rows(decoder.info())) return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;  // not a JPEG that could be decoded
+  }
+  const Bytes head = jpeg.first(jpeg.size() - decoder.scan().size());
+  zstd_compress(head, k_level, packed_);
+  const Bytes packed = packed_.size() < head.size() ? Bytes(packed_) : head;
+  begin(jpeg);
+  append_number(head.size(), out_);
+  append_number(packed.size(), out_);
+  out_.insert(out_.end(), packed.begin(), packed.end());
+  append_number(sizes_.size(), out_);
+  for (Bytes rest = rows_; const std::uint64_t size : sizes_) {
+    append_number(size, out_);
+    append_u32(crc32c(rest.first(size)), out_);
+    rest = rest.subspan(size);
+  }
+  zstd_compress(classes_, k_level, packed_);
+  append_number(packed_.size(), out_);
+  out_.insert(out_.end(), packed_.begin(), packed_.end());
+  append_u32(crc32c(out_), out_);
+  out_.insert(out_.end(), rows_.begin(), rows_.end());
+  out_.resize(out_.size() + k_plane_padding);
+  if (out_.size() > most_bytes) return std::nullopt;
+  try {
+    restorer_.restore(out_, restored_);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  if (!std::ranges::equal(restored_, jpeg)) return std::nullopt;
+  return out_;
+}
+
+void PlanesPacker::begin(Bytes original) {
+  out_.assign(k_signature.begin(), k_signature.end());
+  append_number(k_version, out_);
+  append_u32(crc32c(original), out_);
+  append_number(original.size(), out_);
+}
+
+Bytes PlanesPacker::pack_verbatim(Bytes bytes) {
+  begin(bytes);
+  for (int i = 0; i < 4; ++i) append_number(0, out_);  // no head, its size as stored, no rows, no classes
+  append_u32(crc32c(out_), out_);
+  out_.insert(out_.end(), bytes.begin(), bytes.end());
+  return out_;
+}
+
+}  // namespace bale::image_detail

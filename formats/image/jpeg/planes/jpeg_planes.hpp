@@ -1,0 +1,97 @@
+// JPEGs stored as planes (PLANES.md): the coefficients in a form that is made for decoding, from which the original
+// file is restored to the byte; internal.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bale/formats/base/bytes.hpp"
+#include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
+#include "bale/formats/image/jpeg/planes/plane_decoder.hpp"
+#include "bale/formats/image/jpeg/planes/plane_encoder.hpp"
+#include "bale/formats/image/jpeg/transcode/baseline_encoder.hpp"
+#include "bale/formats/image/jpeg/transcode/coefficient_planes.hpp"
+#include "bale/formats/image/jpeg/transcode/scan_symbols.hpp"
+
+namespace bale::image_detail {
+
+/// Whether bytes begin as JPEG planes do.
+bool has_planes_signature(Bytes bytes);
+
+/// What comes before the rows of JPEG planes. Throws `damaged`, and `unsupported` for a version that this one does not
+/// know.
+class PlanesHeader {
+ public:
+  /// Borrows from `stored`. Its checksum is compared.
+  void open(Bytes stored);
+
+  std::uint64_t original_bytes() const { return original_bytes_; }
+  std::uint32_t original_crc32c() const { return original_crc32c_; }
+  /// Whether there are no planes: the original follows as it is.
+  bool is_verbatim() const { return is_verbatim_; }
+  /// The original, if it is there as it is.
+  Bytes verbatim() const { return head_; }
+  /// The bytes of the original up to its scan. Valid until the next open().
+  Bytes head() const { return head_; }
+  /// The classes of the blocks of a row, which has `num_blocks`.
+  Bytes classes(std::uint32_t row, std::uint32_t num_blocks);
+  std::uint32_t num_rows() const { return static_cast<std::uint32_t>(checksums_.size()); }
+  /// Row `row`, after which k_plane_padding bytes follow. Its checksum is compared.
+  Bytes row(std::uint32_t row) const;
+
+ private:
+  Bytes stored_{};
+  Bytes head_{};
+  bool is_verbatim_ = false;
+  std::uint64_t original_bytes_ = 0;
+  std::uint32_t original_crc32c_ = 0;
+  std::vector<std::byte> inflated_head_;
+  Bytes packed_classes_{};
+  std::vector<std::byte> classes_;
+  std::vector<std::size_t> ends_;  // of the rows, after the beginning of the first
+  std::vector<std::uint32_t> checksums_;
+};
+
+/// Restores JPEGs. For one thread at a time.
+class PlanesRestorer {
+ public:
+  /// Replaces `out` by the original. Throws `damaged` if it is not what was packed.
+  void restore(Bytes stored, std::vector<std::byte>& out);
+
+ private:
+  bool write_scan(std::vector<std::byte>& out);
+
+  PlanesHeader header_;
+  CoefficientPlanes planes_;
+  PlaneDecoder decoder_;
+  ScanSymbols symbols_;
+  BaselineEncoder encoder_;
+};
+
+/// Makes planes of JPEGs. For one thread at a time.
+class PlanesPacker {
+ public:
+  /// The planes; nullopt if it is not a JPEG of one baseline scan of 8 bits, if restoring it would not give the same
+  /// bytes, or if the planes would have more than `most_bytes`. Valid until the next call.
+  std::optional<Bytes> pack(Bytes jpeg, std::size_t most_bytes);
+  /// Any bytes as they are, marked as such. Valid until the next call.
+  Bytes pack_verbatim(Bytes bytes);
+
+ private:
+  bool append_rows(const jpeg_decompress_struct& info);
+  void begin(Bytes original);
+
+  CoefficientPlanes planes_;
+  CoefficientReader reader_;
+  PlaneEncoder encoder_;
+  std::vector<std::byte> rows_;
+  std::vector<std::uint64_t> sizes_;
+  std::vector<std::byte> classes_;
+  std::vector<std::byte> packed_;
+  std::vector<std::byte> out_;
+  PlanesRestorer restorer_;
+  std::vector<std::byte> restored_;
+};
+
+}  // namespace bale::image_detail

@@ -1,0 +1,142 @@
+#include "bale/formats/image/jpeg/planes/plane_decoder.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "bale/formats/image/jpeg/planes/plane_numbers.hpp"
+
+namespace bale::image_detail {
+namespace {
+
+/// Numbers of blocks have 16 bits: a row of MCUs of the widest JPEG, of 65,535 pixels in 4:4:4, has 24,576.
+constexpr std::size_t k_max_blocks = 65535;
+// A block that is passed over may be stored in rows of eight with the widest gaps.
+constexpr std::size_t k_passed_bytes = 64 * sizeof(std::int16_t) * 8;
+
+constexpr std::uint64_t bytes_for(std::uint64_t bits) { return (bits + 7) / 8; }
+
+}  // namespace
+
+void PlaneDecoder::open(const BaselineFrame& frame) {
+  num_components_ = frame.num_components;
+  num_blocks_ = 0;
+  for (std::uint32_t i = 0; i < num_components_; ++i) {
+    const BaselineComponent& from = frame.components[i];
+    components_[i] = {.mcu_across = from.blocks_across,
+                      .mcu_down = from.blocks_down,
+                      .across = frame.mcus_across * from.blocks_across};
+    num_blocks_ += components_[i].num_blocks();
+  }
+  targets_.resize(num_blocks_);
+  dc_.resize(num_blocks_ + k_dc_group);
+}
+
+void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, const BlockLayout& layout) {
+  layout_ = layout;
+  auto* const passed = reinterpret_cast<std::int16_t*>(passed_.get(k_passed_bytes));
+  auto target = targets_.begin();
+  for (std::uint32_t i = 0; i < num_components_; ++i) {
+    const Component& component = components_[i];
+    const std::uint32_t begin = stored.begin * component.mcu_across;
+    const std::uint32_t end = stored.end * component.mcu_across;
+    for (std::uint32_t row = 0; row < component.mcu_down; ++row) {
+      for (std::uint32_t column = 0; column < component.across; ++column) {
+        const bool is_stored = column >= begin && column < end;
+        *target++ = is_stored
+                        ? block_in(to[i].coefficients, row * to[i].blocks_across + column - begin, layout.group_shift)
+                        : passed;
+      }
+    }
+  }
+}
+
+/// Differences of one width in groups of eight; of each component its first value.
+bool PlaneDecoder::read_dc(Bytes widths, Bytes bits, const std::array<std::int16_t, 3>& firsts) {
+  const auto* const data = reinterpret_cast<const std::uint8_t*>(bits.data());
+  std::uint64_t at = 0;
+  std::size_t group = 0;
+  std::int16_t* out = dc_.data();
+  for (std::uint32_t i = 0; i < num_components_; ++i) {
+    const std::uint32_t count = components_[i].num_blocks();
+    std::uint32_t value = static_cast<std::uint16_t>(firsts[i]);
+    for (std::uint32_t begin = 0; begin < count; begin += k_dc_group, ++group) {
+      const std::uint32_t width = static_cast<std::uint32_t>(widths[group / 2]) >> (group % 2 * 4) & 15;
+      if (at + width * k_dc_group > bits.size() * 8) return false;
+      const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+      for (std::uint32_t half = 0; half < 2; ++half, at += 4 * width) {
+        std::uint64_t word = 0;
+        std::uint64_t rest = 0;
+        std::memcpy(&word, data + (at >> 3), sizeof(word));
+        std::memcpy(&rest, data + (at >> 3) + 1, sizeof(rest));
+        word = word >> (at & 7) | (at & 7 ? rest >> 56 << (64 - (at & 7)) : 0);
+        for (std::uint32_t j = 0; j < 4; ++j, word >>= width) {
+          const auto difference = static_cast<std::uint32_t>(word & mask);
+          value += (difference >> 1) ^ (0 - (difference & 1));
+          *out++ = static_cast<std::int16_t>(value);
+        }
+      }
+    }
+    out -= (k_dc_group - count % k_dc_group) % k_dc_group;
+  }
+  return bytes_for(at) == bits.size();
+}
+
+bool PlaneDecoder::sort_blocks(Bytes classes, std::size_t num_planes) {
+  for (auto& blocks : by_kind_) blocks.clear();
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const auto number = static_cast<std::size_t>(classes[i]);
+    if (number >= k_num_classes) return false;
+    by_kind_[k_plane_classes.kind[number]].push_back(static_cast<std::uint16_t>(i));
+  }
+  // A plane that the row does not have is not read.
+  for (std::size_t bits = std::max<std::size_t>(num_planes, 1); bits <= k_max_ac_bits; ++bits) {
+    if (!by_kind_[bits].empty() || !by_kind_[k_max_ac_bits + bits].empty()) return false;
+  }
+  return true;
+}
+
+bool PlaneDecoder::decode_row(Bytes row, Bytes classes) {
+  if (num_blocks_ > k_max_blocks || classes.size() != num_blocks_) return false;
+  NumberReader reader(row);
+  const std::uint64_t num_planes = reader.number();
+  if (num_planes > k_num_planes) return false;
+  std::array<std::uint64_t, k_num_planes> sizes{};
+  for (std::size_t i = 0; i < num_planes; ++i) sizes[i] = reader.number();
+  const std::uint64_t dc_bytes = reader.number();
+  std::array<std::int16_t, 3> firsts{};
+  std::uint64_t groups = 0;
+  for (std::uint32_t i = 0; i < num_components_; ++i) {
+    firsts.at(i) = reader.i16();
+    groups += (components_[i].num_blocks() + k_dc_group - 1) / k_dc_group;
+  }
+  const Bytes widths = reader.bytes((groups + 1) / 2);
+  const Bytes dc_bits = reader.bytes(dc_bytes);
+  const Bytes planes = reader.rest();
+  if (reader.has_failed() || std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) != planes.size())
+    return false;
+  if (!read_dc(widths, dc_bits, firsts) || !sort_blocks(classes, num_planes)) return false;
+
+  PlaneRow state{.data = reinterpret_cast<const std::uint8_t*>(planes.data()),
+                 .end = planes.size() * 8,
+                 .classes = reinterpret_cast<const std::uint8_t*>(classes.data()),
+                 .dc = dc_.data(),
+                 .targets = targets_.data(),
+                 .layout = layout_};
+  std::uint64_t at = 0;
+  for (std::size_t i = 0; i < k_num_planes; ++i) {
+    state.next[i] = at * 8;
+    at += sizes[i];
+  }
+  const auto begins = state.next;
+  const PlaneKernels& kernels = plane_kernels();
+  for (std::uint32_t kind = 0; kind < k_num_kinds; ++kind) {
+    if (!by_kind_[kind].empty() && !kernels.decode(state, kind, by_kind_[kind])) return false;
+  }
+  for (std::size_t i = 0; i < k_num_planes; ++i) {
+    if (bytes_for(state.next[i] - begins[i]) != sizes[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace bale::image_detail
