@@ -51,6 +51,11 @@ void refuse_table(const std::string& path, Bytes head) {
 
 }  // namespace
 
+FormatAndLayout default_format() {
+  const Format* const first = formats().front();
+  return {first, &first->layouts.front()};
+}
+
 FormatAndLayout find_format(std::string_view name, std::string_view layout) {
   for (const Format* format : formats()) {
     std::string_view wanted = layout;

@@ -2,10 +2,14 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/batch/batch_view.hpp"
 #include "bale/loader/fields/field_named.hpp"
+#include "bale/loader/transform/draw/default_floating_point.hpp"
 #include "bale/loader/transform/draw/list_drawer.hpp"
+#include "bale/loader/transform/members/dtype_name.hpp"
 
 namespace bale {
 
@@ -20,21 +24,38 @@ std::uint64_t Batch::epoch() const { return view_->epoch; }
 std::size_t Batch::size() const { return view_->size; }
 std::size_t Batch::num_views() const { return 1 + view_->further_views.size(); }
 
+const loader_detail::RowResult& Batch::row(std::size_t i) const {
+  if (i >= size()) throw Error(ErrorCode::invalid_argument, fmt::format("row {} of a batch of {}", i, size()));
+  return view_->row(i);
+}
+
 const Transform& Batch::transform(std::size_t view) const {
+  if (view >= num_views()) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("view {} of a batch with {}", view, num_views()));
+  }
   return view == 0 ? *view_->transform : view_->further_views[view - 1];
 }
 
 Bytes Batch::pixels(std::size_t view) const {
-  if (!view_->transform->has_fixed_shape()) {
+  if (!transform(view).has_fixed_shape()) {
     throw Error(ErrorCode::invalid_argument, "images of this transform differ in size", {.hint = "use Batch::image()"});
   }
   if (view == 0) return view_->pixels.first(size() * view_->transform->image_bytes());
   return view_->places->rows(view_->pixels, view - 1, size());
 }
 
+Bytes Batch::pixels_of(std::size_t view, std::size_t value_bytes, bool is_float) const {
+  const DType dtype = transform(view).dtype;
+  if (value_bytes != dtype_bytes(dtype) || is_float != (dtype == DType::float32)) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("the pixels are {}", dtype_name(dtype)),
+                {.hint = "take them as values of that type, or set Transform::dtype"});
+  }
+  return pixels(view);
+}
+
 Bytes Batch::image(std::size_t i) const {
-  const loader_detail::RowResult& row = view_->row(i);
-  return view_->pixels.subspan(row.offset, row.bytes);
+  const loader_detail::RowResult& shown = row(i);
+  return view_->pixels.subspan(shown.offset, shown.bytes);
 }
 
 std::uint32_t Batch::width(std::size_t i) const {
@@ -54,20 +75,22 @@ std::span<const std::int64_t> Batch::partner_labels() const { return view_->part
 std::span<const float> Batch::shares() const { return view_->shares; }
 std::span<const std::uint32_t> Batch::partners() const { return view_->partners; }
 std::size_t Batch::num_fields() const { return view_->fields.size(); }
-BatchField Batch::field(std::size_t field) const { return view_->fields[field]; }
+BatchField Batch::field(std::size_t field) const { return view_->fields[loader_detail::checked_field(*this, field)]; }
 BatchField Batch::field(std::string_view name) const { return loader_detail::field_named(*this, name); }
 std::span<const std::uint64_t> Batch::samples() const { return view_->samples; }
 std::span<const std::uint8_t> Batch::mask() const { return view_->mask; }
-std::uint64_t Batch::copy(std::size_t i) const { return view_->row(i).copy; }
+std::uint64_t Batch::copy(std::size_t i) const { return row(i).copy; }
 
 Steps Batch::steps(std::size_t i, std::size_t view) const {
+  const Transform& of_view = transform(view);
   if (image(i).empty()) return {};
   const DrawKey key{
       .seed = view_->augment_seed, .epoch = epoch(), .sample = samples()[i], .copy = copy(i), .view = view};
-  return transform_detail::draw_again(transform(view), key, source_width(i), source_height(i), view_->row(i).iou_crop);
+  const DefaultFloatingPoint floating_point;
+  return transform_detail::draw_again(of_view, key, source_width(i), source_height(i), row(i).iou_crop);
 }
 
-std::uint32_t Batch::source_width(std::size_t i) const { return view_->row(i).source_width; }
-std::uint32_t Batch::source_height(std::size_t i) const { return view_->row(i).source_height; }
+std::uint32_t Batch::source_width(std::size_t i) const { return row(i).source_width; }
+std::uint32_t Batch::source_height(std::size_t i) const { return row(i).source_height; }
 
 }  // namespace bale

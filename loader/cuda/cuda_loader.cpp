@@ -67,7 +67,9 @@ float* DeviceBatch::shares() const {
 std::span<const std::uint64_t> DeviceBatch::samples() const { return delivered_->samples; }
 std::span<const std::uint32_t> DeviceBatch::partners() const { return delivered_->partners; }
 std::size_t DeviceBatch::num_fields() const { return delivered_->fields->size(); }
-BatchField DeviceBatch::field(std::size_t field) const { return delivered_->fields->column(field); }
+BatchField DeviceBatch::field(std::size_t field) const {
+  return delivered_->fields->column(loader_detail::checked_field(*this, field));
+}
 BatchField DeviceBatch::field(std::string_view name) const { return loader_detail::field_named(*this, name); }
 std::shared_ptr<const void> DeviceBatch::field_memory() const { return delivered_->fields; }
 bool DeviceBatch::is_beyond_hold() const { return delivered_->is_beyond_hold; }
@@ -97,7 +99,9 @@ CudaLoader::CudaLoader(const std::string& spec, LoaderOptions options, CudaOptio
     : session_(std::make_unique<cuda_detail::CudaSession>(spec, std::move(options), cuda, std::nullopt)) {}
 CudaLoader::CudaLoader(const std::string& spec, LoaderOptions options, CudaOptions cuda, Selection selection)
     : session_(std::make_unique<cuda_detail::CudaSession>(spec, std::move(options), cuda, std::move(selection))) {}
-CudaLoader::~CudaLoader() = default;
+CudaLoader::~CudaLoader() {
+  if (session_ && !session_->is_of_this_process()) (void)session_.take().release();
+}
 CudaLoader::CudaLoader(CudaLoader&&) noexcept = default;
 CudaLoader& CudaLoader::operator=(CudaLoader&&) noexcept = default;
 

@@ -27,6 +27,7 @@
 #include <thread>
 #include <vector>
 
+#include "bale/formats/base/system/own_process.hpp"
 #include "bale/loader/cuda/batch_tables.hpp"
 #include "bale/loader/cuda/buffers/copy_thread.hpp"
 #include "bale/loader/cuda/buffers/device_buffer_pool.hpp"
@@ -93,6 +94,7 @@ class CudaSession {
   void set_epoch(std::uint64_t epoch);
   void load_state(const LoaderState& state);
 
+  bool is_of_this_process() const { return process_.is_here(); }
   const LoaderState& state() const { return state_; }
   std::uint64_t size() const { return size_; }
   const Dataset& dataset() const { return loader_.dataset(); }
@@ -184,6 +186,7 @@ class CudaSession {
   std::uint64_t left_to_take_;  // batches left in the loader's epoch
   std::uint64_t num_bad_samples_ = 0;
   CudaCounters counters_{};
+  const OwnProcess process_;
   std::string thread_refusal_;               // why there is no thread; empty if there is one, or none is needed
   std::unique_ptr<CopyThread> copy_thread_;  // the last member: it ends before what it uses
 };

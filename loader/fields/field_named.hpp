@@ -1,4 +1,4 @@
-// field_named(): the field of a batch by its name.
+// The field of a batch by its number or its name.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,13 @@
 #include "bale/loader/transform/field.hpp"
 
 namespace bale::loader_detail {
+
+/// The number of a field. Throws `invalid_argument` if the batch has no such field.
+template <typename AnyBatch>
+std::size_t checked_field(const AnyBatch& batch, std::size_t field) {
+  if (field < batch.num_fields()) return field;
+  throw Error(ErrorCode::invalid_argument, fmt::format("field {} of a batch with {}", field, batch.num_fields()));
+}
 
 /// Throws `invalid_argument` if there is no field of this name.
 template <typename AnyBatch>

@@ -86,6 +86,20 @@ void check_target(const Field& target, const LoaderOptions& options) {
                 "fields: masks, boxes and keypoints cannot follow AugMix, which mixes images of several geometries");
 }
 
+void check_times(const LoaderOptions& options) {
+  const auto is_time = [](double seconds) { return seconds >= 0; };  // NaN is not
+  refuse_unless(is_time(options.stall_timeout_s), "stall_timeout_s is not a number of seconds");
+  refuse_unless(is_time(options.storage_timeout_s), "storage_timeout_s is not a number of seconds");
+}
+
+/// Numbers that a cast has made of something else.
+void check_enumerations(const LoaderOptions& options) {
+  refuse_unless(options.worker_mode <= WorkerMode::threads, "worker_mode is none of WorkerMode");
+  refuse_unless(options.on_bad_sample <= OnBadSample::substitute, "on_bad_sample is none of OnBadSample");
+  refuse_unless(options.tail <= Tail::uneven, "tail is none of Tail");
+  refuse_unless(options.shuffle.kind <= Shuffle::Kind::stream, "shuffle is none of Shuffle::Kind");
+}
+
 }  // namespace
 
 LoaderOptions checked(LoaderOptions options) {
@@ -98,6 +112,8 @@ LoaderOptions checked(LoaderOptions options) {
                 "prefetch must be at least 2: you hold one batch while the next is made");
   refuse_unless(options.prefetch > 0 && options.prefetch <= k_max_prefetch,
                 fmt::format("prefetch of {} batches; 1 to {} are possible", options.prefetch, k_max_prefetch));
+  check_times(options);
+  check_enumerations(options);
   check_transform(options.transform);
   for (const Transform& view : options.further_views) {
     check_transform(view);

@@ -15,41 +15,55 @@ namespace bale::loader_detail {
 namespace {
 
 constexpr std::uint64_t k_page_bytes = 4096;
-constexpr std::size_t k_message_bytes = 192;  // of k_error_bytes
+constexpr std::size_t k_message_bytes = 448;  // of k_error_bytes
 constexpr std::size_t k_path_bytes = 320;
 constexpr std::uint64_t k_max_ring_bytes = std::uint64_t{1} << 46;
 
 std::uint32_t phase_number(RowPhase phase) { return static_cast<std::uint32_t>(phase); }
 
-}  // namespace
-
-void set_error(Row& row, std::string_view text, ErrorCode code) {
-  const std::size_t length = text.copy(row.error, k_error_bytes - 1);
-  row.error[length] = '\0';
-  row.code = code;
-  row.is_failure = false;
-}
-
-void set_failure(Row& row, const Error& error) {
+void set_parts(Row& row, std::string_view message, std::string_view path, std::string_view hint) noexcept {
   char* at = row.error;
   const auto append = [&](std::string_view part, std::size_t room) {
     at += part.copy(at, room - 1);
     *at++ = '\0';
   };
-  append(error.message(), k_message_bytes);
-  append(error.context().path, k_path_bytes);
-  append(error.context().hint, k_error_bytes - k_message_bytes - k_path_bytes);
-  row.code = error.code();
-  row.is_failure = true;
-  row.system_error = error.context().system_error;
+  append(message, k_message_bytes);
+  append(path, k_path_bytes);
+  append(hint, k_error_bytes - k_message_bytes - k_path_bytes);
 }
 
-std::optional<Error> failure_of(const Row& row) {
-  if (!row.is_failure) return std::nullopt;
+}  // namespace
+
+void set_error(Row& row, const Error& error, FaultOf fault) {
+  const ErrorContext& context = error.context();
+  set_parts(row, error.message(), context.path, context.hint);
+  row.code = error.code();
+  row.is_failure = fault == FaultOf::run;
+  row.names_key = !context.key.empty();
+  row.names_offset = context.offset.has_value();
+  row.error_offset = context.offset.value_or(0);
+  row.system_error = context.system_error;
+}
+
+void set_out_of_memory(Row& row, std::string_view path) noexcept {
+  set_parts(row, "not enough memory", path, "use fewer workers, smaller batches, or a machine with more memory");
+  row.code = ErrorCode::out_of_memory;
+  row.is_failure = true;
+  row.names_key = row.names_offset = false;
+  row.system_error = 0;
+}
+
+Error error_of(const Row& row, const std::string& key, const std::string& shard_path) {
   const std::string message = row.error;
   const std::string path = row.error + message.size() + 1;
   const std::string hint = row.error + message.size() + path.size() + 2;
-  return Error(row.code, message, {.path = path, .hint = hint, .system_error = row.system_error});
+  const bool is_of_shard = !path.empty() && shard_path.starts_with(path);
+  return Error(row.code, message,
+               {.path = is_of_shard ? shard_path : path,
+                .key = row.names_key ? key : "",
+                .offset = row.names_offset ? std::optional(row.error_offset) : std::nullopt,
+                .hint = hint,
+                .system_error = row.system_error});
 }
 
 /// Offsets of all parts, in bytes from the beginning of the memory.
@@ -193,7 +207,6 @@ void Ring::prepare_row(std::uint32_t slot, std::uint32_t row, std::uint64_t batc
   asked.bytes = 0;
   asked.encoded = {};
   asked.iou_crop = {};
-  set_error(asked, "");
   asked.state.store(row_state(batch, phase_number(phase)));
 }
 
@@ -274,14 +287,15 @@ std::optional<Claim> Ring::claim(std::uint32_t worker) {
   return std::nullopt;
 }
 
-void Ring::finish(const Claim& claim, std::string_view error, ErrorCode code) {
-  Row& finished = row(claim.slot, claim.row);
-  set_error(finished, error, code);
-  end_row(claim, error.empty() ? RowPhase::done : RowPhase::failed);
+void Ring::finish(const Claim& claim) { end_row(claim, RowPhase::done); }
+
+void Ring::fail(const Claim& claim, const Error& error, FaultOf fault) {
+  set_error(row(claim.slot, claim.row), error, fault);
+  end_row(claim, RowPhase::failed);
 }
 
-void Ring::fail(const Claim& claim, const Error& error) {
-  set_failure(row(claim.slot, claim.row), error);
+void Ring::fail_out_of_memory(const Claim& claim, std::string_view path) noexcept {
+  set_out_of_memory(row(claim.slot, claim.row), path);
   end_row(claim, RowPhase::failed);
 }
 

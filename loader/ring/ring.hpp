@@ -29,7 +29,7 @@ namespace bale::loader_detail {
 
 inline constexpr std::uint32_t k_max_workers = 1024;
 inline constexpr std::uint32_t k_max_rows = 1U << 19;  // per batch
-inline constexpr std::size_t k_error_bytes = 640;
+inline constexpr std::size_t k_error_bytes = 1024;
 inline constexpr std::size_t k_line_bytes = 64;  // of a cache line
 
 /// What a batch shows of a row.
@@ -55,12 +55,15 @@ struct Row : RowResult {
   std::uint32_t kills;          // workers that crashed, failed or stalled at this row
   std::uint32_t interruptions;  // workers that were killed from outside at this row
   // The result.
-  EncodedImage encoded;       // bytes 0 unless a device decodes it
-  ErrorCode code;             // of a failed row
-  bool is_failure;            // of the run; else the sample is bad
-  std::int32_t system_error;  // of a failure of the run
-  char
-      error[k_error_bytes];  // NUL-terminated; of a failure of the run: its message, path and hint, each NUL-terminated
+  EncodedImage encoded;  // bytes 0 unless a device decodes it
+  // The error of a failed row; see set_error().
+  ErrorCode code;
+  bool is_failure;  // of the run; else the sample is bad
+  bool names_key;   // the sample's
+  bool names_offset;
+  std::int32_t system_error;
+  std::uint64_t error_offset;
+  char error[k_error_bytes];  // message, path and hint, each NUL-terminated
 };
 
 enum class RowPhase : std::uint32_t {
@@ -82,12 +85,15 @@ struct alignas(k_line_bytes) Slot {
   std::uint64_t index;  // of the batch in its epoch
 };
 
-/// Sets the row's error to `text`, truncated to fit: the sample is bad, as `code` says.
-void set_error(Row& row, std::string_view text, ErrorCode code = ErrorCode::damaged);
-/// Sets the row's error to one that is not the sample's fault. Its parts are truncated to fit.
-void set_failure(Row& row, const Error& error);
-/// The error that set_failure() was called with; nullopt if the sample is bad.
-std::optional<Error> failure_of(const Row& row);
+enum class FaultOf : std::uint8_t { sample, run };
+
+/// Sets the row's error, whose parts are truncated to fit. It is that of a bad sample, or of the run and no sample's
+/// fault.
+void set_error(Row& row, const Error& error, FaultOf fault);
+/// The same for a lack of memory at the shard `path`. Allocates nothing.
+void set_out_of_memory(Row& row, std::string_view path) noexcept;
+/// The error of a failed row, whose sample has this key in this shard.
+Error error_of(const Row& row, const std::string& key, const std::string& shard_path);
 
 /// The clock of workers and their supervisor. It is the same in all processes of a machine.
 inline std::uint64_t now_ns() {
@@ -187,10 +193,12 @@ class Ring {
 
   /// The first free row of the oldest batch that has one.
   std::optional<Claim> claim(std::uint32_t worker);
-  /// Sets a claimed row to done, or to failed if `error` is not empty.
-  void finish(const Claim& claim, std::string_view error, ErrorCode code = ErrorCode::damaged);
-  /// Sets a claimed row to failed, by no fault of its sample.
-  void fail(const Claim& claim, const Error& error);
+  /// Sets a claimed row to done.
+  void finish(const Claim& claim);
+  /// Sets a claimed row to failed.
+  void fail(const Claim& claim, const Error& error, FaultOf fault);
+  /// The same, as set_out_of_memory().
+  void fail_out_of_memory(const Claim& claim, std::string_view path) noexcept;
   bool stopped() const;
   bool asks_for_pixels() const;
   /// Waits for a batch that is published or reoffered: sleeps while publications() is `seen`, for at most `timeout_ms`.

@@ -32,6 +32,8 @@ Lease::Lease(std::shared_ptr<Session> session, std::uint32_t slot) : session_(st
   }
 }
 
-Lease::~Lease() { session_->release(slot_); }
+Lease::~Lease() {
+  if (session_->is_of_this_process()) session_->release(slot_);
+}
 
 }  // namespace bale::loader_detail

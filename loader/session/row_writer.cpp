@@ -1,7 +1,7 @@
 #include "bale/loader/session/row_writer.hpp"
 
 #include <algorithm>
-#include <string>
+#include <optional>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
@@ -18,8 +18,8 @@ void RowWriter::ask(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, 
   asked.sample_in_shard = sample_in_shard;
   asked.offset = offset;
   ring_.samples(slot)[row] = pick.sample;
-  std::string error = is_blocked ? "blocked: this sample crashed a worker earlier" : "";
-  ErrorCode code = ErrorCode::damaged;
+  std::optional<Error> error;
+  if (is_blocked) error.emplace(ErrorCode::damaged, "blocked: this sample crashed a worker earlier");
   try {
     asked.capacity = layout_.row_bytes(shard, sample_in_shard);
     const std::int64_t label =
@@ -28,13 +28,12 @@ void RowWriter::ask(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, 
     asked.identity = dataset_.shard_identity(shard);
   } catch (const Error& caught) {  // if a shard is damaged, its samples fail, not the stream
     if (!is_data_error(caught)) throw;
-    error = caught.what();
-    code = caught.code();
+    error = caught;
     asked.capacity = options_.transform.image_bytes();
     ring_.labels(slot)[row] = options_.no_label;
   }
-  ring_.prepare_row(slot, row, batch, error.empty() ? RowPhase::free : RowPhase::failed);
-  set_error(asked, error, code);
+  ring_.prepare_row(slot, row, batch, error ? RowPhase::failed : RowPhase::free);
+  if (error) set_error(asked, *error, FaultOf::sample);
 }
 
 void RowWriter::place_fields(std::uint32_t slot, std::uint32_t row, const Pick& pick) {

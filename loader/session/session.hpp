@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/system/own_process.hpp"
 #include "bale/loader/batch.hpp"
 #include "bale/loader/batch/batch_mixer.hpp"
 #include "bale/loader/fields/field_columns.hpp"
@@ -40,6 +41,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void go_to(std::uint64_t epoch, std::uint64_t position);
   /// Ends the Loader's use: stops the workers. The memory stays for batches that are still held.
   void end();
+  /// False in a child of fork(), which has none of the threads: it leaves the object as it is.
+  bool is_of_this_process() const { return process_.is_here(); }
 
   std::uint64_t epoch() const { return epoch_; }
   /// Counts all samples, if that was not done.
@@ -100,6 +103,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void throw_failure(const OpenBatch& batch);
   bool settle_failed_rows(const OpenBatch& batch);
   void read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBatch& batch);
+  Error error_of_row(const Row& row) const;
   std::string key_of(const Row& row) const;
   BadSample describe(const OpenBatch& batch, std::uint32_t row, BadSample::Action action) const;
   void on_worker_end(const WorkerEnd& end);
@@ -141,6 +145,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unique_ptr<ReadAhead> read_ahead_;
   std::unique_ptr<WorkerProgram> program_;  // set by the first start()
   std::unique_ptr<Workers> workers_;        // null if none are started
+  const OwnProcess process_;
 };
 
 }  // namespace bale::loader_detail

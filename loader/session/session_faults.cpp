@@ -21,7 +21,15 @@ bool is_failed(const Row& row) {
   return Ring::phase_of(row.state.load()) == static_cast<std::uint32_t>(RowPhase::failed);
 }
 
+Error with_advice(const Error& error, const std::string& advice) {
+  ErrorContext context = error.context();
+  context.hint += (context.hint.empty() ? "" : "; ") + advice;
+  return {error.code(), error.message(), std::move(context)};
+}
+
 }  // namespace
+
+Error Session::error_of_row(const Row& row) const { return error_of(row, key_of(row), dataset_.shard_path(row.shard)); }
 
 /// Empty if the shard, and so the key, cannot be read.
 std::string Session::key_of(const Row& row) const {
@@ -37,7 +45,7 @@ BadSample Session::describe(const OpenBatch& batch, std::uint32_t row, BadSample
   return {.sample = bad.sample,
           .key = key_of(bad),
           .shard = dataset_.shard_path(bad.shard),
-          .reason = bad.error,
+          .reason = error_of_row(bad).what(),
           .epoch = batch.place.epoch,
           .action = action,
           .quarantined = faults_.is_quarantined(bad.sample)};
@@ -57,10 +65,8 @@ void Session::throw_failure(const OpenBatch& batch) {
   std::uint32_t asked_again = 0;
   for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
     Row& row = ring_.row(batch.slot, i);
-    const auto failure = is_failed(row) ? failure_of(row) : std::nullopt;
-    if (!failure) continue;
-    if (!first) first = failure;
-    set_error(row, "");
+    if (!is_failed(row) || !row.is_failure) continue;
+    if (!first) first = error_of_row(row);
     row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::free)));
     ++asked_again;
   }
@@ -81,9 +87,9 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
     if (options_.on_bad_sample == OnBadSample::fail) {
       const BadSample bad = describe(batch, i, BadSample::Action::failed);
       faults_.report_failure(batch.number, bad);
-      throw Error(
-          row.code, bad.reason,
-          {.hint = fmt::format("to continue without sample {}, set on_bad_sample to skip or substitute", bad.sample)});
+      throw with_advice(
+          error_of_row(row),
+          fmt::format("to continue without sample {}, set on_bad_sample to skip or substitute", bad.sample));
     }
     if (options_.on_bad_sample == OnBadSample::skip) {
       faults_.report(describe(batch, i, BadSample::Action::skipped));
@@ -94,7 +100,9 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
     const std::uint32_t attempts = faults_.next_attempt(batch.number, i);
     if (attempts == 1) faults_.report(describe(batch, i, BadSample::Action::substituted));
     if (attempts > k_max_substitutes) {
-      throw Error(row.code, fmt::format("{} samples in a row are bad; the last one: {}", attempts, row.error));
+      const Error last = error_of_row(row);
+      throw Error(last.code(), fmt::format("{} samples in a row are bad; the last one: {}", attempts, last.message()),
+                  last.context());
     }
     KeyedRandom random{options_.seed, batch.place.epoch, row.sample, row.copy, k_substitute_tag};
     Pick pick = stream_.order().at(batch.place.epoch, random.below(stream_.order().size()));
@@ -117,16 +125,16 @@ void Session::settle_undecodable(const Batch& batch, std::uint32_t number, const
   const std::lock_guard lock(mutex_);
   const std::uint32_t slot = slot_of(batch);
   Row& row = ring_.row(slot, number);
-  set_error(row, Error(why.code(), why.message(), {.path = dataset_.shard_path(row.shard), .key = key_of(row)}).what(),
-            why.code());
+  set_error(row, Error(why.code(), why.message(), {.path = dataset_.shard_path(row.shard), .key = key_of(row)}),
+            FaultOf::sample);
   const OpenBatch delivered{.number = Ring::batch_of(row.state.load()),
                             .slot = slot,
                             .place = {.epoch = batch.epoch(), .index = batch.index()}};
   if (options_.on_bad_sample != OnBadSample::skip) {
     const BadSample bad = describe(delivered, number, BadSample::Action::failed);
     faults_.report_failure(delivered.number, bad);
-    throw Error(row.code, bad.reason,
-                {.hint = fmt::format("to continue without sample {}, set on_bad_sample to skip", bad.sample)});
+    throw with_advice(error_of_row(row),
+                      fmt::format("to continue without sample {}, set on_bad_sample to skip", bad.sample));
   }
   faults_.report(describe(delivered, number, BadSample::Action::skipped));
   rows_.empty(slot, number);
@@ -154,7 +162,7 @@ void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBa
       fields_.read_large_fields(ring_, batch.slot, i, image);
     } catch (const Error& error) {
       if (!is_data_error(error)) throw;
-      set_error(row, error.what(), error.code());
+      set_error(row, error, FaultOf::sample);
       row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::failed)));
     }
   }
@@ -210,9 +218,10 @@ void Session::recover_row(const OpenBatch& batch, std::uint32_t i, const WorkerE
     return set_phase(RowPhase::free);
   }
   faults_.quarantine(row.sample);
-  const std::string text = fmt::format("{}: a worker {} on this sample again (key {})", dataset_.shard_path(row.shard),
-                                       end.cause, printable(key_of(row)));
-  set_error(row, text);
+  set_error(row,
+            Error(ErrorCode::damaged, fmt::format("a worker {} on this sample again", end.cause),
+                  {.path = dataset_.shard_path(row.shard), .key = key_of(row)}),
+            FaultOf::sample);
   set_phase(RowPhase::failed);
 }
 

@@ -1,10 +1,11 @@
 // Session: how it opens a dataset, makes the ring and what workers are told, and reads ahead.
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "bale/formats/base/storage.hpp"
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/shard/index/index_memory.hpp"
 #include "bale/loader/fields/field_layout.hpp"
 #include "bale/loader/nodes/node_local.hpp"
@@ -20,14 +21,14 @@ namespace {
 constexpr std::uint32_t k_min_slots = 3;        // a loop holds one batch while it asks for the next
 constexpr std::uint32_t k_rows_per_worker = 2;  // that it may read at the same time
 
-/// Where relative paths of shards start; empty if there are none.
-std::string directory_of(const std::vector<std::string>& shards) {
-  const auto is_relative = [](const std::string& path) {
-    return !path.starts_with('/') && remote_storage_of(path) == nullptr;
-  };
-  if (std::none_of(shards.begin(), shards.end(), is_relative)) return {};
-  std::string path(4096, '\0');
-  return ::getcwd(path.data(), path.size()) != nullptr ? std::string(path.c_str()) : std::string();
+/// All of a slot is used if images have one size, so what the machine does not have would end this process later.
+void require_memory(std::uint32_t num_slots, std::uint64_t slot_bytes) {
+  const auto available = available_memory();
+  if (!available || slot_bytes <= *available / num_slots) return;
+  throw Error(
+      ErrorCode::out_of_memory,
+      fmt::format("cannot take {} bytes of memory for batches: {} are available", num_slots * slot_bytes, *available),
+      {.hint = "use a smaller batch_size or prefetch, or smaller images"});
 }
 
 bool has_programs(const LoaderOptions& options) {
@@ -76,7 +77,6 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, con
     config.shards.push_back(dataset.shard_path(shard));
     config.digests.push_back(dataset.expected_digest(shard));
   }
-  config.directory = directory_of(config.shards);
   return config;
 }
 
@@ -124,6 +124,7 @@ Ring Session::make_ring() {
                     .config_bytes = config.size(),
                     .kept_bytes = SeekPointCache::bytes_for(config_.num_samples, options_.seek_point_cache_bytes)},
                    has_programs(options_) ? SharedMemory::With::programs : SharedMemory::With::children);
+  if (options_.transform.has_fixed_shape()) require_memory(num_slots, layout_.batch_bytes());
   std::copy(config.begin(), config.end(), ring.config().begin());
   return ring;
 }

@@ -155,33 +155,32 @@ template <typename Work>
 void Worker::attempt(Lane& lane, const Work& work) {
   if (lane.has_failed()) return;
   try {
-    work(lane);
-  } catch (const Error& caught) {
-    const Error error = lane.shard ? lane.shard->judged(caught) : caught;
-    if (is_data_error(error)) {
-      lane.error = error.what();
-      lane.error_code = error.code();
-    } else {
-      lane.failure = error;
+    try {
+      work(lane);
+    } catch (const Error& caught) {
+      lane.error = lane.shard ? lane.shard->judged(caught) : caught;
+      lane.fault = is_data_error(*lane.error) ? FaultOf::sample : FaultOf::run;
     }
-  } catch (const std::bad_alloc&) {
-    lane.failure = out_of_memory_error({.path = config_.shards[row_of(lane).shard]});
+  } catch (const std::bad_alloc&) {  // also of the error's texts
+    lane.is_out_of_memory = true;
   }
 }
 
 void Worker::attempt_begin(Lane& lane) {
-  lane.error.clear();
-  lane.failure.reset();
+  lane.error.reset();
+  lane.is_out_of_memory = false;
   lane.encoded.reset();
   attempt(lane, [this](Lane& one) { begin(one); });
 }
 
 void Worker::attempt_finish(Lane& lane) {
   attempt(lane, [this](Lane& one) { finish(one); });
-  if (lane.failure) {
-    ring_.fail(lane.claim, *lane.failure);
+  if (lane.is_out_of_memory) {
+    ring_.fail_out_of_memory(lane.claim, config_.shards[row_of(lane).shard]);
+  } else if (lane.error) {
+    ring_.fail(lane.claim, *lane.error, lane.fault);
   } else {
-    ring_.finish(lane.claim, lane.error, lane.error_code);
+    ring_.finish(lane.claim);
   }
   lane.is_held = false;
   ring_.worker(number_).rows_done.fetch_add(1);
@@ -192,7 +191,7 @@ void Worker::decode_beside() {
   std::array<bool, 2> ready{true, true};
   try {
     ready = SamplePipeline::decode_ahead(lanes_[0].pipeline, lanes_[1].pipeline);
-  } catch (const std::bad_alloc&) {  // then each is decoded by itself
+  } catch (const std::exception&) {  // then each is decoded by itself, and fails by itself
   }
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     if (ready[i]) attempt_finish(lanes_[i]);

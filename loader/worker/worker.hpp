@@ -4,7 +4,6 @@
 #include <array>
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
@@ -57,10 +56,10 @@ class Worker {
     std::vector<std::byte> seek_points{};  // from the file next to the shard
     bool has_seek_points = false;
     std::optional<EncodedImage> encoded{};  // a device decodes the image
-    std::string error{};                    // why the sample is bad
-    ErrorCode error_code = ErrorCode::damaged;
-    std::optional<Error> failure{};  // of the run: no sample is at fault
-    bool has_failed() const { return failure || !error.empty(); }
+    std::optional<Error> error{};
+    FaultOf fault = FaultOf::sample;
+    bool is_out_of_memory = false;  // an error of its own, which takes no memory
+    bool has_failed() const { return error || is_out_of_memory; }
   };
 
   enum class Took { nothing, begun, finished };

@@ -50,7 +50,6 @@ void for_config(AnyConfig& config, const Visit& visit) {
   visit(config.field_rooms);
   visit(config.may_have_seek_points);
   visit(config.num_samples);
-  visit(config.directory);
   visit(config.shards);
   visit(config.digests);
 }

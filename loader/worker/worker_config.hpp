@@ -16,7 +16,6 @@ struct WorkerConfig {
   std::vector<FieldRoom> field_rooms{};  // one per field
   bool may_have_seek_points = true;      // false: no shard has a file of them
   std::uint64_t num_samples = 0;         // of the dataset
-  std::string directory{};               // relative shard paths start here
   std::vector<std::string> shards{};     // paths, by shard number
   std::vector<std::string> digests{};    // of the shards as the manifest says, empty if none does
 };

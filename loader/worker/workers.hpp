@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -17,7 +19,7 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   /// To be called again and again by the thread that waits for rows. Returns whether it worked on a row itself, and so
-  /// should not sleep. Throws `io` if no worker can run.
+  /// should not sleep. Throws the error that keeps all workers from running.
   virtual bool attend() { return false; }
   /// Of programs.
   virtual std::vector<int> pids() const { return {}; }
@@ -26,21 +28,19 @@ class Workers {
 
 class ThreadPool final : public Workers {
  public:
-  /// All arguments must outlive the pool.
-  ThreadPool(Ring& ring, const WorkerConfig& config, std::uint32_t num_workers, const ShardOf& shard_of) : ring_(ring) {
-    for (std::uint32_t number = 0; number < num_workers; ++number) {
-      threads_.emplace_back(
-          [&ring, &config, number, &shard_of] { Worker(ring, config, number, shard_of).run([] { return true; }); });
-    }
-  }
+  /// All arguments must outlive the pool. Starts fewer threads if the system starts no more, and throws `out_of_memory`
+  /// if it starts none.
+  ThreadPool(Ring& ring, const WorkerConfig& config, std::uint32_t num_workers, const ShardOf& shard_of);
   /// Stops the ring and waits for the rows that are being filled.
-  ~ThreadPool() override {
-    ring_.stop();
-    for (std::thread& thread : threads_) thread.join();
-  }
+  ~ThreadPool() override;
+
+  /// Throws the error that ended a thread: a lack of memory outside of any row.
+  bool attend() override;
 
  private:
   Ring& ring_;
+  std::mutex mutex_;
+  std::exception_ptr failure_;
   std::vector<std::thread> threads_;
 };
 

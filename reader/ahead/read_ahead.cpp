@@ -14,6 +14,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/read_limit.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/system/own_process.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/reader/ahead/neighbor_fetch.hpp"
 #include "bale/reader/ahead/shard_opener.hpp"
 #include "bale/reader/dataset/read_requests.hpp"
@@ -43,8 +45,14 @@ class ReadAhead::Thread {
             options.window_bytes);
       }
     }
-    if (window_bytes_ > 0) thread_ = std::thread([this] { run(); });
+    if (window_bytes_ == 0) return;
+    try {
+      thread_ = start_thread([this] { run(); });
+    } catch (const Error&) {  // then readers read what they need
+    }
   }
+
+  bool is_of_this_process() const { return process_.is_here(); }
 
   ~Thread() {
     {
@@ -72,7 +80,20 @@ class ReadAhead::Thread {
   }
 
  private:
+  /// What fails here fails again, with a name, when the sample is read.
   void run() {
+    try {
+      read_until_stopped();
+    } catch (const std::exception&) {
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    requested_changed_.notify_all();
+  }
+
+  void read_until_stopped() {
     const RemoteWaitPoll end_when_stopped([this] {
       const std::lock_guard lock(mutex_);
       if (stop_) throw Error(ErrorCode::interrupted, "interrupted");
@@ -363,13 +384,16 @@ class ReadAhead::Thread {
   std::uint64_t consumed_ = 0;
   std::uint64_t wake_at_ = k_awake;
   bool stop_ = false;
+  const OwnProcess process_;
   std::thread thread_;
 };
 
 ReadAhead::ReadAhead(const Dataset& dataset, Upcoming upcoming, const ReadAheadOptions& options)
     : thread_(std::make_unique<Thread>(dataset, std::move(upcoming), options)) {}
 
-ReadAhead::~ReadAhead() = default;
+ReadAhead::~ReadAhead() {
+  if (thread_ && !thread_->is_of_this_process()) thread_.release();
+}
 
 void ReadAhead::consumed(std::uint64_t n) { thread_->consumed(n); }
 void ReadAhead::wait_until_requested(std::uint64_t n) { thread_->wait_until_requested(n); }

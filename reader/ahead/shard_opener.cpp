@@ -9,6 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/reader/seek_points_named.hpp"
@@ -54,7 +55,7 @@ void ShardOpener::submit(std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(work));
-    if (waiting_.size() > num_idle_ && threads_.size() < k_max_threads) threads_.emplace_back([this] { run(); });
+    if (waiting_.size() > num_idle_ && threads_.size() < k_max_threads) add_thread(threads_, [this] { run(); });
   }
   changed_.notify_one();
 }

@@ -9,6 +9,7 @@
 #include "bale/reader/dataset/dataset_identity.hpp"
 #include "bale/reader/dataset/read_requests.hpp"
 #include "bale/reader/names_apart.hpp"
+#include "bale/reader/shard_spec.hpp"
 
 namespace bale {
 
@@ -17,10 +18,14 @@ Dataset::Dataset(Dataset&&) noexcept = default;
 Dataset& Dataset::operator=(Dataset&&) noexcept = default;
 Dataset::~Dataset() = default;
 
+Dataset::State::~State() {
+  if (!process.is_here()) scan_ahead.release();
+}
+
 Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
   auto state = std::make_unique<State>();
   state->options = options;
-  const DatasetSpec resolved = resolve_dataset(spec);
+  const DatasetSpec resolved = resolve_dataset(options.relative_names ? spec : absolute_spec(spec));
   state->parts.reserve(resolved.parts.size());  // entries point into them
   for (const DatasetPart& part : resolved.parts) state->add_part(part);
   state->choose_direct_io();
@@ -30,6 +35,11 @@ Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
   state->name_classes();
   if (options.counting == Counting::when_opened) state->options.on_scan = nullptr;
   return Dataset(std::move(state));
+}
+
+void Dataset::State::check_shard(std::size_t number) const {
+  if (number < entries.size()) return;
+  throw Error(ErrorCode::invalid_argument, fmt::format("shard {} of a dataset of {}", number, entries.size()));
 }
 
 std::uint64_t Dataset::size() const {
@@ -79,23 +89,24 @@ const std::optional<Manifest>& Dataset::manifest() const {
 bool Dataset::translates_labels() const { return state_->translates_labels; }
 
 std::size_t Dataset::num_shards() const { return state_->entries.size(); }
-const std::string& Dataset::shard_path(std::size_t shard) const { return state_->entries[shard].path; }
+const std::string& Dataset::shard_path(std::size_t shard) const { return state_->entry(shard).path; }
 std::uint64_t Dataset::shard_size(std::size_t shard) const {
+  state_->check_shard(shard);
   const std::uint64_t end = state_->counter->samples_before(shard + 1);
   return end - state_->counter->samples_before(shard);
 }
-std::shared_ptr<const Shard> Dataset::shard(std::size_t shard) const { return state_->shards->share(shard); }
-ShardInUse Dataset::use_shard(std::size_t shard) const { return state_->shards->use(shard); }
+std::shared_ptr<const Shard> Dataset::shard(std::size_t shard) const { return state_->open_shards(shard).share(shard); }
+ShardInUse Dataset::use_shard(std::size_t shard) const { return state_->open_shards(shard).use(shard); }
 ShardInUse Dataset::use_shard(std::size_t shard, const ShardIdentity& known) const {
-  return state_->shards->use(shard, known);
+  return state_->open_shards(shard).use(shard, known);
 }
-ShardIdentity Dataset::shard_identity(std::size_t shard) const { return state_->shards->identity(shard); }
-IndexInUse Dataset::use_index(std::size_t shard) const { return state_->shards->use_index(shard); }
+ShardIdentity Dataset::shard_identity(std::size_t shard) const { return state_->open_shards(shard).identity(shard); }
+IndexInUse Dataset::use_index(std::size_t shard) const { return state_->open_shards(shard).use_index(shard); }
 
-std::string Dataset::expected_digest(std::size_t shard) const { return state_->entries[shard].digest(); }
+std::string Dataset::expected_digest(std::size_t shard) const { return state_->entry(shard).digest(); }
 
 bool Dataset::has_index_file(std::size_t shard) const {
-  const State::Entry& entry = state_->entries[shard];
+  const State::Entry& entry = state_->entry(shard);
   const PinnedContent content(entry.digest());
   return path_exists(index_path(entry.path));
 }
@@ -103,7 +114,7 @@ bool Dataset::has_index_file(std::size_t shard) const {
 std::uint64_t Dataset::identity() const {
   DatasetIdentity identity;
   for (std::size_t number = 0; number < num_shards(); ++number) {
-    const ManifestShard* const expected = state_->entries[number].expected;
+    const ManifestShard* const expected = state_->entry(number).expected;
     if (expected != nullptr) {
       identity.add(expected->digest);
       continue;
@@ -121,7 +132,7 @@ std::uint64_t Dataset::identity() const {
 std::uint64_t Dataset::version(std::size_t num_shards) const {
   DatasetIdentity identity;
   for (std::size_t number = 0; number < num_shards; ++number) {
-    const ManifestShard* const expected = state_->entries[number].expected;
+    const ManifestShard* const expected = state_->entry(number).expected;
     identity.add(expected != nullptr ? expected->digest : std::to_string(shard_identity(number).index));
   }
   for (const std::string& name : classes()) identity.add(name);
@@ -192,7 +203,11 @@ std::int64_t Dataset::label(std::uint64_t i) const {
 }
 
 std::int64_t Dataset::label_in_shard(std::size_t shard, std::uint64_t sample) const {
-  return state_->labels_of(shard)(use_index(shard)->label(sample));
+  const IndexInUse index = use_index(shard);
+  if (sample >= index->size()) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("sample {} of a shard of {}", sample, index->size()));
+  }
+  return state_->labels_of(shard)(index->label(sample));
 }
 
 std::optional<std::uint64_t> Dataset::find(std::string_view key) const {

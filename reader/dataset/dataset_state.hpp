@@ -14,6 +14,7 @@
 
 #include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/system/own_process.hpp"
 #include "bale/reader/class_merge.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/shards/shard_counter.hpp"
@@ -44,6 +45,12 @@ struct Dataset::State {
     LabelMap labels{};
   };
 
+  State() = default;
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  const OwnProcess process;
   DatasetOptions options;
   std::vector<Part> parts;
   std::vector<Entry> entries;
@@ -67,6 +74,16 @@ struct Dataset::State {
 
   // Parts and their shards.
 
+  /// Throws `invalid_argument` for a number that no shard has, as entry() and open_shards() do.
+  void check_shard(std::size_t number) const;
+  const Entry& entry(std::size_t number) const {
+    check_shard(number);
+    return entries[number];
+  }
+  OpenShards& open_shards(std::size_t number) const {
+    check_shard(number);
+    return *shards;
+  }
   void add_part(const DatasetPart& named);
   void add_field(const std::string& name);
   /// Opens every shard and leaves out those that cannot be opened. Throws the first error if none can be opened.

@@ -25,7 +25,7 @@ void add_fields(const ShardIndex& index, std::vector<DatasetSummary::Field>& fie
 }  // namespace
 
 DatasetSummary summarize_dataset(const std::string& spec) {
-  const Dataset dataset = Dataset::open(spec);
+  const Dataset dataset = Dataset::open(spec, {.relative_names = true});
   DatasetSummary summary{.spec = spec,
                          .num_samples = dataset.size(),
                          .images = image_conditions(dataset, 0),

@@ -20,7 +20,7 @@ constexpr std::uint64_t k_ahead_bytes = 4 * k_piece_bytes;
 FetchPlan plan_fetch(const std::vector<std::string>& specs) {
   FetchPlan plan;
   for (const std::string& spec : specs) {
-    const Dataset dataset = Dataset::open(spec);
+    const Dataset dataset = Dataset::open(spec, {.relative_names = true});
     const std::size_t num_before = plan.files.size();
     for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
       const std::string& path = dataset.shard_path(shard);

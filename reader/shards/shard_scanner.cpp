@@ -5,6 +5,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/system/threads.hpp"
 
 namespace bale {
 
@@ -23,7 +24,8 @@ void ShardScanner::reached(std::size_t shard) {
     if (shard < reached_ || (shard == reached_ && !threads_.empty())) return;
     reached_ = shard;
     const std::size_t num_threads = std::min(options_.shards_ahead + 1, options_.num_shards);
-    while (threads_.size() < num_threads) threads_.emplace_back([this] { run(); });
+    while (threads_.size() < num_threads && add_thread(threads_, [this] { run(); })) {
+    }
   }
   changed_.notify_all();
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -293,6 +294,31 @@ void append_matches(const std::string& pattern, std::vector<std::string>& paths)
 }
 
 }  // namespace
+
+std::string absolute_spec(std::string_view spec) {
+  const std::string whole(spec);
+  if (spec.empty() || name_is_taken(whole)) return absolute_name(whole);
+  const std::string here = absolute_name(".");
+  if (here.find("::") != std::string::npos) return whole;  // no list can have such names
+  const bool is_special = here.find_first_of("*?[{\\") != std::string::npos;
+  std::string absolute;
+  for (std::string_view rest = spec;;) {
+    const std::size_t colons = end_of_first_name(rest);
+    const std::string part(rest.substr(0, colons));
+    require_local_name(part, UrlUse::dataset);
+    if (is_special && absolute_name(part) != part && !name_is_taken(part)) {
+      std::string_view before;
+      for (const std::string& name : expand_shard_spec(part)) {
+        absolute += std::string(std::exchange(before, "::")) + absolute_name(name);
+      }
+    } else {
+      absolute += absolute_name(part);
+    }
+    if (colons == std::string_view::npos) return absolute;
+    absolute += "::";
+    rest.remove_prefix(colons + 2);
+  }
+}
 
 std::vector<std::string> expand_braces(std::string_view text) { return Expander(text).pattern(text, 0); }
 

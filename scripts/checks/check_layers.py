@@ -71,6 +71,9 @@ ORDER = {
     "python": "bindings bindings/dataset bindings/batch bindings/loader .",
 }
 ORDER = {room: folders.split() for room, folders in ORDER.items()}
+# Says which C++ the headers need: below all of them.
+STANDARD = "formats/base/cxx20.hpp"
+
 # Headers that are installed lie here, by the name that an include has.
 PUBLIC = re.compile(r"(formats|reader|writer|loader)/include/bale/")
 
@@ -139,7 +142,7 @@ class Folders:
         if name in self.installed:
             path = self.sources.get((room, pathlib.PurePath(name).stem))
             if path is None:
-                return "include"
+                return ORDER[room][0] if name == STANDARD else "include"
         inner = pathlib.PurePath(path).parent.relative_to(room)
         while str(inner) != "." and str(inner) not in ORDER[room]:
             inner = inner.parent

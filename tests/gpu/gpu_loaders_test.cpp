@@ -174,7 +174,7 @@ TEST_CASE("Loaders that have ended leave no memory on the device") {
   const std::size_t batch_bytes = options.transform.image_bytes() * options.batch_size;
   std::size_t free_at_first = 0;
   for (int round = 0; round < 8; ++round) {
-    CudaLoader(pack.path, options, {.hold = 4}).next();
+    (void)CudaLoader(pack.path, options, {.hold = 4}).next();
     if (round == 1) free_at_first = free_memory(device);
   }
   // Six loaders; the driver may round what one takes.

@@ -11,6 +11,7 @@ namespace bale::tools {
 Dataset open_dataset(const std::string& spec, Terminal& terminal, bool quiet, DatasetOptions options) {
   ScanNotice notice(terminal, quiet);
   options.on_scan = notice.shower();
+  options.relative_names = true;
   return Dataset::open(spec, options);
 }
 

@@ -177,7 +177,7 @@ StageResult read_pass(const Dataset& dataset, const LoaderOptions& options, std:
 StageResult measure_reading_passes(const std::string& spec, bool verify, const LoaderOptions& options,
                                    const StagePasses& passes, Progress& progress) {
   const Stopwatch since_begin;
-  const Dataset dataset = Dataset::open(spec, {.verify_checksums = verify});
+  const Dataset dataset = Dataset::open(spec, {.verify_checksums = verify, .relative_names = true});
   require_samples(dataset, spec);
   const std::uint64_t batch = std::min<std::uint64_t>(options.batch_size, dataset.size());
   const std::uint64_t batches = std::min(passes.max_batches, (dataset.size() + batch - 1) / batch);

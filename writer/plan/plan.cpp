@@ -47,6 +47,9 @@ void check_name(std::string_view what, const std::string& name) {
 }
 
 void check_options(const PackOptions& options) {
+  if (options.format.format == nullptr || options.format.layout == nullptr) {
+    fail_usage("no format", "leave `format` as it is, or set it by find_format()");
+  }
   if (options.compress_level && !options.format.layout->compresses_fields) {
     fail_usage(fmt::format("layout {} has no room for compressed fields", options.format.layout->name),
                "leave `compress` out");

@@ -195,7 +195,7 @@ PartReport pack_part_of(const std::string& plan, const PartChoice& choice, const
 ImageConditions conditions_of(const PackReport& report, std::uint64_t max_pixels) {
   ImageConditions all{.max_pixels = max_pixels};
   for (const PackReport::Output& output : report.outputs) {
-    const Dataset dataset = Dataset::open(join_path(output.directory, k_manifest_name));
+    const Dataset dataset = Dataset::open(join_path(output.directory, k_manifest_name), {.relative_names = true});
     const ImageConditions one = image_conditions(dataset, k_max_named_images - all.flawed.size(), max_pixels);
     all.num_complete += one.num_complete;
     all.num_incomplete += one.num_incomplete;

@@ -121,7 +121,8 @@ class PackedSource : public Source {
   }
 
   static Dataset open_dataset(const std::string& spec, const SourceOptions& options) {
-    return Dataset::open(spec, {.salvage = options.skip_damaged, .format = wanted_format(options)});
+    return Dataset::open(spec,
+                         {.salvage = options.skip_damaged, .relative_names = true, .format = wanted_format(options)});
   }
 
   std::uint64_t size() const override { return all_ ? dataset_.size() : chosen_.size(); }

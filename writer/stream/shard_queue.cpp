@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bale/formats/base/system/cores.hpp"
+#include "bale/formats/base/system/threads.hpp"
 
 namespace bale {
 
@@ -24,13 +25,17 @@ void ShardQueue::wait(std::unique_lock<std::mutex>& lock, const OnWait& on_wait,
 void ShardQueue::push(Task task, const OnWait& on_wait) {
   std::unique_lock lock(mutex_);
   wait(lock, on_wait, [&] { return tasks_.size() < jobs_; });
+  if (threads_.size() < jobs_ && threads_.size() <= tasks_.size()) {
+    const UnboundThread unbound;
+    if (threads_.empty()) {
+      threads_.push_back(start_thread([this] { run(); }));
+    } else {
+      add_thread(threads_, [this] { run(); });
+    }
+  }
   const std::uint64_t shard = task.pending->shard();
   tasks_.emplace(shard, std::move(task));
   waiting_.push_back(shard);
-  if (threads_.size() < jobs_ && threads_.size() < tasks_.size()) {
-    const UnboundThread unbound;
-    threads_.emplace_back([this] { run(); });
-  }
   changed_.notify_all();
 }
 

@@ -14,6 +14,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/formats/base/system/polling_lock.hpp"
 #include "bale/formats/shard/key.hpp"
@@ -39,8 +40,10 @@ unsigned jobs_of(const PackOptions& options) {
 
 /// A part is a dataset in a directory of its own, with the name of the whole.
 Writer::Options in_its_place(Writer::Options options) {
-  if (!options.part) return options;
   PackOptions& pack = options.pack;
+  pack.destination = absolute_name(pack.destination);
+  pack.staging_directory = absolute_name(pack.staging_directory);
+  if (!options.part) return options;
   if (pack.default_name.empty()) pack.default_name = base_name(pack.destination);
   pack.destination = place_of_writer_part(pack.destination, *options.part);
   return options;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -57,6 +59,13 @@ std::string hint_for(std::string_view name, const std::string& scheme, UrlUse us
 }
 
 }  // namespace
+
+std::string absolute_name(const std::string& name) {
+  if (name.empty() || name.starts_with('/') || remote_storage_of(name) != nullptr) return name;
+  std::error_code error;
+  const std::string here = std::filesystem::current_path(error).string();
+  return error ? name : join_path(here, name);
+}
 
 std::size_t end_of_first_name(std::string_view list) {
   const std::size_t end = list.find("::");

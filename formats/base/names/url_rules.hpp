@@ -22,6 +22,10 @@ enum class UrlUse : std::uint8_t {
 /// of a remote dataset.
 void require_local_name(std::string_view name, UrlUse use = UrlUse::reading);
 
+/// The name with the current directory before it, so that it stays the same after chdir(). Remote names, absolute paths
+/// and "" are returned as they are, and all names if there is no current directory.
+std::string absolute_name(const std::string& name);
+
 /// End of the first name in a list that is joined by "::", npos if there is one name. An address in brackets, as in
 /// http://[::1]:8080/x, has such colons of its own.
 std::size_t end_of_first_name(std::string_view list);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bale/formats/base/system/cores.hpp"
+#include "bale/formats/base/system/threads.hpp"
 
 namespace bale {
 
@@ -36,11 +37,12 @@ void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std
     }
   };
   const UnboundThread unbound;
-  std::vector<std::jthread> threads;
+  std::vector<std::thread> threads;
   const std::size_t extra = std::min<std::size_t>(wanted, count);
-  for (std::size_t t = 1; t < extra; ++t) threads.emplace_back(loop);
+  while (threads.size() + 1 < extra && add_thread(threads, loop)) {
+  }
   loop();
-  threads.clear();
+  for (std::thread& thread : threads) thread.join();
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -16,6 +16,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/storage/http/http_transfer.hpp"
 #include "bale/formats/storage/http/libcurl.hpp"
 #include "bale/formats/storage/http/socket_events.hpp"
@@ -69,12 +70,13 @@ class HttpClient::Engine {
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(most_transfers()));
     try {
       events_.emplace(multi_);
+      const UnboundThread unbound;
+      thread_ = start_thread([this] { run(); });
     } catch (...) {
+      events_.reset();
       curl_multi_cleanup(multi_);
       throw;
     }
-    const UnboundThread unbound;
-    thread_ = std::thread([this] { run(); });
   }
 
   ~Engine() {

@@ -18,6 +18,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file_range.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/storage/url_scheme.hpp"
 
 namespace bale {
@@ -147,9 +148,10 @@ class Threads {
   void submit(Job job) {
     {
       const std::lock_guard lock(mutex_);
+      if (threads_.empty()) threads_.push_back(start_thread([this] { run(); }));
       const bool urgent = job.request.urgent;
       urgent ? jobs_.push_front(std::move(job)) : jobs_.push_back(std::move(job));
-      if (num_idle_ < jobs_.size() && threads_.size() < k_num_threads) threads_.emplace_back([this] { run(); });
+      if (num_idle_ < jobs_.size() && threads_.size() < k_num_threads) add_thread(threads_, [this] { run(); });
     }
     changed_.notify_one();
   }

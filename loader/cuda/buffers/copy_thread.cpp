@@ -2,10 +2,15 @@
 
 #include <utility>
 
+#include "bale/formats/base/system/threads.hpp"
+
 namespace bale::cuda_detail {
 
 CopyThread::CopyThread(Step step, Wait wait, std::function<void()> interrupt)
-    : step_(std::move(step)), wait_(std::move(wait)), interrupt_(std::move(interrupt)), thread_([this] { run(); }) {}
+    : step_(std::move(step)),
+      wait_(std::move(wait)),
+      interrupt_(std::move(interrupt)),
+      thread_(start_thread([this] { run(); })) {}
 
 CopyThread::~CopyThread() {
   {

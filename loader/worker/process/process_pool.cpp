@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/loader/worker/process/worker_process.hpp"
 
 namespace bale::loader_detail {
@@ -47,7 +48,12 @@ ProcessPool::ProcessPool(Ring& ring, const WorkerProgram& program, const Process
     : ring_(ring), program_(program), options_(options), on_end_(std::move(on_end)), processes_(options_.num_workers) {
   stop_event_ = ::eventfd(0, EFD_CLOEXEC);
   if (stop_event_ < 0) throw_errno("create an event for", "the loader");
-  thread_ = std::thread([this] { supervise(); });
+  try {
+    thread_ = start_thread([this] { supervise(); });
+  } catch (...) {
+    ::close(stop_event_);
+    throw;
+  }
   all_started_.wait();
 }
 

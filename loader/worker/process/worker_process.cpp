@@ -88,7 +88,6 @@ class SharedIndexes {
 void work(Ring& ring, std::uint32_t number, pid_t parent, const std::function<void(std::uint32_t)>& before_shard) {
   raise_descriptor_limit();
   const WorkerConfig config = unpack_config(ring.config());
-  if (!config.directory.empty() && ::chdir(config.directory.c_str()) != 0) throw_errno("enter", config.directory);
   // The loader's process has checked that the shards match their indexes, and each row says what it holds of its shard.
   const ShardOpenOptions options{
       .verify_checksums = config.options.verify_checksums, .direct_io = config.options.direct_io, .check_stale = false};

@@ -25,6 +25,7 @@
 #include "bale/python/bindings/gil.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/names_apart.hpp"
+#include "bale/reader/shard_spec.hpp"
 
 namespace bale::python {
 namespace {
@@ -300,18 +301,7 @@ void bind_names(nb::module_& module) {
   module.def(
       "without_secrets", [](const nb::str& text) { return to_str(without_secrets(from_str(text))); }, nb::arg("text"));
   module.def(
-      "names_in_spec",
-      [](const nb::str& spec) {
-        const std::string text = from_str(spec);
-        nb::list found;
-        for (std::string_view rest = text;;) {
-          const std::size_t end = end_of_first_name(rest);
-          found.append(to_str(rest.substr(0, end)));
-          if (end == std::string_view::npos) return nb::typed<nb::list, nb::str>(found);
-          rest.remove_prefix(end + 2);
-        }
-      },
-      nb::arg("spec"));
+      "absolute_spec", [](const nb::str& spec) { return to_str(absolute_spec(from_str(spec))); }, nb::arg("spec"));
   module.def(
       "encode_key", [](const nb::str& stem) { return to_str(encode_key(from_str(stem))); }, nb::arg("stem"));
   module.def(

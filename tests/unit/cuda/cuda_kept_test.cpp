@@ -35,7 +35,7 @@ TEST_CASE("Any number of batches on a device may be kept, and memory beyond hold
       CHECK(trainer.finish() == expected);
       // What is left of the memory beyond: a buffer of each kind per batch that is copied ahead.
       const std::size_t bytes_left = bytes_at_first + 3 * ((bytes_kept - bytes_at_first) / 18);
-      for (int i = 0; i < 400 && fake_cuda::live().device_bytes > bytes_left; ++i) loader.next(trainer.stream());
+      for (int i = 0; i < 400 && fake_cuda::live().device_bytes > bytes_left; ++i) (void)loader.next(trainer.stream());
       CHECK(fake_cuda::live().device_bytes <= bytes_left);
     }
   }

@@ -151,7 +151,7 @@ TEST_CASE("A resumed epoch has the size and the numbers of one, also where the l
   const Pack pack(64);
   const LoaderOptions options = small_batches(2, WorkerMode::threads);
   Loader before(pack.path, options);
-  for (int i = 0; i < 3; ++i) before.next();
+  for (int i = 0; i < 3; ++i) (void)before.next();
   const LoaderState state = before.state();
   for (const int delivered : {0, 1, 2, 3, 4}) {
     const FakeDevice device;

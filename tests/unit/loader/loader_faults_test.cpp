@@ -291,7 +291,7 @@ TEST_CASE("A loader that has no descriptor left to watch its workers says so") {
   for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) taken.push_back(fd);
   ::close(taken.back());  // for the event that ends the pool
   taken.pop_back();
-  const std::string told = message_of([&] { loader.next(); });
+  const std::string told = message_of([&] { (void)loader.next(); });
   for (const int fd : taken) ::close(fd);
   CHECK(told.find("Too many open files") != std::string::npos);
   CHECK(loader.bad_samples().empty());
@@ -391,7 +391,7 @@ TEST_CASE("Memory does not grow from epoch to epoch") {
 
 TEST_CASE("Nothing is left behind") {
   const Pack pack(40);
-  { Loader(pack.path, small_batches(2)).next(); }  // whatever the first use keeps for good
+  { (void)Loader(pack.path, small_batches(2)).next(); }  // whatever the first use keeps for good
   const std::size_t descriptors = num_descriptors();
   std::vector<int> pids;
   for (int round = 0; round < 10; ++round) {
@@ -414,7 +414,7 @@ TEST_CASE("Workers end within a second of their parent, even when it is killed")
   const pid_t child = ::fork();
   if (child == 0) {
     Loader loader(pack.path, small_batches(3));
-    loader.next();
+    (void)loader.next();
     // Workers are started one after the other: the first batch may come before the last of them.
     while (loader.worker_pids().size() < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const auto pids = loader.worker_pids();

@@ -53,7 +53,7 @@ TEST_CASE("No row is lost or claimed twice while slots move to later batches") {
           const std::uint32_t seen = ring.publications();
           if (const auto claim = ring.claim(number)) {
             ++claimed;
-            ring.finish(*claim, "");
+            ring.finish(*claim);
           } else if (!ring.stopped()) {
             ring.wait_for_work(seen, 10'000);
           }
@@ -79,22 +79,25 @@ TEST_CASE("A failure of the run is reported with its code, path and hint, and is
   owner.open(0);
   const Error error(ErrorCode::io, "cannot open",
                     {.path = "s3://b/x.tar", .hint = "try again", .system_error = EACCES});
-  ring.fail(*ring.claim(0), error);
-  ring.finish(*ring.claim(0), "not an image");
-  const auto failure = failure_of(ring.row(0, 0));
-  REQUIRE(failure);
-  CHECK(failure->code() == ErrorCode::io);
-  CHECK(failure->context().path == "s3://b/x.tar");
-  CHECK(std::string(failure->what()) == error.what());
-  CHECK_FALSE(failure_of(ring.row(0, 1)));
+  ring.fail(*ring.claim(0), error, FaultOf::run);
+  ring.fail(*ring.claim(0), Error(ErrorCode::damaged, "not an image", {.key = "k", .offset = 7}), FaultOf::sample);
+  const Error failure = error_of(ring.row(0, 0), "k", "other.tar");
+  CHECK(ring.row(0, 0).is_failure);
+  CHECK(failure.code() == ErrorCode::io);
+  CHECK(failure.context().path == "s3://b/x.tar");
+  CHECK(std::string(failure.what()) == error.what());
+  CHECK_FALSE(ring.row(0, 1).is_failure);
+  const Error bad = error_of(ring.row(0, 1), "k", "x.tar");
+  CHECK(bad.what() == std::string("not an image (key \"k\", offset 7)"));
   const Error long_one(ErrorCode::retryable, std::string(1000, 'm'),
                        {.path = std::string(1000, 'p'), .hint = std::string(1000, 'h')});
-  set_failure(ring.row(0, 1), long_one);
-  const auto cut = failure_of(ring.row(0, 1));
-  REQUIRE(cut);
-  CHECK(cut->message() == std::string(cut->message().size(), 'm'));
-  CHECK(cut->context().path == std::string(cut->context().path.size(), 'p'));
-  CHECK(cut->context().hint == std::string(cut->context().hint.size(), 'h'));
+  set_error(ring.row(0, 1), long_one, FaultOf::run);
+  const Error cut = error_of(ring.row(0, 1), "", long_one.context().path);
+  CHECK(cut.message() == std::string(cut.message().size(), 'm'));
+  CHECK(cut.context().path == long_one.context().path);
+  CHECK(cut.context().hint == std::string(cut.context().hint.size(), 'h'));
+  set_out_of_memory(ring.row(0, 1), "x.tar");
+  CHECK(error_of(ring.row(0, 1), "", "x.tar").code() == ErrorCode::out_of_memory);
 }
 
 TEST_CASE("A closed batch is complete when the rows in hand are, and drops the others") {
@@ -106,7 +109,7 @@ TEST_CASE("A closed batch is complete when the rows in hand are, and drops the o
   ring.close(0, 0);
   CHECK_FALSE(ring.complete(0, 0));
   CHECK_FALSE(ring.claim(1));
-  ring.finish(*claim, "");
+  ring.finish(*claim);
   CHECK(ring.complete(0, 0));
 }
 
@@ -117,8 +120,8 @@ TEST_CASE("A worker that comes late cannot touch a later batch in the same slot"
   const auto first = ring.claim(0);
   const auto second = ring.claim(1);
   REQUIRE((first && second));
-  ring.finish(*first, "");
-  ring.finish(*second, "no good");
+  ring.finish(*first);
+  ring.fail(*second, Error(ErrorCode::damaged, "no good"), FaultOf::sample);
   CHECK(ring.complete(0, 0));
   CHECK(std::string_view(ring.row(0, second->row).error) == "no good");
   owner.open(1);

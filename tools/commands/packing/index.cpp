@@ -23,7 +23,9 @@ bool says_more(const IndexCommand& command) { return !command.quiet && !command.
 
 /// Prints each shard that could not be indexed. Throws the error of a single shard.
 AddedIndexes make_indexes(const IndexCommand& command, Terminal& terminal) {
-  if (!command.sidecars.empty()) check_sidecars(Dataset::open(command.spec), command.sidecars);
+  if (!command.sidecars.empty()) {
+    check_sidecars(Dataset::open(command.spec, {.relative_names = true}), command.sidecars);
+  }
   const IndexingOptions options{.check = command.check_images ? ImageCheck::decode : ImageCheck::quick,
                                 .max_pixels = command.max_pixels,
                                 .replace = command.force && !command.seek_points && command.sidecars.empty(),
@@ -73,12 +75,13 @@ int run_index(const IndexCommand& command, Terminal& terminal) {
                     shown_name(command.spec), plural(indexes.failures.size(), "shard")));
     return k_exit_skipped;
   }
-  show_lines(flawed_image_lines(image_conditions(Dataset::open(command.spec), k_max_named_images, command.max_pixels),
+  show_lines(flawed_image_lines(image_conditions(Dataset::open(command.spec, {.relative_names = true}),
+                                                 k_max_named_images, command.max_pixels),
                                 terminal.options()),
              terminal);
   std::uint64_t num_sidecars = 0;
   if (!command.sidecars.empty()) {
-    num_sidecars = add_sidecars(Dataset::open(command.spec), command.sidecars, command.force);
+    num_sidecars = add_sidecars(Dataset::open(command.spec, {.relative_names = true}), command.sidecars, command.force);
     if (says_more(command)) terminal.print(fmt::format("{} for other readers written\n", plural(num_sidecars, "file")));
   }
   std::optional<AddedSeekPoints> points;

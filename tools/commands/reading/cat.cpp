@@ -69,7 +69,8 @@ int run_cat(const CatCommand& command, Terminal& terminal) {
     throw Error(ErrorCode::invalid_argument, "KEY or --index N is needed", {.hint = "see `bale cat --help`"});
   }
   ScanNotice notice(terminal, false);
-  const Dataset dataset = Dataset::open(command.spec, {.counting = Counting::while_listed, .on_scan = notice.shower()});
+  const Dataset dataset = Dataset::open(
+      command.spec, {.relative_names = true, .counting = Counting::while_listed, .on_scan = notice.shower()});
   const std::uint64_t position = position_of(command, dataset);
   Scratch scratch;
   terminal.print(as_text(dataset.read_field(position, field_of(command, dataset, position), scratch)));

@@ -43,7 +43,8 @@ std::string long_line(const SampleRow& row) {
 int run_ls(const LsCommand& command, Terminal& terminal) {
   const Where where = parse_where(command.where, terminal);
   ScanNotice notice(terminal, false);
-  const Dataset dataset = Dataset::open(command.spec, {.counting = Counting::while_listed, .on_scan = notice.shower()});
+  const Dataset dataset = Dataset::open(
+      command.spec, {.relative_names = true, .counting = Counting::while_listed, .on_scan = notice.shower()});
   WhereCounts counts;
   GlobUse globs(command.where);
   SampleFacts facts;

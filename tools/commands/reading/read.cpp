@@ -36,6 +36,7 @@ Dataset open_to_read(const ReadCommand& command, Terminal& terminal) {
     return open_dataset(command.spec, terminal, command.quiet, options);
   DatasetOptions counting = options;
   counting.counting = Counting::while_read;
+  counting.relative_names = true;
   return Dataset::open(command.spec, counting);
 }
 

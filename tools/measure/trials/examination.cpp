@@ -33,7 +33,7 @@ std::uint64_t measure_loader(const PipelineCommand& pipeline, const ExaminationO
 void measure_reads(const PipelineCommand& pipeline, double seconds, std::uint64_t epoch, DoctorFigures& figures) {
   Progress progress;
   const StopOnSignal stop(progress.stop);
-  const Dataset dataset = Dataset::open(pipeline.spec);
+  const Dataset dataset = Dataset::open(pipeline.spec, {.relative_names = true});
   const auto images = static_cast<std::uint64_t>(figures.load * seconds) + 1;
   const auto read = [&] {
     return measure_reading(dataset, pipeline.options, epoch * dataset.size(), images, progress).images_per_s();

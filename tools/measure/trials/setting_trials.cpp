@@ -36,7 +36,7 @@ TuneRow SettingTrials::measure(unsigned workers, std::uint32_t prefetch) {
 }
 
 double SettingTrials::reading_alone(const TuneRow& row) {
-  const Dataset dataset = Dataset::open(pipeline_.spec);
+  const Dataset dataset = Dataset::open(pipeline_.spec, {.relative_names = true});
   Progress progress;
   const StopOnSignal stop(progress.stop);
   const auto images = static_cast<std::uint64_t>(row.result.images_per_s() * seconds_) + 1;

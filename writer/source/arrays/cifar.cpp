@@ -21,7 +21,7 @@ constexpr std::uint64_t k_pixel_bytes = std::uint64_t{k_side} * k_side * 3;
 /// The members: their bytes by file name.
 std::map<std::string, std::vector<std::byte>> read_members(const std::string& path) {
   std::map<std::string, std::vector<std::byte>> members;
-  const Dataset archive = Dataset::open(path);
+  const Dataset archive = Dataset::open(path, {.relative_names = true});
   Scratch scratch;
   for (std::uint64_t i = 0; i < archive.size(); ++i) {
     const SampleView sample = archive.read(i, scratch);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 
 namespace bale {
@@ -113,7 +114,7 @@ void ListAhead::announce(const std::string& path) {
   const std::lock_guard lock(mutex_);
   if (!slots_.try_emplace(path).second) return;
   waiting_.push_back(path);
-  if (threads_.size() < jobs_) threads_.emplace_back([this] { run(); });
+  if (threads_.size() < jobs_) add_thread(threads_, [this] { run(); });
   changed_.notify_all();
 }
 

@@ -1,8 +1,7 @@
 // Reads size and time of all files of a FileSource before any file is read.
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
+#include "bale/formats/base/system/parallel.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/rows/file_source.hpp"
 
@@ -20,20 +19,12 @@ void examine(const FileRows& rows, FileRow& row, std::string& path) {
 }
 
 void examine_all(const FileRows& rows, std::deque<FileRow>& list, unsigned jobs) {
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
+  run_parallel((list.size() + k_examine_chunk - 1) / k_examine_chunk, jobs, [&](std::size_t chunk) {
     std::string path;
-    for (;;) {
-      const std::size_t first = next.fetch_add(k_examine_chunk);
-      if (first >= list.size()) return;
-      const std::size_t last = std::min(first + k_examine_chunk, list.size());
-      for (std::size_t i = first; i < last; ++i) examine(rows, list[i], path);
-    }
-  };
-  std::vector<std::jthread> threads;
-  const std::size_t chunks = list.size() / k_examine_chunk;
-  for (std::size_t i = 1; i < std::min<std::size_t>(jobs, chunks); ++i) threads.emplace_back(work);
-  work();
+    const std::size_t first = chunk * k_examine_chunk;
+    const std::size_t last = std::min(first + k_examine_chunk, list.size());
+    for (std::size_t i = first; i < last; ++i) examine(rows, list[i], path);
+  });
 }
 
 }  // namespace

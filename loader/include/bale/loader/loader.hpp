@@ -7,9 +7,11 @@
 //   }
 //
 // Ownership: the Loader owns its workers and its Dataset. Batches may outlive it.
+// Every method of a Loader that was moved from throws `invalid_argument`.
 // Threads: a Loader is used by one thread at a time. Batches may be destroyed in any thread.
 // Processes: workers are separate programs (bale-worker), started on first use. They exit within a second after this
-// process ends, for whatever reason. After fork(), only the parent may use a Loader and its batches.
+// process ends, for whatever reason. After fork(), only the parent may use a Loader and its batches; in the child their
+// destructors do nothing.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/held.hpp"
+#include "bale/formats/base/lifetime.hpp"
 #include "bale/loader/batch.hpp"
 #include "bale/loader/loader_options.hpp"
 #include "bale/reader/dataset.hpp"
@@ -90,15 +94,16 @@ class Loader {
   ///                       and 65 bad samples in a row
   ///   `invalid_argument`  the caller holds all slots of the ring (only without copy_when_held)
   ///   `retryable`         a worker has waited for a sample's bytes for longer than storage_timeout_s
+  ///   `out_of_memory`     memory or threads are lacking, whatever OnBadSample says: the next call tries again
   ///   `not_found`, `io`, `changed`, `retryable`  a shard cannot be read, so no sample is at fault, whatever
   ///   OnBadSample
   ///                       says: the next call tries again
   /// and what start() throws.
-  std::optional<Batch> next();
+  [[nodiscard]] std::optional<Batch> next();
   /// The same. While it waits, it calls `on_wait` at least every 50 ms (with workers = 0: before every sample), on the
   /// calling thread and without holding a lock. `on_wait` may throw, which ends the wait; the next call waits for the
   /// same batch.
-  std::optional<Batch> next(const std::function<void()>& on_wait);
+  [[nodiscard]] std::optional<Batch> next(const std::function<void()>& on_wait);
 
   /// Whether next() would return without waiting for workers.
   bool ready() const;
@@ -125,9 +130,9 @@ class Loader {
   void load_state(const LoaderState& state);
 
   /// The dataset, which lives as long as the Loader.
-  const Dataset& dataset() const;
+  const Dataset& dataset() const BALE_LIFETIMEBOUND;
   /// The options, as checked() completed them.
-  const LoaderOptions& options() const;
+  const LoaderOptions& options() const BALE_LIFETIMEBOUND;
   /// Every bad sample of the batches so far, once, in the order in which they were met.
   std::vector<BadSample> bad_samples() const;
   LoaderCounters counters() const;
@@ -139,7 +144,7 @@ class Loader {
 
  private:
   friend class cuda_detail::CudaSession;  // one of its threads waits for workers
-  std::shared_ptr<loader_detail::Session> session_;
+  Held<std::shared_ptr<loader_detail::Session>> session_;
 };
 
 }  // namespace bale

@@ -9,6 +9,7 @@
 // until it is used again.
 // Memory: some hundred bytes per shard, the manifest, and the indexes of shards that are open or were used lately
 // (DatasetOptions::index_budget).
+// Every method of a Dataset that was moved from throws `invalid_argument`.
 // Threads: const methods may be called by many threads at once, each with its own Scratch.
 // Processes: do not use a Dataset after fork(); open one in each process that reads.
 #pragma once
@@ -22,6 +23,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/base/held.hpp"
+#include "bale/formats/base/lifetime.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/shard.hpp"
@@ -56,6 +59,8 @@ struct DatasetOptions {
   std::uint64_t index_budget = k_index_budget;
   /// If set, indexes lie there, for other processes, up to index_budget. Used by the loader.
   std::shared_ptr<IndexMemory> index_memory{};
+  /// Relative names stay as they are, in errors, too: for a program that never changes its directory.
+  bool relative_names = false;
   const Format* format = nullptr;  // of every shard; null: detected for each shard
   Counting counting = Counting::when_opened;
   /// Called by open() when it is about to scan a shard, because it has neither a manifest nor an index nor a kept scan:
@@ -84,6 +89,7 @@ class Dataset {
   ///   a directory of shard files, which are sorted by name;
   ///   shard files: a path, a glob ("dir/*.tar", matches are sorted) or braces ("x-{000000..000009}.tar");
   ///   several of these joined by "::" (WebDataset's notation), in the order as written.
+  /// Relative names are made absolute here, so chdir() changes nothing (unless DatasetOptions::relative_names).
   /// If the parts of a "::" list have different classes, the classes are merged by name, and labels are numbers of the
   /// merged list.
   /// Shards without an index are scanned, which reads headers only. Throws `not_found`, `damaged`, `changed`,
@@ -107,16 +113,16 @@ class Dataset {
   /// Shards that are counted: the first ones. All of them, unless DatasetOptions::counting says later.
   std::size_t num_counted_shards() const;
   /// Names of the fields that any sample has, in order of first appearance.
-  const std::vector<std::string>& fields() const;
+  const std::vector<std::string>& fields() const BALE_LIFETIMEBOUND;
   /// Class name of label 0, 1, ...; empty if the classes have no names.
-  const std::vector<std::string>& classes() const;
-  const DatasetOptions& options() const;
+  const std::vector<std::string>& classes() const BALE_LIFETIMEBOUND;
+  const DatasetOptions& options() const BALE_LIFETIMEBOUND;
   /// Notices about the shards that open() opened. Shards that a manifest lists are not among them.
-  const NoticeLog& notices() const;
+  const NoticeLog& notices() const BALE_LIFETIMEBOUND;
   /// With DatasetOptions::salvage: the shards that could not be opened, or only in part.
-  const std::vector<DatasetLoss>& losses() const;
+  const std::vector<DatasetLoss>& losses() const BALE_LIFETIMEBOUND;
   /// The manifest; nullopt if there is none, or if the dataset has several parts.
-  const std::optional<Manifest>& manifest() const;
+  const std::optional<Manifest>& manifest() const BALE_LIFETIMEBOUND;
   /// How the images were changed before they were packed, by name of the edit (Manifest::edits). If the parts of a "::"
   /// list differ, the value says that it holds for some images.
   std::map<std::string, std::string> edits() const;
@@ -132,9 +138,10 @@ class Dataset {
   /// that is counted.
   std::uint64_t version(std::size_t num_shards) const;
 
-  // Shard numbers are below num_shards(), which is not checked.
+  // Every method with a shard number throws `invalid_argument` unless it is below num_shards().
+
   std::size_t num_shards() const;
-  const std::string& shard_path(std::size_t shard) const;
+  const std::string& shard_path(std::size_t shard) const BALE_LIFETIMEBOUND;
   /// The digest of the shard file that its manifest names; empty if there is no manifest.
   std::string expected_digest(std::size_t shard) const;
   /// Number of samples of a shard.
@@ -158,7 +165,7 @@ class Dataset {
 
   // Every method with a sample number `i` throws `invalid_argument` if i >= size().
 
-  /// All fields of sample `i`. Throws `damaged` if a checksum does not match, and `io`.
+  /// All fields of sample `i`, until `scratch` is used again. Throws `damaged` if a checksum does not match, and `io`.
   SampleView read(std::uint64_t i, Scratch& scratch) const;
   /// One field of sample `i`. Also throws `not_found` if the sample does not have it.
   Bytes read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const;
@@ -167,7 +174,7 @@ class Dataset {
   /// The label of sample `i` as a number of classes(), k_no_label if it has none. Reads only the shard's index. Throws
   /// `damaged` if labels are translated and this one has no class name.
   std::int64_t label(std::uint64_t i) const;
-  /// The same for a sample that is given by its shard. Precondition: sample < shard_size(shard).
+  /// The same for a sample that is given by its shard. Throws `invalid_argument` unless sample < shard_size(shard).
   std::int64_t label_in_shard(std::size_t shard, std::uint64_t sample) const;
   /// Whether any label differs from the one in its shard, because classes were merged.
   bool translates_labels() const;
@@ -184,7 +191,7 @@ class Dataset {
  private:
   struct State;
   explicit Dataset(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  Held<std::unique_ptr<State>> state_;
 };
 
 }  // namespace bale

@@ -19,4 +19,9 @@ std::vector<std::string> expand_braces(std::string_view text);
 /// pattern without a match, `invalid_argument` for a malformed spec.
 std::vector<std::string> expand_shard_spec(std::string_view spec);
 
+/// The spec with all relative names made absolute, so that it stays the same after chdir() and in other processes.
+/// Patterns and braces stay as they are, unless the current directory has such characters in its own name: then they
+/// are expanded. Throws what expand_shard_spec() throws.
+std::string absolute_spec(std::string_view spec);
+
 }  // namespace bale

@@ -205,9 +205,9 @@ TEST_CASE("A device that is lost while it decodes is an error, and the process c
     fake_nvjpeg::reset();
     {
       CudaLoader loader(pack.path, small_options(), decoding_device());
-      for (std::uint64_t i = 0; i < steps; ++i) loader.next();
+      for (std::uint64_t i = 0; i < steps; ++i) (void)loader.next();
       fake_cuda::break_device(700);
-      for (int i = 0; i < 3; ++i) CHECK(code_of([&] { loader.next(); }) == ErrorCode::io);
+      for (int i = 0; i < 3; ++i) CHECK(code_of([&] { (void)loader.next(); }) == ErrorCode::io);
     }
     fake_nvjpeg::reset();  // its objects were lost with the device
     fake_cuda::reset();
@@ -258,9 +258,9 @@ TEST_CASE("An image that nobody decodes is a bad sample") {
   options.on_bad_sample = OnBadSample::fail;
   CudaLoader loader(pack.path, options, decoding_device());
   std::string message;
-  for (int i = 0; i < 6 && message.empty(); ++i) message = message_of([&] { loader.next(); });
+  for (int i = 0; i < 6 && message.empty(); ++i) message = message_of([&] { (void)loader.next(); });
   CHECK(message.find("image3") != std::string::npos);
-  CHECK(code_of([&] { loader.next(); }) == ErrorCode::damaged);
-  CHECK(message_of([&] { loader.next(); }) == message);
+  CHECK(code_of([&] { (void)loader.next(); }) == ErrorCode::damaged);
+  CHECK(message_of([&] { (void)loader.next(); }) == message);
   CHECK(loader.bad_samples().size() == 1);
 }

@@ -100,7 +100,7 @@ TEST_CASE("A device that decodes resumes and jumps as others do") {
   LoaderState state;
   {
     CudaLoader loader(pack.path, options, decoding_device());
-    for (int i = 0; i < 5; ++i) loader.next();
+    for (int i = 0; i < 5; ++i) (void)loader.next();
     state = loader.state();
   }
   LoaderOptions other = options;

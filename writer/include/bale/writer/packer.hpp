@@ -75,8 +75,8 @@ struct ImageEdits {
 };
 
 struct PackOptions {
-  std::string destination;   // directory, created if it does not exist, or s3://BUCKET/PREFIX
-  FormatAndLayout format{};  // required: see find_format()
+  std::string destination;                    // directory, created if it does not exist, or s3://BUCKET/PREFIX
+  FormatAndLayout format = default_format();  // or what find_format() returns
   std::map<std::string, std::string> format_options{};  // of the format: WriterOptions::format_options
   std::string name{};                                   // of the dataset, and prefix of its shards; empty: default_name
   std::string default_name{};                           // empty: last component of the destination

@@ -1,6 +1,6 @@
 // Writer: packs samples that a program hands over one by one, with pack()'s options and promises.
 //
-//     bale::Writer writer({.pack = {.destination = "packed", .format = bale::find_format("tar")}, .classes = names});
+//     bale::Writer writer({.pack = {.destination = "packed"}, .classes = names});
 //     for (...) writer.add(key, fields, label);
 //     writer.close();
 //
@@ -52,9 +52,9 @@ class Writer {
     std::function<void()> on_wait{};
   };
 
-  /// Prepares and locks the destination. With DestinationMode::resume takes up what an earlier Writer of the same
-  /// options left: count() says how many samples are there. A finished dataset of the same options is also taken up,
-  /// and no sample can be added to it. Throws
+  /// Prepares and locks the destination, whose name is made absolute here. With DestinationMode::resume takes up what
+  /// an earlier Writer of the same options left: count() says how many samples are there. A finished dataset of the
+  /// same options is also taken up, and no sample can be added to it. Throws
   ///   `invalid_argument`  contradictory options
   ///   `exists`            the destination is not empty, or holds an unfinished run of other options, or other parts
   ///   than

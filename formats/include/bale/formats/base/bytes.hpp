@@ -11,6 +11,8 @@
 #include <span>
 #include <string_view>
 
+#include "bale/formats/base/cxx20.hpp"
+
 namespace bale {
 
 using Bytes = std::span<const std::byte>;

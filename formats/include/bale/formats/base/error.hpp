@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "bale/formats/base/cxx20.hpp"
+
 namespace bale {
 
 /// What went wrong, in one word.

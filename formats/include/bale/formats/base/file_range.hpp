@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "bale/formats/base/cxx20.hpp"
+
 namespace bale {
 
 /// Bytes [offset, offset + length) of a file.

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "bale/formats/base/cxx20.hpp"
+
 namespace bale {
 
 /// Equal stamps: the same file, not written since.

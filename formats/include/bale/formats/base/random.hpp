@@ -35,7 +35,8 @@ class KeyedRandom {
   /// random integer generation in an interval", TOMACS 2019).
   std::uint64_t below(std::uint64_t bound) {
     for (;;) {
-      const auto product = static_cast<unsigned __int128>(next()) * bound;
+      __extension__ typedef unsigned __int128 Product;  // -Wpedantic
+      const Product product = static_cast<Product>(next()) * bound;
       const auto low = static_cast<std::uint64_t>(product);
       if (low >= bound || low >= (0 - bound) % bound) return static_cast<std::uint64_t>(product >> 64);
     }

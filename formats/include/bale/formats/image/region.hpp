@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bale/formats/base/cxx20.hpp"
+
 namespace bale {
 
 /// A rectangle of pixels, (0, 0) at the top left.

@@ -17,6 +17,9 @@ namespace bale {
 /// All formats of this build, in the order of formats/CMakeLists.txt.
 std::span<const Format* const> formats();
 
+/// The first format that is written, in its first layout: tar.
+FormatAndLayout default_format();
+
 /// Finds a format by "NAME" or "NAME.LAYOUT", or by NAME and `layout`. Without a layout, the format's first one. Throws
 /// `invalid_argument`, listing the choices.
 FormatAndLayout find_format(std::string_view name, std::string_view layout = {});

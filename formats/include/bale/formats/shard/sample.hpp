@@ -1,7 +1,7 @@
 // Sample: a key and named fields ("jpg", "cls", "json", ...), as in WebDataset.
 //
 // Lifetime: a `SampleView` that was read from a shard points into the shard and into the caller's `Scratch`. It lives
-// until the Scratch is used again or either is destroyed.
+// until the Scratch is used again or either is destroyed. owned_sample.hpp has one that stays.
 // Threads: a Scratch is used by one thread at a time.
 #pragma once
 

@@ -96,9 +96,9 @@ class CudaLoader {
   /// only if it is a whole ring behind. Throws what Loader::next() throws, and `io` if the driver failed or the device
   /// has no memory for a batch beyond `hold`; the next call returns the same batch. Throws `invalid_argument` if the
   /// stream is being captured into a CUDA graph.
-  std::optional<DeviceBatch> next(CudaStream stream = nullptr);
+  [[nodiscard]] std::optional<DeviceBatch> next(CudaStream stream = nullptr);
   /// The same, with `on_wait` as in Loader::next().
-  std::optional<DeviceBatch> next(CudaStream stream, const std::function<void()>& on_wait);
+  [[nodiscard]] std::optional<DeviceBatch> next(CudaStream stream, const std::function<void()>& on_wait);
 
   // As in Loader. They describe the last batch that next() returned, not the batches that are copied ahead.
   void set_epoch(std::uint64_t epoch);
@@ -123,7 +123,7 @@ class CudaLoader {
   std::vector<std::string> fallbacks() const;
 
  private:
-  std::unique_ptr<cuda_detail::CudaSession> session_;
+  Held<std::unique_ptr<cuda_detail::CudaSession>> session_;
 };
 
 }  // namespace bale

@@ -18,6 +18,7 @@
 #include <span>
 #include <string_view>
 
+#include "bale/formats/base/held.hpp"
 #include "bale/loader/transform/field.hpp"
 #include "bale/loader/transform/transform.hpp"
 
@@ -79,7 +80,7 @@ class DeviceBatch {
   void use_on(CudaStream other);
 
  private:
-  std::unique_ptr<cuda_detail::DeliveredBatch> delivered_;
+  Held<std::unique_ptr<cuda_detail::DeliveredBatch>> delivered_;
 };
 
 }  // namespace bale

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "bale/formats/base/cxx20.hpp"
+
 namespace bale {
 
 /// The label of a box or keypoint that has none.

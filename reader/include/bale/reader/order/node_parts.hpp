@@ -12,6 +12,8 @@
 #include <memory>
 #include <vector>
 
+#include "bale/formats/base/cxx20.hpp"
+
 namespace bale {
 
 /// The nodes of a job. Rank r is on node r / ranks.

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "bale/formats/base/cxx20.hpp"
+
 namespace bale {
 
 /// One delivery of a sample.

@@ -1,0 +1,27 @@
+// Starting threads where the system may refuse one: by `ulimit -u`, by a control group, or for lack of memory.
+#pragma once
+
+#include <functional>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace bale {
+
+/// Throws `out_of_memory` if the system starts no more threads.
+std::thread start_thread(std::function<void()> run);
+
+/// Adds a thread to others that do the same work. Returns false if the system starts no more.
+template <typename Run>
+bool add_thread(std::vector<std::thread>& threads, const Run& run) noexcept {
+  try {
+    threads.emplace_back(run);
+    return true;
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return false;
+}
+
+}  // namespace bale

@@ -1,0 +1,53 @@
+"""What compilers say of the installed headers, and of programs that misuse them."""
+import subprocess
+
+import pytest
+from conftest import REPO
+
+ROOMS = ("formats", "reader", "writer", "loader")
+HEADERS = sorted(path.relative_to(REPO / room / "include").as_posix() for room in ROOMS for path in (REPO / room / "include").rglob("*.hpp"))
+
+
+def said_of(tmp_path, compiler, text, *options):
+    """What the compiler says, if it does not accept it."""
+    (tmp_path / "program.cpp").write_text(text)
+    done = subprocess.run([compiler, "-fsyntax-only", *options, *(f"-I{REPO}/{room}/include" for room in ROOMS), "program.cpp"],
+                          capture_output=True, text=True, cwd=tmp_path)
+    return "" if done.returncode == 0 else done.stderr
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_an_older_standard_is_one_error(tmp_path, compiler):
+    for header in HEADERS:
+        said = said_of(tmp_path, compiler, f'#include "{header}"\n', "-std=c++17")
+        errors = [line for line in said.splitlines() if "error:" in line]
+        assert errors == [] or len(errors) == 1 and "bale needs C++20: compile with -std=c++20 or later" in errors[0], (header, said)
+    assert said_of(tmp_path, compiler, '#include "bale/loader/loader.hpp"\n', "-std=c++17")
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_headers_are_without_extensions_that_pedants_see(tmp_path, compiler):
+    text = '#include "bale/formats/base/random.hpp"\nint main() { return bale::KeyedRandom{1}.below(2) > 1; }\n'
+    assert said_of(tmp_path, compiler, text, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror") == ""
+
+
+LOADER = """#include "bale/loader/loader.hpp"
+bale::Batch make();
+int main() {{
+  bale::Loader loader{{"x"}};
+  {}
+}}
+"""
+
+
+@pytest.mark.parametrize("line, warning", [("loader.next();", "unused-result"), ("loader.next([] {});", "unused-result")])
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_a_batch_that_is_dropped_is_a_warning(tmp_path, compiler, line, warning):
+    assert f"[-Werror={warning}]" in said_of(tmp_path, compiler, LOADER.format(line), "-std=c++20", "-Werror").replace("[-Werror,-W", "[-Werror=")
+    assert said_of(tmp_path, compiler, LOADER.format("(void)" + line), "-std=c++20", "-Werror") == ""
+
+
+@pytest.mark.parametrize("line", ["bale::Bytes pixels = make().pixels();", "bale::Bytes image = make().image(0);", "auto labels = make().labels();",
+                                  "auto& classes = bale::Dataset::open(\"x\").classes();", "auto& options = bale::Loader(\"x\").options();"])
+def test_what_outlives_a_temporary_is_a_warning(tmp_path, line):
+    assert "[-Werror,-Wdangling]" in said_of(tmp_path, "clang++", LOADER.format(line), "-std=c++20", "-Werror")
