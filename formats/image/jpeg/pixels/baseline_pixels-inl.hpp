@@ -56,11 +56,21 @@ inline void upsample_down(const ChromaRows& in, std::size_t count, bool lower, s
   }
 }
 
-// x * factor in 16-bit fixed point, rounded. Factors fit in 16 bits once multiples of 65536 are subtracted.
-HWY_INLINE V16 rounded_product(V16 twice, std::int32_t factor) {
-  const V16 product = hn::MulHigh(twice, hn::Set(D16(), static_cast<std::int16_t>(factor)));
-  return hn::ShiftRight<1>(hn::Add(product, hn::Set(D16(), 1)));
+/// (a * b + 2^14) >> 15, as hn::MulFixedPoint15() computes it.
+constexpr std::int32_t rounded_product(std::int32_t a, std::int32_t b) { return (a * b + (1 << 14)) >> 15; }
+
+/// Whether `factor` gives for all chroma values, doubled, what jdcolor.c computes with `fixed16`.
+constexpr bool equals_fixed16(std::int16_t factor, std::int32_t fixed16) {
+  for (std::int32_t chroma = -k_center; chroma < k_center; ++chroma) {
+    if (rounded_product(2 * chroma, factor) != (fixed16 * chroma + (1 << 15)) >> 16) return false;
+  }
+  return true;
 }
+
+constexpr std::int16_t k_red_of_twice_cr = k_red_of_cr / 4;
+constexpr std::int16_t k_blue_of_twice_cb = k_blue_of_cb / 4 + 1;
+static_assert(equals_fixed16(k_red_of_twice_cr, k_red_of_cr) && equals_fixed16(k_blue_of_twice_cb, k_blue_of_cb));
+static_assert(k_green_of_cb % 2 == 0 && k_green_of_cr % 2 == 0);
 
 struct Rgb16 {
   V16 red;
@@ -68,38 +78,45 @@ struct Rgb16 {
   V16 blue;
 };
 
+/// Chroma values are doubled.
 HWY_INLINE Rgb16 convert(V16 luma, V16 cb, V16 cr) {
-  const V16 red = hn::Add(hn::Add(luma, cr), rounded_product(hn::Add(cr, cr), k_red_of_cr - 65536));
-  const V16 twice_cb = hn::Add(cb, cb);
-  const V16 blue = hn::Add(hn::Add(luma, twice_cb), rounded_product(twice_cb, k_blue_of_cb - 2 * 65536));
-  const Pairs both(cb, cr);
+  const D16 d16;
+  const V16 red = hn::Add(luma, hn::MulFixedPoint15(cr, hn::Set(d16, k_red_of_twice_cr)));
+  const V16 blue = hn::Add(luma, hn::MulFixedPoint15(cb, hn::Set(d16, k_blue_of_twice_cb)));
   const V32 half = hn::Set(D32(), 1 << 15);
-  const Sum sum = add(multiply(both, k_green_of_cb, k_green_of_cr + 65536), {half, half});
-  const V16 green = hn::Add(hn::Sub(luma, cr), descale<16>(sum));
-  return {red, green, blue};
+  const Sum sum = add(multiply(Pairs(cb, cr), k_green_of_cb / 2, k_green_of_cr / 2), {half, half});
+  return {red, hn::Add(luma, descale<16>(sum)), blue};
 }
 
 /// Bytes as 16-bit values, in the order that pack_blocks() undoes.
 struct Wide {
-  HWY_INLINE explicit Wide(const std::uint8_t* from) {
-    const D8 d8;
-    const V8 bytes = hn::LoadU(d8, from);
-    low = hn::BitCast(D16(), hn::InterleaveLower(d8, bytes, hn::Zero(d8)));
-    high = hn::BitCast(D16(), hn::InterleaveUpper(d8, bytes, hn::Zero(d8)));
-  }
   V16 low;
   V16 high;
 };
 
+HWY_INLINE Wide load_luma(const std::uint8_t* from) {
+  const D8 d8;
+  const V8 bytes = hn::LoadU(d8, from);
+  return {hn::BitCast(D16(), hn::InterleaveLower(d8, bytes, hn::Zero(d8))),
+          hn::BitCast(D16(), hn::InterleaveUpper(d8, bytes, hn::Zero(d8)))};
+}
+
+/// Less the center, and doubled.
+HWY_INLINE Wide load_chroma(const std::uint8_t* from) {
+  const D8 d8;
+  const V8 centered = hn::Xor(hn::LoadU(d8, from), hn::Set(d8, k_center));
+  return {hn::ShiftRight<7>(hn::BitCast(D16(), hn::InterleaveLower(d8, hn::Zero(d8), centered))),
+          hn::ShiftRight<7>(hn::BitCast(D16(), hn::InterleaveUpper(d8, hn::Zero(d8), centered)))};
+}
+
 inline void to_rgb(const std::uint8_t* luma, const std::array<const std::uint8_t*, 2>& chroma, std::size_t count,
                    std::uint8_t* rgb) {
-  const V16 center = hn::Set(D16(), k_center);
   for (std::size_t i = 0; i < count; i += 2 * k_lanes16) {
-    const Wide y(luma + i);
-    const Wide cb(chroma[0] + i);
-    const Wide cr(chroma[1] + i);
-    const Rgb16 low = convert(y.low, hn::Sub(cb.low, center), hn::Sub(cr.low, center));
-    const Rgb16 high = convert(y.high, hn::Sub(cb.high, center), hn::Sub(cr.high, center));
+    const Wide y = load_luma(luma + i);
+    const Wide cb = load_chroma(chroma[0] + i);
+    const Wide cr = load_chroma(chroma[1] + i);
+    const Rgb16 low = convert(y.low, cb.low, cr.low);
+    const Rgb16 high = convert(y.high, cb.high, cr.high);
     hn::StoreInterleaved3(pack_blocks(low.red, high.red), pack_blocks(low.green, high.green),
                           pack_blocks(low.blue, high.blue), D8(), rgb + 3 * i);
   }
