@@ -47,6 +47,12 @@ void check_file_name(const std::string& file, const std::string& path) {
   }
 }
 
+/// A version is the name of a file.
+std::string version_name(const std::string& id, const std::string& path) {
+  check_file_name(id, path);
+  return id;
+}
+
 std::vector<std::string> optional_texts(const Json& object, const char* name) {
   return object.contains(name) ? object.texts(name) : std::vector<std::string>{};
 }
@@ -104,7 +110,8 @@ void check_version(const Json& root, const std::string& path) {
 Manifest manifest_from_json(const Json& root, TakenShards& shards, bool has_checksum, const std::string& path) {
   check_version(root, path);
   std::size_t num_optional = 0;
-  for (const char* const name : {"lists", "edits", "keys"}) num_optional += root.contains(name) ? 1 : 0;
+  for (const char* const name : {"lists", "edits", "keys", "parent", "change"})
+    num_optional += root.contains(name) ? 1 : 0;
   if (!has_checksum && root.size() != k_members_without_checksum + num_optional) {
     throw Error(ErrorCode::damaged, "its checksum is missing");
   }
@@ -131,6 +138,13 @@ Manifest manifest_from_json(const Json& root, TakenShards& shards, bool has_chec
   if (root.contains("keys")) manifest.keys = key_form_named(root.text("keys"));
   manifest.plan = root.text("plan");
   manifest.created_by = root.text("created_by");
+  if (root.contains("parent")) manifest.parent = version_name(root.text("parent"), path);
+  if (root.contains("change")) {
+    const Json& change = root.at("change");
+    manifest.change = {.verb = change.text("verb"),
+                       .num_samples = change.count("num_samples"),
+                       .message = change.contains("message") ? change.bytes("message") : std::string()};
+  }
   return manifest;
 }
 
@@ -168,6 +182,12 @@ std::string manifest_text(const Manifest& manifest) {
   if (!manifest.lists.empty()) root["lists"] = Json::list_of(manifest.lists);
   if (!manifest.edits.empty()) root["edits"] = Json::object_of(manifest.edits);
   if (manifest.keys != KeyForm::plain) root["keys"] = key_form_name(manifest.keys);
+  if (!manifest.parent.empty()) {
+    root["parent"] = manifest.parent;
+    Json change{{"verb", manifest.change.verb}, {"num_samples", manifest.change.num_samples}};
+    if (!manifest.change.message.empty()) change["message"] = bytes_to_json(manifest.change.message);
+    root["change"] = std::move(change);
+  }
   root["plan"] = manifest.plan;
   root["created_by"] = manifest.created_by;
   const std::string text = root.dump({.indent = 1});

@@ -338,7 +338,7 @@ void CudaSession::load_state(const LoaderState& state) {
 }
 
 void CudaSession::set_epoch(std::uint64_t epoch) {
-  load_state({.epoch = epoch, .position = 0, .fingerprint = state_.fingerprint});
+  load_state({.epoch = epoch, .position = 0, .fingerprint = state_.fingerprint, .dataset = state_.dataset});
 }
 
 void CudaSession::drop_staged() noexcept {

@@ -240,8 +240,10 @@ void Session::go_to(std::uint64_t epoch, std::uint64_t position) {
 }
 
 LoaderState Session::state() const {
-  LoaderState state{
-      .epoch = epoch_, .position = stream_.position_after(epoch_, delivered_), .fingerprint = fingerprint_};
+  LoaderState state{.epoch = epoch_,
+                    .position = stream_.position_after(epoch_, delivered_),
+                    .fingerprint = fingerprint_,
+                    .dataset = identity_};
   if (stream_.order().parts()) {
     mark_nodes(state, stream_.order(), delivered_ == stream_.num_batches(epoch_));
   }
@@ -250,6 +252,9 @@ LoaderState Session::state() const {
 
 void Session::load_state(const LoaderState& state) {
   if (state.fingerprint != fingerprint_ && !is_other_fingerprint(state.fingerprint)) {
+    if (state.dataset != 0 && identity_ != 0 && state.dataset != identity_) {
+      throw Error(other_version_error(spec_, state.dataset, identity_, counted_epoch(state.epoch)));
+    }
     throw Error(ErrorCode::invalid_argument,
                 "the state is of another dataset, selection, shuffle or seed than this loader's",
                 {.hint = "open the same packed dataset with the options that the state was saved under"});

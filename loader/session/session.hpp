@@ -109,6 +109,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void on_worker_end(const WorkerEnd& end);
   void recover_row(const OpenBatch& batch, std::uint32_t row, const WorkerEnd& end);
 
+  const std::string spec_;
   LoaderOptions options_;
   std::shared_ptr<IndexMemory> index_memory_;  // for worker processes; null if there are none
   Dataset dataset_;
@@ -117,6 +118,7 @@ class Session : public std::enable_shared_from_this<Session> {
   RowLayout layout_;
   FieldColumns fields_;
   BatchStream stream_;
+  const std::uint64_t identity_;  // of the dataset; 0: it was not known when it was opened
   std::uint64_t fingerprint_;
   WorkerConfig config_;
   ShardOf shard_of_;

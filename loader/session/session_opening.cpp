@@ -95,7 +95,8 @@ std::uint64_t max_deliveries(const Dataset& dataset, const LoaderOptions& option
 }  // namespace
 
 Session::Session(const std::string& spec, LoaderOptions options, std::optional<Selection> selection)
-    : options_(checked(std::move(options))),
+    : spec_(spec),
+      options_(checked(std::move(options))),
       index_memory_(make_index_memory(options_)),
       dataset_(open_dataset(spec, options_, index_memory_, selection.has_value())),
       is_counted_(is_all_counted(dataset_)),
@@ -103,7 +104,8 @@ Session::Session(const std::string& spec, LoaderOptions options, std::optional<S
       fields_(dataset_, FieldLayout(dataset_, options_, max_deliveries(dataset_, options_, selection)),
               options_.batch_size),
       stream_(make_order(dataset_, options_, std::move(selection)), share_of(options_), 0, 0),
-      fingerprint_(is_counted_ ? stream_.order().fingerprint(dataset_.size(), dataset_.identity())
+      identity_(is_counted_ ? dataset_.identity() : 0),
+      fingerprint_(is_counted_ ? stream_.order().fingerprint(dataset_.size(), identity_)
                                : fingerprint_of_names(dataset_, options_)),
       config_(config_of(dataset_, options_, fields_.layout())),
       shard_of_([this](std::uint32_t shard, const ShardIdentity& known) { return dataset_.use_shard(shard, known); }),

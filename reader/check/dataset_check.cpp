@@ -80,6 +80,9 @@ class Checker {
   Progress& progress_;
   const std::function<void(const Damage&)>& on_finding_;
   std::string manifest_path_;
+  std::string directory_;       // of its shards
+  bool is_unfinished_ = false;  // a run changes it, or was killed
+  bool is_newest_ = true;       // lists, and shards that it does not name, are of the newest version
   std::optional<Manifest> manifest_;
   std::vector<Task> tasks_;
   bool is_single_shard_ = false;  // the spec is a single shard without a manifest
@@ -96,28 +99,35 @@ void Checker::report(std::vector<Damage>& into, Damage damage) {
 void Checker::list_tasks(const DatasetPart& dataset) {
   for (const std::string& path : dataset.shards) tasks_.push_back({.path = path});
   if (manifest_path_.empty()) return;
-  manifest_ = load_manifest(manifest_path_);
+  manifest_ = dataset.load();
+  directory_ = dataset.directory;
+  is_newest_ = dataset.is_newest();
+  is_unfinished_ = remote_storage_of(directory_) == nullptr && path_exists(join_path(directory_, k_partial_name));
   for (const ManifestShard& shard : manifest_->shards) {
-    tasks_.push_back({.path = join_name(parent_directory(manifest_path_), shard.file), .expected = &shard});
+    tasks_.push_back({.path = join_name(directory_, shard.file), .expected = &shard});
   }
 }
 
-/// Reports shard files with this dataset's name that the manifest does not list.
+/// Reports shard files with this dataset's name that the manifest does not list. Those of an unfinished `add` are not
+/// read either, until it publishes its manifest.
 void Checker::find_strays() {
   const FormatAndLayout made = find_format(manifest_->format, manifest_->layout);
-  const std::string directory = parent_directory(manifest_path_);
   std::unordered_set<std::string> known;
   for (const ManifestShard& shard : manifest_->shards) known.insert(shard.file);
   std::vector<std::string> strays;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
     const std::string file = entry.path().filename().string();
     if (!file.starts_with(manifest_->name + '-') || !has_shard_name(*made.layout, file)) continue;
     if (!known.contains(file)) strays.push_back(file);
   }
   std::sort(strays.begin(), strays.end());
   for (const std::string& file : strays) {
-    report(report_.findings, {.path = join_path(directory, file), .what = "shard is not in the manifest"});
+    if (is_unfinished_) {
+      report_.leftovers.push_back(join_path(directory_, file));
+      continue;
+    }
+    report(report_.findings, {.path = join_path(directory_, file), .what = "shard is not in the manifest"});
   }
 }
 
@@ -138,7 +148,7 @@ void Checker::check_lists() {
   std::vector<ListedShard> shards;
   for (const ManifestShard& shard : manifest_->shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
   for (const std::string& file : manifest_->lists) {
-    const std::string path = join_name(parent_directory(manifest_path_), file);
+    const std::string path = join_name(directory_, file);
     const auto made_it = [&](const ShardList& list) { return list.file == file; };
     const auto list = std::find_if(layout.lists.begin(), layout.lists.end(), made_it);
     if (!may_exist(path)) {
@@ -357,10 +367,10 @@ void Checker::prepare(const DatasetPart& dataset, const std::string& spec, bool 
 }
 
 CheckReport Checker::run() {
-  if (manifest_) {
+  if (manifest_ && is_newest_) {
     try {
       find_strays();
-      check_lists();
+      if (!is_unfinished_) check_lists();  // else they may be those of the version that is about to be published
     } catch (const Error& error) {
       if (is_lack_of_resources(error)) throw;
       const std::string& path = error.context().path;
@@ -413,7 +423,8 @@ bool prepare_part(Checker& checker, const DatasetPart& part, CheckReport& unread
 std::vector<DatasetPart> parts_of(const std::string& spec) {
   std::vector<DatasetPart> parts;
   for (const std::string& directory : datasets_below(spec)) {
-    parts.push_back({.path = directory, .manifest_path = join_path(directory, k_manifest_name)});
+    parts.push_back(
+        {.path = directory, .manifest_path = join_path(directory, k_manifest_name), .directory = directory});
   }
   return parts.empty() ? resolve_dataset(spec).parts : parts;
 }

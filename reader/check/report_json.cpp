@@ -29,6 +29,7 @@ Json summary_object(const DatasetSummary& summary) {
   Json out{{"spec", shown_json(summary.spec)},
            {"format", summary.format},
            {"layout", summary.layout.empty() ? Json() : Json(summary.layout)},
+           {"version", summary.version},
            {"manifest", summary.has_manifest}};
   if (summary.has_manifest) {
     out["name"] = bytes_to_json(summary.name);

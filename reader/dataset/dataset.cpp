@@ -6,10 +6,10 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/base/file.hpp"
-#include "bale/reader/dataset/dataset_identity.hpp"
 #include "bale/reader/dataset/read_requests.hpp"
 #include "bale/reader/names_apart.hpp"
 #include "bale/reader/shard_spec.hpp"
+#include "bale/reader/spec/dataset_identity.hpp"
 
 namespace bale {
 
@@ -25,7 +25,8 @@ Dataset::State::~State() {
 Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
   auto state = std::make_unique<State>();
   state->options = options;
-  const DatasetSpec resolved = resolve_dataset(options.relative_names ? spec : absolute_spec(spec));
+  const std::string named = with_version(spec, options.version);
+  const DatasetSpec resolved = resolve_dataset(options.relative_names ? named : absolute_spec(named));
   state->parts.reserve(resolved.parts.size());  // entries point into them
   for (const DatasetPart& part : resolved.parts) state->add_part(part);
   state->choose_direct_io();
@@ -129,7 +130,7 @@ std::uint64_t Dataset::identity() const {
   return identity.value();
 }
 
-std::uint64_t Dataset::version(std::size_t num_shards) const {
+std::uint64_t Dataset::stamp(std::size_t num_shards) const {
   DatasetIdentity identity;
   for (std::size_t number = 0; number < num_shards; ++number) {
     const ManifestShard* const expected = state_->entry(number).expected;
@@ -235,19 +236,6 @@ void Dataset::prefetch(std::span<const std::uint64_t> indices) const {
   for (const std::uint64_t i : indices) locate_reads(*this, i, requests);
   merge_reads(requests);
   for (const ReadRequest& request : requests) use_shard(request.shard)->payload().will_need(request.range);
-}
-
-void DatasetIdentity::add(const ShardIndex& index) {
-  add_number(index.size());
-  for (std::uint64_t i = 0; i < index.size(); ++i) {
-    add_number(index.key(i).size());
-    digest_.update(as_bytes(index.key(i)));
-    add_number(static_cast<std::uint64_t>(index.label(i)));
-    for (const auto& [field, extent] : index.row(i)) {
-      digest_.update(as_bytes(index.fields()[field].name));
-      add_number(extent.length);
-    }
-  }
 }
 
 }  // namespace bale

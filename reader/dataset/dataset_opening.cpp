@@ -61,13 +61,11 @@ void Dataset::State::add_part(const DatasetPart& named) {
   }
   part.manifest_path = named.manifest_path;
   part.manifest_file = FileStamp::of(named.manifest_path);
-  part.manifest = load_manifest(named.manifest_path);
+  part.manifest = named.load();
   part.classes = part.manifest->classes;
   for (const ManifestField& field : part.manifest->fields) add_field(field.name);
   for (const ManifestShard& shard : part.manifest->shards) {
-    entries.push_back({.path = join_name(parent_directory(named.manifest_path), shard.file),
-                       .part = parts.size() - 1,
-                       .expected = &shard});
+    entries.push_back({.path = join_name(named.directory, shard.file), .part = parts.size() - 1, .expected = &shard});
   }
 }
 

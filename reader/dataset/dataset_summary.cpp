@@ -27,6 +27,7 @@ void add_fields(const ShardIndex& index, std::vector<DatasetSummary::Field>& fie
 DatasetSummary summarize_dataset(const std::string& spec) {
   const Dataset dataset = Dataset::open(spec, {.relative_names = true});
   DatasetSummary summary{.spec = spec,
+                         .version = dataset.version(),
                          .num_samples = dataset.size(),
                          .images = image_conditions(dataset, 0),
                          .classes = dataset.classes(),

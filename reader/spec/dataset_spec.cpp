@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
@@ -12,6 +14,7 @@
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/shard_spec.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
+#include "bale/reader/version.hpp"
 
 namespace bale {
 namespace {
@@ -38,20 +41,33 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/// Path of the manifest if `spec` is a dataset directory or its manifest file; else empty.
-std::string manifest_path_of(const std::string& spec) {
+/// A directory with a manifest, or that manifest.
+std::optional<DatasetPart> newest_at(const std::string& spec) {
   if (is_directory(spec) || may_be_remote_directory(spec)) {
     if (const Storage* const storage = remote_storage_of(spec)) storage->check(spec);
     const std::string inside = join_name(spec, k_manifest_name);
-    return path_exists(inside) ? inside : std::string{};
+    if (!path_exists(inside)) return std::nullopt;
+    return DatasetPart{.path = spec, .manifest_path = inside, .directory = spec};
   }
-  return base_name(spec) == k_manifest_name && path_exists(spec) ? spec : std::string{};
+  if (base_name(spec) != k_manifest_name || !path_exists(spec)) return std::nullopt;
+  return DatasetPart{.path = spec, .manifest_path = spec, .directory = parent_directory(spec)};
 }
 
-/// The shards of a directory without a manifest; else the path itself.
+/// The same, or a version of the dataset in a directory.
+std::optional<DatasetPart> packed_at(const std::string& spec) {
+  if (std::optional<DatasetPart> newest = newest_at(spec)) return newest;
+  if (!names_version(spec)) return std::nullopt;
+  const VersionSpec named = *split_version(spec);
+  DatasetPart part{.path = spec, .directory = named.directory, .version = find_version(named)};
+  const std::string kept = join_name(part.directory, kept_version(part.version));
+  part.manifest_path = path_exists(kept) ? kept : join_name(part.directory, k_manifest_name);
+  return part;
+}
+
+/// The shards of a directory, which has no manifest; else the path itself.
 std::vector<std::string> shards_at(const std::string& path) {
   if (is_directory(path)) return list_shards(path);
-  if (may_be_remote_directory(path) && manifest_path_of(path).empty()) {
+  if (may_be_remote_directory(path)) {
     if (auto listed = shards_in_own_list(path)) return std::move(*listed);
     try {
       std::vector<std::string> shards = remote_storage_of(path)->list(path);
@@ -75,19 +91,18 @@ void require_named_outside_cache(const std::string& spec) {
 
 DatasetSpec resolve_parts(const std::string& spec) {
   DatasetSpec resolved;
-  if (const std::string manifest = manifest_path_of(spec); !manifest.empty()) {
-    resolved.manifest_path = manifest;
-    require_outside_cache(spec);
-    resolved.parts.push_back({.path = spec, .manifest_path = manifest});
-    return resolved;
-  }
+  const auto take_packed = [&](const std::string& path) {
+    std::optional<DatasetPart> packed = packed_at(path);
+    if (!packed) return false;
+    require_outside_cache(packed->directory);
+    resolved.parts.push_back(*std::move(packed));
+    return true;
+  };
+  if (take_packed(spec)) return resolved;
   for (const std::string& path : expand_shard_spec(spec)) {
+    if (take_packed(path)) continue;
     const std::vector<std::string> shards = shards_at(path);
-    resolved.shards.insert(resolved.shards.end(), shards.begin(), shards.end());
-    if (const std::string manifest = manifest_path_of(path); !manifest.empty()) {
-      require_outside_cache(path);
-      resolved.parts.push_back({.path = path, .manifest_path = manifest});
-    } else if (is_directory(path) || shards != std::vector{path}) {  // of this machine, or listed by a server
+    if (is_directory(path) || shards != std::vector{path}) {  // of this machine, or listed by a server
       require_outside_cache(path);
       resolved.parts.push_back({.path = path, .shards = shards});
     } else if (const std::string directory = parent_directory(path); !resolved.parts.empty() &&
@@ -103,6 +118,13 @@ DatasetSpec resolve_parts(const std::string& spec) {
 }
 
 }  // namespace
+
+Manifest DatasetPart::load() const {
+  Manifest manifest = load_manifest(manifest_path);
+  if (version.empty() || version_id(manifest) == version) return manifest;
+  // It was replaced since the spec was resolved, and is kept.
+  return load_manifest(join_name(directory, kept_version(version)));
+}
 
 DatasetSpec resolve_dataset(const std::string& spec) {
   require_named_outside_cache(spec);

@@ -4,23 +4,32 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/manifest.hpp"
+
 namespace bale {
 
 /// One of the datasets that a spec names: a packed directory, or shards of one directory without its manifest.
 struct DatasetPart {
   std::string path{};                 // as given; for messages
   std::string manifest_path{};        // if there is a manifest: it lists the shards
-  std::vector<std::string> shards{};  // else: the shard files, in order
+  std::string directory{};            // of these shards
+  std::string version{};              // id of the version that was named; empty: the newest
+  std::vector<std::string> shards{};  // without a manifest: the shard files, in order
+
+  /// The manifest. Throws what load_manifest() throws.
+  Manifest load() const;
+  /// Whether files next to the shards that are of all of them are of this manifest.
+  bool is_newest() const { return version.empty() || parent_directory(manifest_path) == directory; }
 };
 
 struct DatasetSpec {
-  std::string manifest_path{};        // if the spec is one packed directory: it lists the shards
-  std::vector<std::string> shards{};  // else: the shard files of all parts, in order
   std::vector<DatasetPart> parts{};
 };
 
-/// Resolves what Dataset::open() takes: a directory, a manifest, or shard names with braces, globs and "::". Each
-/// directory or manifest in a "::" list is a part of its own. Throws as Dataset::open() does. Opens no shard.
+/// Resolves what Dataset::open() takes: a directory, a version of it, a manifest, or shard names with braces, globs and
+/// "::". Each directory or manifest in a "::" list is a part of its own. Throws as Dataset::open() does. Opens no
+/// shard.
 DatasetSpec resolve_dataset(const std::string& spec);
 
 }  // namespace bale

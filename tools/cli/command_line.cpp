@@ -85,6 +85,8 @@ CommandModel command_line() {
              run_index, declare_index),
       cached("inspect", "Show what a packed dataset is: counts, fields, classes, shards.", run_inspect,
              declare_inspect),
+      cached("log", "List the versions of a packed dataset, or find the one that a training run saw.", run_log,
+             declare_log),
       cached("ls", "List the keys of the samples, one per line.", run_ls, declare_ls),
       cached("cat", "Write one field of one sample to standard output.", run_cat, declare_cat),
       cached("extract", "Write the samples as files, DIR/KEY.FIELD.", run_extract, declare_extract),

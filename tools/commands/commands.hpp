@@ -67,6 +67,13 @@ struct InspectCommand {
 };
 int run_inspect(const InspectCommand& command, Terminal& terminal);
 
+struct LogCommand {
+  std::string spec;
+  std::string state{};  // file with a state of a Loader; empty: all versions
+  bool json = false;
+};
+int run_log(const LogCommand& command, Terminal& terminal);
+
 struct LsCommand {
   std::string spec;
   bool long_lines = false;

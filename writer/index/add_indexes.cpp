@@ -56,12 +56,12 @@ void plan_part(const DatasetPart& part, bool replace, IndexPlan& plan) {
   std::vector<ShardToIndex> shards;
   for (const std::string& path : part.shards) shards.push_back({.path = path});
   if (!part.manifest_path.empty()) {
-    Manifest manifest = load_manifest(part.manifest_path);
+    Manifest manifest = part.load();
     std::vector<std::string> names;
     for (const ManifestField& field : manifest.fields) names.push_back(field.name);
     const auto fields = std::make_shared<const std::vector<std::string>>(std::move(names));
     for (ManifestShard& shard : manifest.shards) {
-      std::string path = join_path(parent_directory(part.manifest_path), shard.file);
+      std::string path = join_path(part.directory, shard.file);
       shards.push_back({.path = std::move(path), .expected = std::move(shard), .fields = fields});
     }
   }

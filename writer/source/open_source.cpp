@@ -17,6 +17,7 @@
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/reader/spec/directory_content.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
+#include "bale/reader/version.hpp"
 #include "bale/writer/source/arrays/array_source.hpp"
 #include "bale/writer/source/choose/source_table.hpp"
 #include "bale/writer/source/files/long_path.hpp"
@@ -177,6 +178,9 @@ Detected detect(const std::string& spec, const SourceOptions& options) {
   if (remote_storage_of(spec) != nullptr) return {{k_packed}};
   struct stat info {};
   if (stat_long_path(spec, info) != 0) {
+    const int why = errno;
+    if (names_version(spec)) return {{k_packed}};
+    errno = why;
     require_local_name(spec);
     const bool shards = spec.find("::") != std::string::npos || spec.find_first_of("*?[{") != std::string::npos;
     if (shards) return {{k_packed}};

@@ -26,7 +26,7 @@ class Dataset:
     Parameters
     ----------
     spec : path, or sequence of paths
-        Directory of a packed dataset; or shards: a path, a glob, or braces ("x-{0..9}.tar"); or several of these, as a
+        Directory of a packed dataset, or "DIRECTORY@ID" for a version of it; or shards: a path, a glob, or braces ("x-{0..9}.tar"); or several of these, as a
         list or joined by `::`. Names may be remote: https://HOST/PATH, s3://BUCKET/KEY, hf://datasets/OWNER/NAME/PATH.
         These are read through a cache on the local disk (bale.set_cache).
     verify_checksums : bool, default True
@@ -279,6 +279,12 @@ class Dataset:
         return self._dataset.image_sizes(positions)
 
     @property
+    def version(self) -> str:
+        """The id of the content, 16 hex digits: the same for every copy of the dataset. `spec` with "@" and the id names this
+        version, also after others were published (docs/LIVING.md). Without a manifest the first call opens every shard."""
+        return self._dataset.version_id()
+
+    @property
     def classes(self) -> list[str]:
         """Names of class 0, 1, ...; empty if the classes have no names."""
         return self._dataset.classes()
@@ -342,8 +348,14 @@ class Dataset:
 
     def __setstate__(self, state: Json) -> None:
         vars(self).update(state)
-        self._dataset = _bale.Dataset(self.spec, self.verify_checksums)
-        self._dataset.require_version(state["_dataset"])
+        self._dataset = _bale.Dataset(self.spec, self.verify_checksums, state["_dataset"])
+
+    @classmethod
+    def _opened_as(cls, spec: str, version: tuple[int, int, str]) -> Dataset:
+        """What another process, or a Loader, has open under the spec."""
+        dataset = cls.__new__(cls)
+        dataset.__setstate__({"spec": spec, "verify_checksums": True, "_dataset": version})
+        return dataset
 
     def __setattr__(self, name: str, value: object) -> None:
         """ValueError for a transform, which nothing would call. Subclasses may have one."""

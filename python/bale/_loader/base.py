@@ -19,7 +19,7 @@ from bale._loader.epochs import Epochs
 from bale._loader.lazy_keys import LazyKeys
 from bale._loader.native import Native
 from bale._loader.options import Cuda, Order, native_options
-from bale._loader.passes import Place
+from bale._loader.passes import Place, version_in_state
 from bale._types import Json, Options, Path
 from bale._warnings import warn
 from bale.errors import make_error
@@ -125,10 +125,11 @@ class LoaderBase:
 
     # --- resuming
 
-    def state_dict(self) -> dict[str, int]:
+    def state_dict(self) -> Json:
         """Returns the place after the last batch that was returned.
 
-        That is the epoch, the position in it, and as "pass" the iterations since set_epoch(), if that was called.
+        That is the epoch, the position in it, and as "pass" the iterations since set_epoch(), if that was called. "dataset" is
+        the version of the dataset (bale.Dataset.version), unless its shards have neither a manifest nor an index.
 
         Take it on one rank, between steps. It can be loaded with any world size, batch size and number of workers; within an
         epoch of shuffle="node-local", only with as many nodes and ranks. If a loop is left by `break`, it is still the place
@@ -136,26 +137,26 @@ class LoaderBase:
 
         Returns
         -------
-        dict from str to int
+        dict
             Can be pickled and stored as JSON.
         """
-        _, position, fingerprint, nodes, ranks = self._native.made.state()
+        _, position, fingerprint, nodes, ranks, dataset = self._native.made.state()
         place = self._epochs.place(position)
-        state = {**place.in_state(), "fingerprint": fingerprint}
+        state: Json = {**place.in_state(), "fingerprint": fingerprint, **version_in_state(dataset)}
         return {**state, "nodes": nodes, "ranks_per_node": ranks} if nodes and place.position else state
 
-    def load_state_dict(self, state: dict[str, int]) -> None:
+    def load_state_dict(self, state: Json) -> None:
         """Continues at the place of a state. States of earlier versions load, too.
 
         Parameters
         ----------
-        state : dict from str to int
+        state : dict
             What state_dict() returned.
 
         Raises
         ------
         ValueError
-            If the state is of another dataset, selection, shuffle or seed, or of the middle of a node-local epoch on other
+            If the state is of another dataset or version of it, selection, shuffle or seed, or of the middle of a node-local epoch on other
             nodes.
         """
         place = Place.of_state(state, "bale.Loader")
@@ -251,7 +252,7 @@ def option_names(function: Callable[..., object]) -> frozenset[str]:
     return frozenset(code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount])
 
 
-def _made_again(kind: type[LoaderBase], args: tuple[object, ...], options: Options, state: dict[str, int]) -> LoaderBase:
+def _made_again(kind: type[LoaderBase], args: tuple[object, ...], options: Options, state: Json) -> LoaderBase:
     made = kind(*args, **options)
     made.load_state_dict(state)
     return made

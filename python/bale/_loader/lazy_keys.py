@@ -16,9 +16,9 @@ class LazyKeys:
     def __init__(self, spec: str, dataset: Dataset | None) -> None:
         self._spec = spec
         self._dataset = dataset
-        self._version: tuple[int, int] | None = None
+        self._version: tuple[int, int, str] | None = None
 
-    def bind(self, version: tuple[int, int]) -> None:
+    def bind(self, version: tuple[int, int, str]) -> None:
         """Makes this the dataset that the Loader has open. Any other is an error, now or when it is opened."""
         self._version = version
         if self._dataset is not None:
@@ -27,10 +27,7 @@ class LazyKeys:
     @property
     def dataset(self) -> Dataset:
         if self._dataset is None:
-            dataset = Dataset(self._spec)
-            if self._version is not None:
-                dataset._dataset.require_version(self._version)
-            self._dataset = dataset
+            self._dataset = Dataset(self._spec) if self._version is None else Dataset._opened_as(self._spec, self._version)
         return self._dataset
 
     def keys_of(self, indices: NDArray[np.int64]) -> list[str]:

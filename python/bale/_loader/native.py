@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from bale import _bale
 from bale._bale import Batch, DeviceBatch
@@ -10,7 +9,7 @@ from bale._dataset.spec import shown
 from bale._loader.bad_sample import BadSample
 from bale._loader.device import Fallbacks
 from bale._loader.lazy_keys import LazyKeys
-from bale._loader.passes import Place
+from bale._loader.passes import Place, version_of_state
 from bale._types import Json, Options
 
 
@@ -76,9 +75,10 @@ class Native:
         self._place = None
         self.made.set_epoch(number)
 
-    def load(self, place: Place, state: Mapping[str, int]) -> None:
+    def load(self, place: Place, state: Json) -> None:
         """Raises ValueError if the state is of another dataset, selection, shuffle or seed."""
-        wanted = (place.number, place.position, state["fingerprint"], state.get("nodes", 0), state.get("ranks_per_node", 0))
+        wanted = (place.number, place.position, state["fingerprint"], state.get("nodes", 0), state.get("ranks_per_node", 0),
+                  version_of_state(state))
         self.made.load_state(*wanted)
         self._place = wanted if place.position else None
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Mapping, MutableSequence
+from collections.abc import MutableSequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
+
+from bale._types import Json
 
 
 class Numbers(Protocol):
@@ -52,7 +54,7 @@ class Place(NamedTuple):
         return {**state, "pass": self.again}
 
     @classmethod
-    def of_state(cls, state: Mapping[str, int], what: str) -> Place:
+    def of_state(cls, state: Json, what: str) -> Place:
         """Raises ValueError if it is not a state."""
         if state.get("version") != 1:
             raise ValueError(f"not a state of {what}: {state!r}")
@@ -60,6 +62,16 @@ class Place(NamedTuple):
         if state.get("passes_before", 0) and not position:
             epoch, again = epoch - 1, state["passes_before"]
         return cls(epoch + max(again, 0), again, position)
+
+
+def version_in_state(identity: int) -> dict[str, str]:
+    """What states say of the dataset, by Dataset.identity(); 0: it is not known."""
+    return {"dataset": f"{identity:016x}"} if identity else {}
+
+
+def version_of_state(state: Json) -> int:
+    """0: a state of an earlier version of bale, or of a dataset whose version was not known."""
+    return int(state.get("dataset", "0"), 16)
 
 
 class Own:

@@ -15,7 +15,7 @@ from bale._docs import torch_dataset
 from bale._loader import order as orders
 from bale._loader.old_keywords import with_old_keywords
 from bale._loader.options import Order
-from bale._loader.passes import Begun, Passes, Place
+from bale._loader.passes import Begun, Passes, Place, version_in_state, version_of_state
 from bale._types import Json, Shuffle, Tail
 from bale.torch._attendance import ATTENDANCE, Pass
 from bale.torch._ranks import rank_and_world_size, rows_of_rank
@@ -232,7 +232,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         """
         progress = self._latest()
         place = progress.place._replace(position=progress.position)
-        state: Json = {**place.in_state(), "fingerprint": self._fingerprint}
+        state: Json = {**place.in_state(), "fingerprint": self._fingerprint,
+                       **version_in_state(self.samples._dataset.identity())}
         if progress.num_workers > 1:
             state["worker"] = {**progress.share, "taken": progress.taken}
         return state
@@ -248,11 +249,14 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         Raises
         ------
         ValueError
-            If the state is of another dataset, selection, shuffle or seed, or of another worker.
+            If the state is of another dataset or version of it, selection, shuffle or seed, or of another worker.
         """
         place = Place.of_state(state, "bale.torch.IterableDataset")
         fingerprint = state["fingerprint"]
         if fingerprint != self._fingerprint and fingerprint not in self._older_fingerprints():
+            saw, now = version_of_state(state), self.samples._dataset.identity()
+            if saw and saw != now:
+                _bale.refuse_other_version(self.samples.spec, saw, now, place.epoch)
             raise ValueError("this state is of another dataset, selection, shuffle or seed")
         share = dict(state.get("worker", {}))
         taken = share.pop("taken", 0)

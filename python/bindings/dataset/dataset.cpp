@@ -10,6 +10,8 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/base/error.hpp"
@@ -303,6 +305,12 @@ void bind_names(nb::module_& module) {
   module.def(
       "absolute_spec", [](const nb::str& spec) { return to_str(absolute_spec(from_str(spec))); }, nb::arg("spec"));
   module.def(
+      "refuse_other_version",
+      [](const nb::str& spec, std::uint64_t saw, std::uint64_t now, std::uint64_t epoch) {
+        throw Error(other_version_error(from_str(spec), saw, now, epoch));
+      },
+      nb::arg("spec"), nb::arg("saw"), nb::arg("now"), nb::arg("epoch"));
+  module.def(
       "encode_key", [](const nb::str& stem) { return to_str(encode_key(from_str(stem))); }, nb::arg("stem"));
   module.def(
       "decode_key", [](const nb::str& key) { return to_str(decode_key(from_str(key))); }, nb::arg("key"));
@@ -317,10 +325,10 @@ void bind_dataset(nb::module_& module) {
   nb::class_<ProcessDataset>(module, "Dataset")
       .def(
           "__init__",
-          [](ProcessDataset* self, const nb::str& spec, bool verify_checksums) {
-            new (self) ProcessDataset(from_str(spec), verify_checksums);
+          [](ProcessDataset* self, const nb::str& spec, bool verify_checksums, std::optional<HeldVersion> wanted) {
+            new (self) ProcessDataset(from_str(spec), verify_checksums, std::move(wanted));
           },
-          nb::arg("spec"), nb::arg("verify_checksums"))
+          nb::arg("spec"), nb::arg("verify_checksums"), nb::arg("wanted").none() = nb::none())
       .def("__len__", [](ProcessDataset& self) { return self.get().size(); })
       .def("read", &read, nb::arg("i"), nb::sig("def read(self, i: typing.SupportsIndex) -> dict[str, bytes]"))
       .def("read_field", &read_field, nb::arg("i"), nb::arg("field"),
@@ -345,10 +353,10 @@ void bind_dataset(nb::module_& module) {
       .def("notices", [](ProcessDataset& self) { return list_of(self.get().notices()); })
       .def("version", &ProcessDataset::version)
       .def(
-          "require_version",
-          [](ProcessDataset& self, const ProcessDataset::Version& wanted) { self.require_version(wanted); },
+          "require_version", [](ProcessDataset& self, const HeldVersion& wanted) { self.require_version(wanted); },
           nb::arg("wanted"))
       .def("identity", [](ProcessDataset& self) { return self.get().identity(); })
+      .def("version_id", [](ProcessDataset& self) { return self.get().version(); })
       .def("identity_of_samples", [](ProcessDataset& self) { return self.get().identity_of_samples(); })
       .def("classes", [](ProcessDataset& self) { return names(self.get().classes()); })
       .def("fields", [](ProcessDataset& self) { return names(self.get().fields()); })

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,10 +17,20 @@
 
 namespace bale::python {
 
+/// Tells what a process, or a Loader, has open under a spec: the number of shards that it has counted, Dataset::stamp()
+/// of them, and if it can be opened by name, Dataset::version().
+using HeldVersion = std::tuple<std::size_t, std::uint64_t, std::string>;
+
+inline HeldVersion held_version(const Dataset& dataset) {
+  const std::size_t num_shards = dataset.num_counted_shards();
+  return {num_shards, dataset.stamp(num_shards), dataset.manifest() ? dataset.version() : std::string()};
+}
+
 class ProcessDataset {
  public:
-  ProcessDataset(std::string spec, bool verify_checksums)
-      : spec_(std::move(spec)), options_{.verify_checksums = verify_checksums} {
+  /// `wanted`: what another process has open under the spec; this one opens the same, or throws `changed`.
+  ProcessDataset(std::string spec, bool verify_checksums, std::optional<HeldVersion> wanted)
+      : spec_(std::move(spec)), options_{.verify_checksums = verify_checksums}, version_(std::move(wanted)) {
     open();
   }
   ~ProcessDataset() {
@@ -36,12 +47,11 @@ class ProcessDataset {
     return *dataset_;
   }
 
-  /// Tells what another process, or a Loader, has open under the same spec: the number of shards that it has counted,
-  /// and Dataset::version() of them.
-  using Version = std::pair<std::size_t, std::uint64_t>;
-  const Version& version() const { return *version_; }
+  const HeldVersion& version() const { return *version_; }
   /// Throws `changed` if this dataset is another one.
-  void require_version(const Version& wanted) { require_version(get(), wanted); }
+  void require_version(const HeldVersion& wanted) {
+    if (!has(get(), wanted)) refuse();
+  }
 
   /// The index of a shard of get(), as Dataset::use_index() has it. Releases the GIL if that may wait.
   IndexInUse use_index(std::size_t shard) {
@@ -60,14 +70,30 @@ class ProcessDataset {
   void open() {
     const WithoutGil without_gil;
     auto opened = std::make_unique<Dataset>(Dataset::open(spec_, options_));
-    if (version_) require_version(*opened, *version_);
-    version_ = Version{opened->num_shards(), opened->version(opened->num_shards())};
+    if (version_ && !has(*opened, *version_)) opened = open_earlier();
+    version_ = held_version(*opened);
     dataset_ = std::move(opened);
     kept_indexes_.assign(dataset_->num_shards(), nullptr);
     pid_ = ::getpid();
   }
-  void require_version(const Dataset& dataset, const Version& wanted) const {
-    if (wanted.first <= dataset.num_shards() && dataset.version(wanted.first) == wanted.second) return;
+  /// Another version was published since the dataset was opened.
+  std::unique_ptr<Dataset> open_earlier() const {
+    const std::string& version = std::get<std::string>(*version_);
+    if (version.empty()) refuse();
+    try {
+      return std::make_unique<Dataset>(Dataset::open(with_version(spec_, version), options_));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::not_found) throw;
+      refuse();
+    }
+  }
+  static bool has(const Dataset& dataset, const HeldVersion& wanted) {
+    const auto& [num_shards, stamp, version] = wanted;
+    if (!version.empty())
+      return dataset.manifest() && dataset.version() == version && dataset.stamp(num_shards) == stamp;
+    return num_shards <= dataset.num_shards() && dataset.stamp(num_shards) == stamp;
+  }
+  [[noreturn]] void refuse() const {
     throw Error(ErrorCode::changed, "the dataset was replaced since it was opened",
                 {.path = spec_, .hint = "open the dataset again"});
   }
@@ -77,7 +103,7 @@ class ProcessDataset {
   std::string spec_;
   DatasetOptions options_;
   std::unique_ptr<Dataset> dataset_;
-  std::optional<Version> version_;               // since it was first opened
+  std::optional<HeldVersion> version_;           // since it was first opened
   std::vector<const ShardIndex*> kept_indexes_;  // those that stay as long as the Dataset; null: not known
   pid_t pid_ = -1;
 };

@@ -14,12 +14,14 @@
 #include <utility>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/loader.hpp"
 #include "bale/python/bindings/bindings.hpp"
+#include "bale/python/bindings/dataset/process_dataset.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/reader/order/rank_plan.hpp"
@@ -166,11 +168,7 @@ void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
              const Dataset& dataset = self.get().dataset();
              return dataset.num_counted_shards() == dataset.num_shards();
            })
-      .def("version",
-           [](Self& self) {
-             const Dataset& dataset = self.get().dataset();
-             return std::make_tuple(dataset.num_counted_shards(), dataset.version(dataset.num_counted_shards()));
-           })
+      .def("version", [](Self& self) { return held_version(self.get().dataset()); })
       .def("notices", [](Self& self) { return list_of(self.get().dataset().notices()); })
       .def("num_samples",
            [](Self& self) { return self.wait_for([](AnyLoader& held, const auto&) { return held.dataset().size(); }); })
@@ -178,21 +176,22 @@ void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
            [](Self& self) {
              const LoaderState state = self.look().state();
              return std::make_tuple(state.epoch, state.position, state.fingerprint, state.nodes.count,
-                                    state.nodes.ranks);
+                                    state.nodes.ranks, state.dataset);
            })
       .def(
           "load_state",
           [](Self& self, std::uint64_t epoch, std::uint64_t position, std::uint64_t fingerprint, std::uint64_t nodes,
-             std::uint64_t ranks_per_node) {
+             std::uint64_t ranks_per_node, std::uint64_t dataset) {
             self.change([&](AnyLoader& held) {
               held.load_state({.epoch = epoch,
                                .position = position,
                                .fingerprint = fingerprint,
+                               .dataset = dataset,
                                .nodes = {.count = nodes, .ranks = ranks_per_node}});
             });
           },
           nb::arg("epoch"), nb::arg("position"), nb::arg("fingerprint"), nb::arg("nodes") = 0,
-          nb::arg("ranks_per_node") = 0)
+          nb::arg("ranks_per_node") = 0, nb::arg("dataset") = 0)
       .def_prop_ro("workers", [](Self& self) { return self.get().options().workers; })
       .def("worker_pids", [](Self& self) { return self.get().worker_pids(); })
       .def("bad_samples", [](Self& self) -> BadSamples { return BadSamples(list_of(self.get().bad_samples())); });

@@ -132,7 +132,7 @@ def test_states_of_earlier_versions(pack):
         iterator = iter(loader)
         contents(iterator, 2)
         state = loader.state_dict()
-        assert set(state) == {"version", "epoch", "position", "fingerprint"}  # epochs that nobody set are counted, as before
+        assert set(state) == {"version", "epoch", "position", "fingerprint", "dataset"}  # epochs that nobody set are counted, as before
         rest, following = contents(iterator), contents(loader)
         for epoch in (None, 1):
             with resumed(pack, state, epoch) as other:

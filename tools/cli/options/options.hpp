@@ -14,6 +14,7 @@ void declare_merge(MergeCommand& command, CommandModel& app);
 void declare_index(IndexCommand& command, CommandModel& app);
 
 void declare_inspect(InspectCommand& command, CommandModel& app);
+void declare_log(LogCommand& command, CommandModel& app);
 void declare_ls(LsCommand& command, CommandModel& app);
 void declare_cat(CatCommand& command, CommandModel& app);
 void declare_extract(ExtractCommand& command, CommandModel& app);

@@ -12,6 +12,17 @@ void declare_inspect(InspectCommand& command, CommandModel& app) {
   add_json(app, command.json);
 }
 
+void declare_log(LogCommand& command, CommandModel& app) {
+  add_spec(app, command.spec);
+  add_text(app.options, "--find", "STATE", command.state,
+           "Only the version that a state of a Loader saw; STATE is a JSON file that has what state_dict() returned");
+  add_json(app, command.json);
+  app.footer =
+      "The first line is the current version. Any of them is read as \"SPEC@VERSION\", of which the first 4 digits "
+      "are\n"
+      "enough if they are of one version only.";
+}
+
 void declare_ls(LsCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
   add_where(app.options, command.where.text);

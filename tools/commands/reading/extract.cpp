@@ -79,7 +79,7 @@ void print_renamed(const ExtractedNames& names, const SampleKeys& keys, Terminal
 void require_outside_datasets(const ExtractCommand& command) {
   std::vector<std::string> directories;
   for (const DatasetPart& part : resolve_dataset(command.spec).parts) {
-    if (!part.manifest_path.empty()) directories.push_back(parent_directory(part.manifest_path));
+    if (!part.manifest_path.empty()) directories.push_back(part.directory);
   }
   require_no_overlap(directories, command.directory);
 }

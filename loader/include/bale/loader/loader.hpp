@@ -41,6 +41,7 @@ struct LoaderState {
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;           // deliveries of the epoch that were consumed, over all ranks
   std::uint64_t fingerprint = 0;        // of dataset, selection, shuffle and seed; below 2^63
+  std::uint64_t dataset = 0;            // Dataset::identity(), by which a refused state names its version; 0: unknown
   Nodes nodes{.count = 0, .ranks = 0};  // Shuffle::node_local(), within an epoch: only they can continue; else 0 and 0
 
   friend bool operator==(const LoaderState&, const LoaderState&) = default;

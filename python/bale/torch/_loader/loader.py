@@ -17,7 +17,7 @@ from bale._loader.old_keywords import OLD_KEYWORDS, with_old_keywords
 from bale._loader.options import Cuda, OnBadSample, Order
 from bale._loader.passes import Begun, Place
 from bale._loader.reading import Reading
-from bale._types import Options, Shuffle, Tail
+from bale._types import Json, Options, Shuffle, Tail
 from bale._warnings import warn
 from bale.torch._copy_stream import can_pin
 from bale.torch._loader import dataloader_names
@@ -293,31 +293,31 @@ class Loader(LoaderBase, dataloader_names.Attributes):
 
     # --- resuming
 
-    def state_dict(self) -> dict[str, int]:
+    def state_dict(self) -> Json:
         """Returns the position after the last batch that was returned, as bale.Loader.state_dict() does, with the seeds.
 
         A Loader that was given no seed continues with those of the state.
 
         Returns
         -------
-        dict from str to int
+        dict
             Can be pickled and stored as JSON.
         """
         options = self._native.options
         return {**super().state_dict(), "seed": options["seed"], "augment_seed": options["augment_seed"]}
 
-    def load_state_dict(self, state: dict[str, int]) -> None:
+    def load_state_dict(self, state: Json) -> None:
         """Continues at the position of a state.
 
         Parameters
         ----------
-        state : dict from str to int
+        state : dict
             What state_dict() returned.
 
         Raises
         ------
         ValueError
-            If the state is of another dataset, selection, shuffle or seed.
+            If the state is of another dataset or version of it, selection, shuffle or seed.
         """
         Place.of_state(state, "bale.Loader")  # refuses others before anything changes
         seeds = self._seeds.of_state(state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import torch
 
 from bale._loader.passes import Place
+from bale._types import Json
 from bale.torch._attendance import ATTENDANCE, Pass
 from bale.torch._ranks import rank_and_world_size
 
@@ -47,7 +48,7 @@ class Seeds:
         self.is_known = order is not None  # by the caller, or by a state
         self.order = default_seed(world_size) if order is None else order
 
-    def of_state(self, state: dict[str, int]) -> dict[str, int]:
+    def of_state(self, state: Json) -> Json:
         """Those that a state brings, as options."""
         seeds = {name: state[name] for name in self._come_with_states if name in state}
         self.is_known |= "seed" in seeds

@@ -29,6 +29,7 @@
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/shard.hpp"
 #include "bale/reader/open_shards.hpp"
+#include "bale/reader/version.hpp"
 
 namespace bale {
 
@@ -62,6 +63,9 @@ struct DatasetOptions {
   /// Relative names stay as they are, in errors, too: for a program that never changes its directory.
   bool relative_names = false;
   const Format* format = nullptr;  // of every shard; null: detected for each shard
+  /// Id of a version of the dataset, or its beginning: "DIRECTORY" with it is "DIRECTORY@ID". Empty: the newest, or as
+  /// the spec says.
+  std::string version{};
   Counting counting = Counting::when_opened;
   /// Called by open() when it is about to scan a shard, because it has neither a manifest nor an index nor a kept scan:
   /// the number of scans before it, and of all shards. Calls come from several threads, one at a time. What it throws
@@ -85,7 +89,7 @@ struct SampleLocation {
 class Dataset {
  public:
   /// Opens a dataset. `spec` is
-  ///   a directory with a manifest.json, or that file;
+  ///   a directory with a manifest.json, or that file; "DIRECTORY@ID" is a version of it (version.hpp);
   ///   a directory of shard files, which are sorted by name;
   ///   shard files: a path, a glob ("dir/*.tar", matches are sorted) or braces ("x-{000000..000009}.tar");
   ///   several of these joined by "::" (WebDataset's notation), in the order as written.
@@ -129,6 +133,8 @@ class Dataset {
   /// A hash of the content of all shards in order, the same for every copy of a dataset. Uses the digests in the
   /// manifest, else opens the shards. For a shard without a digest, its keys, labels and sizes are hashed.
   std::uint64_t identity() const;
+  /// The same as the id of a version (version.hpp): 16 hex digits.
+  std::string version() const { return version_id(identity()); }
   /// The same from keys, labels and sizes alone, so that it stays the same when an index is made later. Opens every
   /// shard.
   std::uint64_t identity_of_samples() const;
@@ -136,7 +142,7 @@ class Dataset {
   /// Tells this dataset from one that was opened under the same spec earlier or later: a hash of the classes, and of
   /// what is held of the first `num_shards` shards (their digests in the manifest, else their indexes). Opens no shard
   /// that is counted.
-  std::uint64_t version(std::size_t num_shards) const;
+  std::uint64_t stamp(std::size_t num_shards) const;
 
   // Every method with a shard number throws `invalid_argument` unless it is below num_shards().
 

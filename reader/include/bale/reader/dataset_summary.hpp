@@ -29,6 +29,7 @@ struct DatasetSummary {
   };
 
   std::string spec;
+  std::string version;  // Dataset::version()
   bool has_manifest = false;
   std::string name;                          // with a manifest
   std::string created_by;                    // with a manifest

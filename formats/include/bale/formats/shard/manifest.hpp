@@ -45,6 +45,13 @@ struct ManifestShard {
   std::vector<std::string> sidecars{};  // files next to it: seek points, and files for other readers
 };
 
+/// What made a version of a dataset of the one before it.
+struct ManifestChange {
+  std::string verb{};             // "add"
+  std::uint64_t num_samples = 0;  // that it is about
+  std::string message{};          // of the user; raw bytes
+};
+
 struct Manifest {
   std::string name;
   std::string format;
@@ -59,6 +66,8 @@ struct Manifest {
   KeyForm keys = KeyForm::plain;
   std::string plan{};        // hash of the input list and of the options that determine the output
   std::string created_by{};  // "bale 0.1.0"
+  std::string parent{};      // id of the version before this one; empty: this is the first
+  ManifestChange change{};   // if there is a parent
 };
 
 /// Canonical text: fixed order of members, indented by one space, ending with a checksum of the preceding text and a

@@ -1,0 +1,68 @@
+// Versions of a packed dataset. A version is a manifest: the current one is DIRECTORY/manifest.json, and each that was
+// replaced by `bale add` is kept as DIRECTORY/versions/ID.json, as it was. Shards keep their names and bytes, so that
+// every version that is kept can be read: its spec is "DIRECTORY@ID", on a disk or a server.
+//
+// The id is a hash of the content of the shards in order: 16 hex digits, the same for every copy of the content and
+// for any number of jobs, whatever the dataset's history. In a spec its first digits are enough, at least 4, if no
+// other version has them.
+//
+// Threads: all functions may be called by many threads at once. Errors: those of reading files; `damaged` for a
+// manifest that is not the version that it is kept as.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/manifest.hpp"
+
+namespace bale {
+
+inline constexpr std::string_view k_versions_name = "versions";
+
+/// The id of a content, by Dataset::identity().
+std::string version_id(std::uint64_t identity);
+std::string version_id(const Manifest& manifest);
+
+/// Name of the file of a version that was replaced, below its dataset's directory: "versions/ID.json".
+std::string kept_version(std::string_view id);
+
+struct DatasetVersion {
+  std::string id;
+  std::uint64_t num_samples = 0;
+  std::uint64_t num_shards = 0;
+  std::uint64_t num_bytes = 0;  // of shard files
+  std::string parent{};         // id; empty: the first one
+  ManifestChange change{};
+  std::string created_by{};
+};
+
+/// The versions of the dataset in a directory, from the current one to the first, as far as they are kept. Throws
+/// `not_found` if the directory has no manifest.
+std::vector<DatasetVersion> dataset_versions(const std::string& directory);
+
+/// A directory and what its spec has after the '@'.
+struct VersionSpec {
+  std::string directory;
+  std::string id;  // or its beginning
+};
+/// nullopt if the spec is not of this form. Looks at no file: a file may have such a name, too.
+std::optional<VersionSpec> split_version(const std::string& spec);
+/// Whether the spec names a version of a packed dataset that is there, and no file or directory.
+bool names_version(const std::string& spec);
+/// The spec of a version of the dataset `spec`; the same spec if `version` is empty. Throws `invalid_argument` for a
+/// list of several datasets.
+std::string with_version(const std::string& spec, std::string_view version);
+
+/// The full id of the version that `named` means. Throws `not_found` if it is not kept, `invalid_argument` if several
+/// begin so.
+std::string find_version(const VersionSpec& named);
+
+/// The error of loading the state of a training run that read version `saw` of the dataset `spec`, whose version is
+/// `now`, in epoch `epoch`: with what to do if `saw` is kept.
+Error other_version_error(const std::string& spec, std::uint64_t saw, std::uint64_t now, std::uint64_t epoch);
+
+}  // namespace bale

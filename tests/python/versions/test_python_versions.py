@@ -1,0 +1,118 @@
+"""Versions in Python: datasets by name, and states that say what they saw."""
+import multiprocessing
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+from torch_support import torch  # noqa: F401 - a fixture
+from version_support import versions  # noqa: F401 - a fixture
+
+import bale as bl
+
+OPTIONS = {"batch_size": 2, "workers": 0, "transform": bl.transforms.val(16, resize=16), "seed": 3}
+
+
+def loader_of(spec, **options):
+    return bl.Loader(spec, **{**OPTIONS, **options})
+
+
+def test_datasets_have_versions(versions):
+    for spec, expected in ((versions.old, versions.first), (versions.packed, versions.second),
+                           (f"{versions.packed}@{versions.first}", versions.first)):
+        dataset = bl.Dataset(spec)
+        assert dataset.version == pickle.loads(pickle.dumps(dataset)).version == expected
+    earlier = bl.Dataset(f"{versions.packed}@{versions.first}")
+    assert list(earlier.keys) == list(bl.Dataset(versions.old).keys)
+    assert earlier[0] == bl.Dataset(versions.old)[0]
+
+
+def test_a_state_continues_on_its_version_at_any_world_size(versions):
+    """Saved on what is now the earlier version. The rest of the epoch is the same on 1, 2 and 3 ranks."""
+    with loader_of(versions.old) as loader:
+        batches = iter(loader)
+        next(batches)
+        state = loader.state_dict()
+        rest = np.concatenate([batch.images.copy() for batch in batches])
+    assert state["dataset"] == versions.first
+    for world_size in (1, 2, 3):
+        seen = []
+        for rank in range(world_size):
+            with loader_of(f"{versions.packed}@{versions.first}", batch_size=1, rank=rank, world_size=world_size, tail="uneven") as loader:
+                loader.load_state_dict(state)
+                seen.append([batch.images.copy()[0] for batch in loader if batch.mask[0]])
+        dealt = [images[n] for n in range(len(rest)) for images in seen if n < len(images)]
+        assert np.array_equal(np.stack(dealt), rest)
+
+
+def test_a_state_of_another_version_is_refused_with_what_to_do(versions):
+    with loader_of(versions.old) as loader:
+        next(iter(loader))
+        state = {**loader.state_dict(), "epoch": 7}
+    with loader_of(versions.packed) as loader, pytest.raises(ValueError) as refused:
+        loader.load_state_dict(state)
+    message = str(refused.value)
+    spec = f"{versions.packed}@{versions.first}"
+    assert f"this state saw {spec} (now {versions.second})" in message
+    assert f"open {spec} to continue, or start epoch 7 of the new version with set_epoch(7)" in message
+    with loader_of(f"{versions.packed}@{versions.second}") as loader, pytest.raises(ValueError, match="this state saw"):
+        loader.load_state_dict(state)
+    with loader_of(versions.packed) as loader:  # as the message says
+        loader.set_epoch(7)
+        assert len(list(loader)) == 6
+
+
+def test_a_state_of_another_dataset_is_refused(versions):
+    with loader_of(versions.new) as loader:
+        state = loader.state_dict()
+    with loader_of(versions.packed) as loader, pytest.raises(ValueError, match=f"another dataset.*{state['dataset']}"):
+        loader.load_state_dict(state)
+
+
+def test_states_without_a_version_load(versions):
+    with loader_of(versions.old) as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+        del state["dataset"]
+        loader.load_state_dict(state)
+        assert loader.state_dict()["position"] == 2
+    with loader_of(versions.packed) as loader, pytest.raises(ValueError, match="another dataset, selection"):
+        loader.load_state_dict(state)
+
+
+def publish(versions, directory):
+    """What `old` became, at `directory`."""
+    shutil.copytree(versions.packed, directory, dirs_exist_ok=True)
+
+
+def version_of_pickled(text):
+    dataset = pickle.loads(text)
+    return dataset.version, len(dataset)
+
+
+def test_other_processes_stay_at_the_version_that_was_opened(versions, tmp_path):
+    shutil.copytree(versions.old, tmp_path / "packed")
+    dataset = bl.Dataset(tmp_path / "packed")
+    with loader_of(tmp_path / "packed") as loader:
+        publish(versions, tmp_path / "packed")
+        for method in ("fork", "spawn"):
+            with multiprocessing.get_context(method).Pool(1) as pool:
+                assert pool.apply(version_of_pickled, (pickle.dumps(dataset),)) == (versions.first, 6)
+        assert len(next(iter(loader)).keys) == 2  # which the Loader's Dataset opens now
+        assert len(loader) == 3
+    assert len(bl.Dataset(tmp_path / "packed")) == 12
+
+
+def test_streams(torch, versions):  # noqa: F811
+    torch("""
+    import sys, bale
+    from bale.torch import IterableDataset
+    OLD, PACKED = sys.argv[1:]
+    old = IterableDataset(OLD, seed=3)
+    next(iter(old))
+    state = old.state_dict()
+    assert state["dataset"] == bale.Dataset(OLD).version
+    IterableDataset(f"{PACKED}@{state['dataset']}", seed=3).load_state_dict(state)
+    raises(ValueError, f"@{state['dataset']} (now {bale.Dataset(PACKED).version})",
+           lambda: IterableDataset(PACKED, seed=3).load_state_dict(state))
+    """, versions.old, versions.packed)
