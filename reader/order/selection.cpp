@@ -5,6 +5,8 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -16,7 +18,7 @@
 namespace bale {
 namespace selection_detail {
 
-enum class Kind : std::uint8_t { all, subset, weighted, class_balanced };
+enum class Kind : std::uint8_t { all, subset, weighted, class_balanced, mixture };
 
 /// Combines values into one hash.
 class Hash {
@@ -36,6 +38,10 @@ using selection_detail::Kind;
 namespace {
 
 constexpr std::uint64_t k_draw_stream = 0x64726177;  // "draw": separates these random numbers from a shuffle's
+
+std::string name_of_drawing(Kind kind) {
+  return kind == Kind::mixture ? "a mixture" : "a selection that draws with replacement";
+}
 
 /// Numbers of the samples, sorted by sample and then by number.
 std::vector<std::uint64_t> sorted_by_sample(const std::vector<std::uint64_t>& samples) {
@@ -71,6 +77,7 @@ struct Selection::Tables {
   std::vector<std::uint64_t> copies{};       // subset, if samples occur twice
   std::vector<std::uint64_t> class_begin{};  // class_balanced: offsets into `samples`, one more than classes
   AliasTable alias{};                        // weighted
+  std::optional<Mixture> mixture{};
   Hash hash{};
   mutable std::once_flag sorted{};
   mutable std::vector<std::uint64_t> by_sample{};  // subset: numbers of `samples`, sorted by sample; see sorted
@@ -135,11 +142,22 @@ Selection Selection::class_balanced(std::span<const std::int64_t> labels, std::u
   return Selection(std::move(tables));
 }
 
+Selection Selection::mixture(std::vector<std::uint64_t> sizes, std::vector<std::uint64_t> shares,
+                             MixtureOptions options) {
+  auto tables = std::make_shared<Tables>();
+  tables->kind = Kind::mixture;
+  tables->mixture.emplace(std::move(sizes), std::move(shares), std::move(options));
+  tables->size = tables->mixture->epoch_samples();
+  tables->hash.add(static_cast<std::uint64_t>(Kind::mixture));
+  for (const std::uint64_t part : tables->mixture->parts()) tables->hash.add(part);
+  return Selection(std::move(tables));
+}
+
 Selection Selection::repeated(std::uint64_t times) const {
   if (times == 0) throw Error(ErrorCode::invalid_argument, "a selection repeated 0 times is empty");
   if (draws()) {
-    throw Error(ErrorCode::invalid_argument, "a selection that draws with replacement cannot be repeated",
-                {.hint = "ask for more draws"});
+    throw Error(ErrorCode::invalid_argument, name_of_drawing(tables_->kind) + " cannot be repeated",
+                {.hint = "ask for more deliveries"});
   }
   if (size() > std::numeric_limits<std::uint64_t>::max() / 2 / times) {
     throw Error(ErrorCode::invalid_argument,
@@ -152,7 +170,7 @@ Selection Selection::repeated(std::uint64_t times) const {
 
 Selection Selection::sorted() const {
   if (draws()) {
-    throw Error(ErrorCode::invalid_argument, "a selection that draws with replacement has no order of the dataset");
+    throw Error(ErrorCode::invalid_argument, name_of_drawing(tables_->kind) + " has no order of the dataset");
   }
   const std::vector<std::uint64_t>& listed = tables_->samples;
   if (tables_->kind == Kind::all || std::is_sorted(listed.begin(), listed.end())) return *this;
@@ -164,6 +182,7 @@ Selection Selection::sorted() const {
 }
 
 std::uint64_t Selection::max_deliveries() const {
+  if (mixture() != nullptr) return mixture()->max_deliveries();
   if (draws()) return size();
   const auto& copies = tables_->copies;
   return times_ * (copies.empty() ? 1 : *std::max_element(copies.begin(), copies.end()) + 1);
@@ -171,10 +190,13 @@ std::uint64_t Selection::max_deliveries() const {
 
 std::uint64_t Selection::size() const { return tables_->size * times_; }
 
-bool Selection::draws() const { return tables_->kind == Kind::weighted || tables_->kind == Kind::class_balanced; }
+bool Selection::draws() const { return tables_->kind != Kind::all && tables_->kind != Kind::subset; }
+
+const Mixture* Selection::mixture() const { return tables_->mixture ? &*tables_->mixture : nullptr; }
 
 Pick Selection::at(std::uint64_t item, std::uint64_t seed, std::uint64_t epoch) const {
   const Tables& tables = *tables_;
+  if (tables.mixture) return {tables.mixture->sample_at(epoch, item, seed), item};
   if (draws()) {
     KeyedRandom random{k_draw_stream, seed, epoch, item};
     if (tables.kind == Kind::weighted) return {tables.alias.draw(random), item};

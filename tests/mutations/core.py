@@ -109,6 +109,12 @@ MUTATIONS = [
              "return start_ + batches * share_", "return start_ + (batches + 1) * share_", ("order",)),
     Mutation("padding is off by one", "reader/order/rank_plan.cpp", "(dealt - left) % epoch_size_",
              "(dealt - left + 1) % epoch_size_", ("order",)),
+    Mutation("a source of a mixture has the same order in each pass", "reader/order/mixture.cpp",
+             "options_.identities[source], number / size}", "options_.identities[source], number * 0}", ("order",)),
+    Mutation("sources of a mixture come in turn, as ranks do", "reader/order/mixture.cpp",
+             "KeyedRandom{k_turn_stream, seed, root, node}.below(size)", "KeyedRandom{k_turn_stream, seed, root, node}.below(1)", ("order",)),
+    Mutation("with other shares the sources of a mixture begin again", "reader/order/mixture.cpp",
+             "continues ? options_.delivered[i] : 0", "continues ? 0 : options_.delivered[i]", ("order",)),
     Mutation("the last rows of an epoch are left out", "reader/order/rank_plan.cpp",
              "num_rows_ = divide_up(left, share.world_size);", "num_rows_ = left / share.world_size;", ("order",)),
     # Workers.

@@ -80,4 +80,11 @@ TEST_CASE("golden: class-balanced draws", "[order]") {
   CHECK(head(order, 0, 20) == Samples{0, 3, 4, 0, 3, 3, 2, 2, 3, 1, 5, 0, 5, 2, 2, 5, 5, 4, 3, 4});
 }
 
+TEST_CASE("golden: a mixture", "[order]") {
+  const Selection selection = Selection::mixture({10, 6, 4}, {7, 2, 1}, {.epoch_samples = 16, .exact_every = 10});
+  const EpochOrder order(selection, Shuffle::full(), 3);
+  CHECK(head(order, 0, 16) == Samples{15, 9, 0, 16, 3, 6, 12, 5, 4, 8, 17, 2, 7, 10, 1, 8});
+  CHECK(head(order, 5, 16) == Samples{1, 14, 9, 5, 3, 5, 18, 15, 6, 3, 19, 4, 10, 1, 0, 15});
+}
+
 }  // namespace bale

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bale/formats/base/cxx20.hpp"
+#include "bale/reader/order/mixture.hpp"
 
 namespace bale {
 
@@ -36,6 +37,10 @@ class Selection {
   /// `num_draws` draws with replacement: first a class, each with the same probability, then a sample of that class.
   /// Samples without a label (k_no_label) are never drawn. Throws `invalid_argument` if no sample has a label.
   static Selection class_balanced(std::span<const std::int64_t> labels, std::uint64_t num_draws);
+  /// Several sources, which a dataset of as many samples as all `sizes` has one after the other, each with its share of
+  /// the deliveries: see Mixture, which says what is thrown. Each epoch continues where the one before ended.
+  static Selection mixture(std::vector<std::uint64_t> sizes, std::vector<std::uint64_t> shares,
+                           MixtureOptions options = {});
   /// Delivers each sample of this selection `times` times per epoch (repeated augmentation). In the unshuffled order
   /// the copies follow each other, so a block of a block shuffle holds all of them. Throws `invalid_argument` for 0
   /// times, and if this selection draws: use more draws instead.
@@ -50,8 +55,11 @@ class Selection {
   std::uint64_t times() const { return times_; }
   /// Largest number of times that an epoch can deliver one sample; size() if the selection draws.
   std::uint64_t max_deliveries() const;
-  /// Whether this selection draws with replacement. Each draw depends on seed and epoch, so a shuffle has no use.
+  /// Whether what an epoch delivers depends on seed and epoch: this selection draws with replacement, or is a mixture.
+  /// So a shuffle has no use.
   bool draws() const;
+  /// Null unless this selection is a mixture(). Lives as long as any copy of it.
+  const Mixture* mixture() const;
   /// Delivery number `item` in the unshuffled order. `seed` and `epoch` matter only if draws(). Precondition: item <
   /// size().
   Pick at(std::uint64_t item, std::uint64_t seed, std::uint64_t epoch) const;
