@@ -22,6 +22,9 @@ BALE_TEST_PACKAGES=(
 # For check_engines.sh.
 BALE_ENGINE_PACKAGES=(munge slurmctld slurmd slurm-client default-jre-headless python3-venv python3-numpy python3-pil python3-torchvision)
 
+# For check_pages.sh: a browser, and the fonts of the names that its test gives to classes.
+BALE_PAGES_PACKAGES=(chromium fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji python3-venv)
+
 # For test.sh --fuzz.
 BALE_FUZZ_PACKAGES=(clang libclang-rt-dev)
 

@@ -95,7 +95,7 @@ def spread(size: int, count: int) -> list[int]:
 
 
 def _table(name: str, spec: str, rows: Sequence[tuple[str, str]]) -> str:
-    cells = "".join(f'<tr><th style="text-align:left">{_escaped(word)}</th><td style="text-align:left">{_escaped(text)}</td></tr>'
+    cells = "".join(f'<tr><th style="text-align:left">{_escaped(word)}</th><td style="text-align:left;overflow-wrap:anywhere">{_escaped(text)}</td></tr>'
                     for word, text in rows)
     return f"<div><code>{_escaped(name)}</code> {_escaped(spec)}</div><table>{cells}</table>"
 

@@ -206,7 +206,7 @@ def test_preview(bale, packed, photos, tmp_path):
     a, b, c = ((tmp_path / f"{name}.html").read_text() for name in "abc")
     assert a == b and a != c
     expected = images_by_key(photos)
-    figures = re.findall(r'<figure><img [^>]*src="data:image/jpeg;base64,([^"]+)"><figcaption><b><bdi>(\d+) ([^<]+)</bdi></b>'
+    figures = re.findall(r'<figure><img alt="" src="data:image/jpeg;base64,([^"]+)"><figcaption><b>(\d+) <bdi>([^<]+)</bdi></b>'
                          r"<br><bdi>([^<]+)</bdi>", a)
     assert len({key for *_, key in figures}) == 12
     for picture, label, name, key in figures:
@@ -224,7 +224,7 @@ def test_a_preview_shows_what_it_cannot_decode(bale, tmp_path):
     result = bale.ok("preview", tmp_path / "packed", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "1 image could not be decoded" in result.err and "no picture" in page
-    assert "0 &lt;b&gt;" in page and "<b>/" not in page
+    assert "0 <bdi>&lt;b&gt;</bdi>" in page and "<b>/" not in page
 
 
 def test_preview_replaces_nothing(bale, packed, tmp_path):

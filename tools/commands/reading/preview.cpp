@@ -38,12 +38,10 @@ std::vector<std::uint64_t> draw(std::uint64_t size, std::uint64_t count, std::ui
 
 std::string label_of(const Dataset& dataset, const SampleView& sample) {
   if (sample.label == k_no_label) return "no label";
-  std::string text = fmt::format("{}", sample.label);
   const auto& classes = dataset.classes();
-  if (sample.label >= 0 && static_cast<std::uint64_t>(sample.label) < classes.size()) {
-    text += ' ' + classes[static_cast<std::size_t>(sample.label)];
-  }
-  return text;
+  if (sample.label < 0 || static_cast<std::uint64_t>(sample.label) >= classes.size())
+    return fmt::format("{}", sample.label);
+  return fmt::format("{} <bdi>{}</bdi>", sample.label, html_text(classes[static_cast<std::size_t>(sample.label)]));
 }
 
 /// An image that cannot be decoded becomes a placeholder, so that the others are still shown.
@@ -94,9 +92,9 @@ int run_preview(const PreviewCommand& command, Terminal& terminal) {
   Scratch scratch;
   for (const std::uint64_t i : chosen) {
     const SampleView sample = dataset.read(i, scratch);
-    figures += fmt::format("<figure>{}<figcaption><b><bdi>{}</bdi></b><br><bdi>{}</bdi></figcaption></figure>\n",
-                           picture_of(sample, num_failed), html_text(label_of(dataset, sample)),
-                           html_text(printed_key(sample.key)));
+    figures +=
+        fmt::format("<figure>{}<figcaption><b>{}</b><br><bdi>{}</bdi></figcaption></figure>\n",
+                    picture_of(sample, num_failed), label_of(dataset, sample), html_text(printed_key(sample.key)));
   }
   publish_file(command.out, as_bytes(page_of(command, dataset.size(), chosen.size(), figures)));
   if (command.json) {

@@ -77,8 +77,8 @@ std::string bar_table(std::span<const NamedCount> rows, std::uint64_t total, std
   most = std::max<std::uint64_t>(most, 1);
   std::string table = "<table>\n";
   for (const NamedCount& row : rows) {
-    table += fmt::format("<tr><td class=\"name\"><bdi>{}</bdi></td><td class=\"n\">{}</td>", html_text(row.name),
-                         human_count(row.count));
+    table += fmt::format("<tr><th scope=\"row\" class=\"name\"><bdi>{}</bdi></th><td class=\"n\">{}</td>",
+                         html_text(row.name), human_count(row.count));
     if (total > 0) {
       const double share = 100 * static_cast<double>(row.count) / static_cast<double>(total);
       table += fmt::format("<td class=\"n dim\">{}</td>",

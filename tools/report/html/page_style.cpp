@@ -4,15 +4,14 @@ namespace bale::tools {
 
 const std::string_view k_page_style = R"css(
 :root {
-  color-scheme: light dark;
   --page: #f6f7f9; --card: #ffffff; --line: #dfe3e8; --text: #1b1f24; --dim: #5b6570;
-  --bar: #2f6fde; --bar-2: #c9d8f5; --good: #1a7f4b; --warn: #96600a; --bad: #c0322b;
+  --bar: #2f6fde; --bar-2: #c9d8f5; --link: #1b55b5; --good: #1a7f4b; --warn: #96600a; --bad: #c0322b;
   --good-soft: #e4f4ea; --warn-soft: #fdf1dc; --bad-soft: #fce8e6; --hole: #eceff3;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root {
-    --page: #101316; --card: #191d22; --line: #2c333b; --text: #e8ebef; --dim: #a0aab5;
-    --bar: #6ea2f5; --bar-2: #2b3f63; --good: #5fce92; --warn: #edb65c; --bad: #ff8a80;
+    color-scheme: dark; --page: #101316; --card: #191d22; --line: #2c333b; --text: #e8ebef; --dim: #a0aab5;
+    --bar: #6ea2f5; --bar-2: #2b3f63; --link: #6ea2f5; --good: #5fce92; --warn: #edb65c; --bad: #ff8a80;
     --good-soft: #16301f; --warn-soft: #35290f; --bad-soft: #3a1b19; --hole: #242a31;
   }
 }
@@ -22,8 +21,8 @@ body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 sy
 main { max-width: 1120px; margin: 0 auto; padding: 28px 20px 64px; }
 h1 { font-size: 26px; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywhere; }
 h2 { font-size: 19px; margin: 40px 0 12px; }
-h3 { font-size: 15px; margin: 0 0 8px; }
-p { margin: 0 0 10px; } a { color: var(--bar); }
+h3, .card > h2 { font-size: 15px; margin: 0 0 8px; }
+p { margin: 0 0 10px; } a { color: var(--link); }
 .dim, .note { color: var(--dim); } .note { font-size: 13px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 16px; min-width: 0; }
 .grid { display: grid; gap: 14px; grid-template-columns: repeat(auto-fill, minmax(min(100%, 380px), 1fr)); }
@@ -44,13 +43,14 @@ th, td { padding: 4px 10px 4px 0; vertical-align: top; border-bottom: 1px solid 
 tr:last-child td { border-bottom: 0; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 th.n { white-space: normal; }
-td.name { overflow-wrap: anywhere; min-width: 11em; } .scroll { overflow-x: auto; }
+.name { overflow-wrap: anywhere; min-width: 11em; } .scroll { overflow-x: auto; }
+th[scope] { color: var(--text); font-size: 14px; font-weight: 400; }
 td.bar { width: 34%; padding-right: 0; vertical-align: middle; }
 svg { display: block; width: 100%; height: auto; } svg text { fill: var(--dim); font-size: 11px; font-family: inherit; }
 svg .bar { fill: var(--bar); } svg .bar:hover { fill: var(--text); } svg .axis { stroke: var(--line); }
 svg .line { stroke: var(--bar); stroke-width: 2; fill: none; } svg .area { fill: var(--bar-2); }
 svg .rest { fill: var(--hole); } td.bar svg { height: 10px; }
-details { margin-top: 10px; } summary { cursor: pointer; color: var(--text); font-weight: 600; }
+details { margin-top: 10px; } summary { cursor: pointer; color: var(--text); font-weight: 600; overflow-wrap: anywhere; }
 .sheet { display: grid; gap: 10px; grid-template-columns: repeat(auto-fill, minmax(132px, 1fr)); margin-top: 10px; }
 figure { margin: 0; min-width: 0; } figcaption { font-size: 12px; line-height: 1.35; color: var(--dim); overflow-wrap: anywhere; }
 figcaption b { color: var(--text); font-weight: 600; }
@@ -70,9 +70,12 @@ footer { margin-top: 44px; color: var(--dim); font-size: 13px; }
 @media (max-width: 560px) {
   main { padding: 18px 12px 48px; } h1 { font-size: 21px; } .tiles { grid-template-columns: repeat(2, 1fr); gap: 8px; }
   .card { padding: 12px; } .sheet { grid-template-columns: repeat(3, 1fr); gap: 8px; } figure img, figure .hole { height: 88px; }
-  td.bar { width: 24%; } td.what, th.what { display: none; } th, td { padding-right: 8px; }
+  td.bar { width: 24%; } .name { min-width: 6em; } td.what, th.what { display: none; } th, td { padding-right: 8px; }
 }
-@media print { details > * { display: block; } }
+@media print {
+  details > * { display: block; } details::details-content { content-visibility: visible; display: block; }
+  .scroll { overflow-x: visible; } .card, figure, tr { break-inside: avoid; }
+}
 )css";
 
 }  // namespace bale::tools

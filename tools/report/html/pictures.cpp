@@ -31,12 +31,12 @@ Image shrink(ReducedImage reduced) {
 
 const std::string_view k_no_picture = "<div class=\"hole\">no picture</div>";
 
-std::string picture_element(Bytes stored, std::uint32_t min_side) {
+std::string picture_element(Bytes stored, std::uint32_t min_side, std::string_view alt) {
   const std::vector<std::byte> jpeg = encode_jpeg(shrink(decode_reduced(stored, std::max(min_side, 1U))), k_quality);
-  return fmt::format("<img loading=\"lazy\" alt=\"\" src=\"data:image/jpeg;base64,{}\">", base64(as_text(jpeg)));
+  return fmt::format("<img alt=\"{}\" src=\"data:image/jpeg;base64,{}\">", html_text(alt), base64(as_text(jpeg)));
 }
 
-std::string Pictures::make(std::uint64_t number) {
+std::string Pictures::make(std::uint64_t number, std::string_view alt) {
   const std::size_t part = survey_.part_of(number);
   const SampleView sample = survey_.parts[part].source->read(number - survey_.begins[part], scratch_);
   const FieldView* const field = sample.find_image();
@@ -44,14 +44,15 @@ std::string Pictures::make(std::uint64_t number) {
   const SurveyedImage& image = survey_.images[number];
   // The shorter side of an image whose longer side has k_picture_px pixels.
   const std::uint64_t longer = std::max({image.width, image.height, 1U});
-  return picture_element(field->bytes, static_cast<std::uint32_t>(std::uint64_t{std::min(image.width, image.height)} *
-                                                                  k_picture_px / longer));
+  return picture_element(
+      field->bytes,
+      static_cast<std::uint32_t>(std::uint64_t{std::min(image.width, image.height)} * k_picture_px / longer), alt);
 }
 
-std::string Pictures::element(std::uint64_t number) {
+std::string Pictures::element(std::uint64_t number, std::string_view alt) {
   if (survey_.images[number].is_decoded) {
     try {
-      std::string picture = make(number);
+      std::string picture = make(number, alt);
       if (!picture.empty()) {
         ++count_;
         return picture;

@@ -30,7 +30,7 @@ std::string time_text(double images_per_s) {
 std::string chart_of(const char* title, std::span<const StageBar> bars, const char* explanation) {
   double slowest = 0;
   for (const StageBar& bar : bars) slowest = std::max(slowest, bar.images_per_s > 0 ? 1 / bar.images_per_s : 0);
-  std::string chart = fmt::format("<div class=\"card\"><h3>{}</h3>\n<div class=\"stages\">\n", title);
+  std::string chart = fmt::format("<div class=\"card\"><h2>{}</h2>\n<div class=\"stages\">\n", title);
   for (const StageBar& bar : bars) {
     const double share = bar.images_per_s > 0 && slowest > 0 ? 1 / bar.images_per_s / slowest : 0;
     const std::string time = time_text(bar.images_per_s);
@@ -99,7 +99,7 @@ std::string bench_page(const std::string& headline, std::span<const MeasuredStag
     bars.push_back(
         {.name = std::string(stage_name(stage)), .images_per_s = result.images_per_s(), .is_limit = limit == stage});
     rows += fmt::format(
-        "<tr><td>{}</td><td class=\"what dim\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+        "<tr><th scope=\"row\">{}</th><td class=\"what dim\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{:.3f}</td><td "
         "class=\"n\">{}</td><td class=\"n\">{:.3f} s</td></tr>\n",
         stage_name(stage), meaning_of(stage), rate_cell(result.images_per_s()), rate_cell(result.bytes_per_s() / 1e6),
@@ -112,7 +112,7 @@ std::string bench_page(const std::string& headline, std::span<const MeasuredStag
       "batch</th></tr>\n{}</table></div>\n",
       rows);
   if (device)
-    rest += fmt::format("<div class=\"card\"><h3>Device</h3><p>{}</p></div>\n", html_text(device_lines(*device)));
+    rest += fmt::format("<div class=\"card\"><h2>Device</h2><p>{}</p></div>\n", html_text(device_lines(*device)));
   const auto train =
       std::find_if(stages.begin(), stages.end(), [](const auto& one) { return one.first == Stage::train; });
   const double rate = train == stages.end() ? 0 : train->second.images_per_s();

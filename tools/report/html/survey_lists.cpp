@@ -39,7 +39,7 @@ std::string losses_card(const SurveyReport& report) {
   std::string rows;
   for (const SurveyPart& part : report.survey.parts) {
     for (const SourceLoss& loss : part.source->losses()) {
-      rows += fmt::format("<tr><td class=\"name\"><code>{}</code></td><td class=\"name\">{}</td></tr>\n",
+      rows += fmt::format("<tr><th scope=\"row\" class=\"name\"><code>{}</code></th><td class=\"name\">{}</td></tr>\n",
                           html_text(loss.path), html_text(loss.why));
     }
   }
@@ -157,7 +157,7 @@ std::string sheets_section(const SurveyReport& report, const PageLimits& limits,
     std::string sheet;
     for (const std::uint64_t place : spread_choice(images.size(), per_class)) {
       sheet += fmt::format("<figure title=\"{}\">{}</figure>\n", html_text(survey.origin(images[place])),
-                           pictures.element(images[place]));
+                           pictures.element(images[place], survey.key(images[place])));
     }
     body += fmt::format(
         "<details{}><summary><bdi>{}</bdi> <span class=\"dim\">{}</span></summary><div class=\"sheet\">{}</div>"

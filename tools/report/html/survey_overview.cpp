@@ -55,7 +55,7 @@ std::string split_table(const SurveyReport& report) {
   for (std::size_t i = 0; i < report.survey.parts.size(); ++i) {
     const PartSummary& part = report.summary.parts[i];
     table += fmt::format(
-        "<tr><td class=\"name\"><bdi>{}</bdi></td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+        "<tr><th scope=\"row\" class=\"name\"><bdi>{}</bdi></th><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
         "class=\"n\">{}</td><td "
         "class=\"n\">{}</td></tr>\n",
         html_text(report.survey.parts[i].name), human_count(part.num_images), html_text(human_bytes(part.bytes)),
@@ -107,7 +107,7 @@ std::string classes_section(const SurveyReport& report) {
                      chart_card("Smallest classes", bar_table(all.last(k_ends), total, most)) + "</div>\n";
   std::string rows;
   for (const NamedCount& count : counts) {
-    rows += fmt::format("<tr><td class=\"name\"><bdi>{}</bdi></td><td class=\"n\">{}</td></tr>\n",
+    rows += fmt::format("<tr><th scope=\"row\" class=\"name\"><bdi>{}</bdi></th><td class=\"n\">{}</td></tr>\n",
                         html_text(count.name), human_count(count.count));
   }
   body += fmt::format(
