@@ -24,6 +24,11 @@ _ARRAY = b"\x93NUMPY"
 # What browsers show, by its first bytes.
 _TYPES = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"BM": "bmp", b"RIFF": "webp"}
 
+# What trains from a dataset of images.
+_TRAINING = """import bale, bale.torch
+loader = bale.torch.Loader({spec!r}, batch_size=256, transform=bale.transforms.train(224))
+for images, labels in loader: ...  # uint8, 256 x 3 x 224 x 224
+"""
 
 class Pictures:
     """Thumbnails of some samples, which a notebook shows as HTML and a terminal as lines of text. Dataset.show() makes it.
@@ -59,13 +64,16 @@ class Pictures:
 
 
 def html_of_dataset(dataset: Dataset) -> str:
-    """A table of what is in it, and thumbnails of samples from all its parts."""
+    """A table of what is in it, the lines that train from it, and thumbnails of samples from all its parts."""
     classes = dataset.classes
     named = ", ".join(map(_short, classes[:_MAX_CLASSES])) + (", ..." if len(classes) > _MAX_CLASSES else "")
-    rows = [("samples", f"{len(dataset):,}"), ("fields", ", ".join(map(_short, dataset.fields)))]
+    rows = [("samples", f"{len(dataset):,}"), ("fields", ", ".join(map(_short, dataset.fields))),
+            ("version", dataset.version)]
     if classes:
         rows.insert(1, ("classes", f"{len(classes):,}: {named}"))
-    return _table("bale.Dataset", shown(dataset.spec), rows) + html_of_samples(dataset, spread(len(dataset), _SHOWN), _SIDE)
+    pictures = html_of_samples(dataset, spread(len(dataset), _SHOWN), _SIDE)
+    lines = _TRAINING.format(spec=shown(dataset.spec)) if "<img" in pictures else ""
+    return _table("bale.Dataset", shown(dataset.spec), rows) + f'<pre style="white-space:pre-wrap">{_escaped(lines)}</pre>' * bool(lines) + pictures
 
 
 def html_of_loader(loader: LoaderBase, name: str) -> str:

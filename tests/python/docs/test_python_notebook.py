@@ -46,7 +46,7 @@ def seen(shown):
     text = shown._repr_html_()
     assert len(text.encode()) < MAX_BYTES  # and can be stored as UTF-8
     found = _Seen(text)
-    assert set(found.tags) <= {"div", "code", "table", "tr", "th", "td", "figure", "figcaption", "img", "small"}
+    assert set(found.tags) <= {"div", "code", "pre", "table", "tr", "th", "td", "figure", "figcaption", "img", "small"}
     return found
 
 
@@ -60,7 +60,7 @@ def pixels_of(source):
 def test_dataset(pack, photos):
     found = seen(bl.Dataset(pack))
     assert "40" in found.text and str(pack) in found.text and "jpg" in found.text
-    assert len(found.sources) == 8
+    assert len(found.sources) == 8 and bl.Dataset(pack).version in found.text
     expected = images_by_key(photos)
     dataset = bl.Dataset(pack)
     for source, i in zip(found.sources, range(0, 40, 5)):
@@ -69,6 +69,14 @@ def test_dataset(pack, photos):
         assert max(image.size) == min(96, max(original.size))
         original = original.convert("RGB").resize(image.size)
         assert np.abs(np.asarray(image, float) - np.asarray(original, float)).mean() < 16
+
+
+@pytest.mark.skipif(not os.environ.get("BALE_TEST_EXAMPLES_PYTHON"), reason="needs PyTorch: scripts/test.sh installs it")
+def test_the_lines_that_train(pack):
+    text = _Seen(bl.Dataset(pack)._repr_html_()).text
+    lines = text[text.index("import bale"):].partition("loader: ...")[0].replace("batch_size=256", "batch_size=8")
+    printed = run_script(lines + "loader: break\nprint(*images.shape, images.dtype, len(labels))", python=os.environ["BALE_TEST_EXAMPLES_PYTHON"])
+    assert printed.split() == ["8", "3", "224", "224", "torch.uint8", "8"]
 
 
 def test_show(pack):
