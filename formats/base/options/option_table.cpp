@@ -126,8 +126,9 @@ OptionNames option_names(const OptionTable& table, bool are_flags) {
 
 void take_options(const OptionTable& table, const std::vector<GivenOption>& given) {
   for (const auto& [name, values] : given) {
-    const auto option = std::find_if(table.begin(), table.end(),
-                                     [&](const OptionModel& one) { return one.take && one.keyword() == name; });
+    const auto option = std::find_if(table.begin(), table.end(), [&wanted = name](const OptionModel& one) {
+      return one.take && one.keyword() == wanted;
+    });
     if (option == table.end()) {
       throw Error(ErrorCode::invalid_argument, fmt::format("there is no option {}", printable(name)));
     }
