@@ -50,7 +50,8 @@ ORDER = {
     "formats/base": "text errors include system files codec json math names options run",
     "formats/shard": "sample index include .",
     "formats/image": "include codec png jpeg/header metadata simd point color tiff gif bmp webp pnm avif jxl jpeg/library "
-                     "jpeg/entropy jpeg/pixels jpeg/decode jpeg/transcode jpeg/planes jpeg warp blur resample . similarity",
+                     "jpeg/entropy jpeg/pixels jpeg/decode jpeg/transcode jpeg/planes/kernels jpeg/planes jpeg warp blur "
+                     "resample . similarity",
     "formats/storage": "include http aws/context aws/credentials aws/answers aws location cache/shared cache/entries cache "
                        "ranges objects .",
     "formats/container": "streams reading writing",

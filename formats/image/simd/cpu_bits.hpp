@@ -33,29 +33,29 @@ inline bool detect_bmi2() {
 #endif
 }
 
-/// Whether vectors of 64 bytes are executed at once, without a lower clock: AMD's Zen 5 (family 1Ah) and later. Zen 4
-/// executes them in halves; of Intel's CPUs it is not measured.
-inline bool detect_wide_units() {
+/// The family of AMD's CPUs, and of Hygon's, which are Zen 1; 0 of all others.
+inline unsigned detect_amd_family() {
 #if defined(__x86_64__)
-  constexpr unsigned k_zen_5 = 0x1A;
+  constexpr unsigned k_hygon_ebx = 0x6f677948;  // "Hygo"
   unsigned eax = 0;
   unsigned ebx = 0;
   unsigned ecx = 0;
   unsigned edx = 0;
-  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0) return 0;
   const bool is_amd = ebx == signature_AMD_ebx && ecx == signature_AMD_ecx && edx == signature_AMD_edx;
-  if (!is_amd || __get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return false;
+  if ((!is_amd && ebx != k_hygon_ebx) || __get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return 0;
   const unsigned family = eax >> 8 & 0xF;
-  return family == 0xF && family + (eax >> 20 & 0xFF) >= k_zen_5;
+  return family == 0xF ? family + (eax >> 20 & 0xFF) : family;
 #else
-  return false;
+  return 0;
 #endif
 }
 
 // Asked at load: virtual machines take microseconds for each question.
 inline const bool k_cpu_has_bmi2 = detect_bmi2();
-inline const bool k_cpu_has_wide_units = detect_wide_units();
+inline const unsigned k_amd_family = detect_amd_family();
 inline std::atomic<bool> g_wide_units_assumed{false};
+inline std::atomic<bool> g_slow_deposits_assumed{false};
 inline std::atomic<bool> g_bmi2_allowed{true};
 
 /// For limit_simd().
@@ -66,7 +66,17 @@ inline bool use_bmi2() { return k_cpu_has_bmi2 && g_bmi2_allowed.load(std::memor
 /// For limit_simd().
 inline void assume_wide_units(bool assumed) { g_wide_units_assumed = assumed; }
 
-inline bool use_wide_units() { return k_cpu_has_wide_units || g_wide_units_assumed.load(std::memory_order_relaxed); }
+/// Whether vectors of 64 bytes are executed at once, without a lower clock: AMD's Zen 5 (family 1Ah) and later. Zen 4
+/// executes them in halves; of Intel's CPUs it is not measured.
+inline bool use_wide_units() { return k_amd_family >= 0x1A || g_wide_units_assumed.load(std::memory_order_relaxed); }
+
+/// For tests.
+inline void assume_slow_deposits(bool assumed) { g_slow_deposits_assumed = assumed; }
+
+/// Whether a CPU with BMI2 executes its selections of bits as long programs: AMD's before Zen 3 (family 19h).
+inline bool has_slow_deposits() {
+  return (k_amd_family != 0 && k_amd_family < 0x19) || g_slow_deposits_assumed.load(std::memory_order_relaxed);
+}
 
 /// The low bits of `bits`, put where the bits of `places` are set, the lowest first; zeros elsewhere.
 template <bool k_bmi2>

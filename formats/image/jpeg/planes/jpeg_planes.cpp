@@ -102,6 +102,8 @@ Bytes PlanesHeader::row(std::uint32_t row) const {
 Bytes PlanesHeader::classes(std::uint32_t row, std::uint32_t num_blocks) {
   const std::uint64_t size = std::uint64_t{num_blocks} * num_rows();
   if (classes_.empty()) {
+    // Rows have four bits for each eight blocks, so a small field cannot take much memory.
+    if (size > (ends_.back() - ends_.front()) * 16) fail("the number of blocks is wrong");
     if (zstd_content_size(packed_classes_, size) != size) fail("the number of blocks is wrong");
     classes_.resize(size);
     zstd_decompress(packed_classes_, classes_);

@@ -11,8 +11,6 @@ namespace {
 
 /// Numbers of blocks have 16 bits: a row of MCUs of the widest JPEG, of 65,535 pixels in 4:4:4, has 24,576.
 constexpr std::size_t k_max_blocks = 65535;
-// A block that is passed over may be stored in rows of eight with the widest gaps.
-constexpr std::size_t k_passed_bytes = 64 * sizeof(std::int16_t) * 8;
 
 constexpr std::uint64_t bytes_for(std::uint64_t bits) { return (bits + 7) / 8; }
 
@@ -34,7 +32,6 @@ void PlaneDecoder::open(const BaselineFrame& frame) {
 
 void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, const BlockLayout& layout) {
   layout_ = layout;
-  auto* const passed = reinterpret_cast<std::int16_t*>(passed_.get(k_passed_bytes));
   auto target = targets_.begin();
   for (std::uint32_t i = 0; i < num_components_; ++i) {
     const Component& component = components_[i];
@@ -45,7 +42,7 @@ void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, c
         const bool is_stored = column >= begin && column < end;
         *target++ = is_stored
                         ? block_in(to[i].coefficients, row * to[i].blocks_across + column - begin, layout.group_shift)
-                        : passed;
+                        : nullptr;
       }
     }
   }
@@ -82,16 +79,12 @@ bool PlaneDecoder::read_dc(Bytes widths, Bytes bits, const std::array<std::int16
   return bytes_for(at) == bits.size();
 }
 
-bool PlaneDecoder::sort_blocks(Bytes classes, std::size_t num_planes) {
+bool PlaneDecoder::sort_blocks(Bytes classes) {
   for (auto& blocks : by_kind_) blocks.clear();
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const auto number = static_cast<std::size_t>(classes[i]);
     if (number >= k_num_classes) return false;
     by_kind_[k_plane_classes.kind[number]].push_back(static_cast<std::uint16_t>(i));
-  }
-  // A plane that the row does not have is not read.
-  for (std::size_t bits = std::max<std::size_t>(num_planes, 1); bits <= k_max_ac_bits; ++bits) {
-    if (!by_kind_[bits].empty() || !by_kind_[k_max_ac_bits + bits].empty()) return false;
   }
   return true;
 }
@@ -115,7 +108,7 @@ bool PlaneDecoder::decode_row(Bytes row, Bytes classes) {
   const Bytes planes = reader.rest();
   if (reader.has_failed() || std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) != planes.size())
     return false;
-  if (!read_dc(widths, dc_bits, firsts) || !sort_blocks(classes, num_planes)) return false;
+  if (!read_dc(widths, dc_bits, firsts) || !sort_blocks(classes)) return false;
 
   PlaneRow state{.data = reinterpret_cast<const std::uint8_t*>(planes.data()),
                  .end = planes.size() * 8,

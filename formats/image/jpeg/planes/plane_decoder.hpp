@@ -9,7 +9,7 @@
 #include "bale/formats/image/codec/reused_memory.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_frame.hpp"
 #include "bale/formats/image/jpeg/entropy/coefficient_rows.hpp"
-#include "bale/formats/image/jpeg/planes/plane_kernels.hpp"
+#include "bale/formats/image/jpeg/planes/kernels/plane_kernels.hpp"
 
 namespace bale::image_detail {
 
@@ -29,7 +29,7 @@ class PlaneDecoder {
 
  private:
   bool read_dc(Bytes widths, Bytes bits, const std::array<std::int16_t, 3>& firsts);
-  bool sort_blocks(Bytes classes, std::size_t num_planes);
+  bool sort_blocks(Bytes classes);
 
   struct Component {
     std::uint32_t mcu_across = 1;  // blocks of an MCU
@@ -41,10 +41,9 @@ class PlaneDecoder {
   std::array<Component, 3> components_{};
   std::uint32_t num_blocks_ = 0;
   BlockLayout layout_{};
-  std::vector<std::int16_t*> targets_;
+  std::vector<std::int16_t*> targets_;  // null for those that are not stored
   std::vector<std::int16_t> dc_;
   std::array<std::vector<std::uint16_t>, k_num_kinds> by_kind_;
-  AlignedMemory passed_;  // one block, for MCUs that are not stored
 };
 
 }  // namespace bale::image_detail

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bale/formats/image/jpeg/planes/plane_kernels.hpp"
+#include "bale/formats/image/jpeg/planes/kernels/plane_kernels.hpp"
 #include "bale/formats/image/jpeg/transcode/coefficient_planes.hpp"
 
 namespace bale::image_detail {

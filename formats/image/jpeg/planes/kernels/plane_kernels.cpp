@@ -1,24 +1,25 @@
-#include "bale/formats/image/jpeg/planes/plane_kernels.hpp"
+#include "bale/formats/image/jpeg/planes/kernels/plane_kernels.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
 
+#include "bale/formats/image/jpeg/planes/kernels/plane_tables.hpp"
 #include "bale/formats/image/simd/cpu_bits.hpp"
 #include "bale/formats/image/simd/kernel_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "bale/formats/image/jpeg/planes/plane_kernels.cpp"
+#define HWY_TARGET_INCLUDE "bale/formats/image/jpeg/planes/kernels/plane_kernels.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "bale/formats/image/jpeg/planes/kernels/plane_store-inl.hpp"
+#include "bale/formats/image/jpeg/planes/kernels/plane_tables-inl.hpp"
 #include "bale/formats/image/simd/avx3_dl-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
 
 namespace {
 
@@ -33,40 +34,7 @@ constexpr std::uint64_t k_most_bits = 126;
 // What is read beyond the end before that is noticed, but for the last block.
 constexpr std::uint64_t k_slack_bits = (k_plane_padding - 24) * 8;
 
-/// At least 57 bits from `at` on.
-HWY_INLINE std::uint64_t bits_at(const std::uint8_t* data, std::uint64_t at) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, data + (at >> 3), sizeof(bits));
-  return bits >> (at & 7);
-}
-
-/// 64 bits from `at` on.
-HWY_INLINE std::uint64_t all_bits_at(const std::uint8_t* data, std::uint64_t at) {
-  const std::uint32_t shift = at & 7;
-  const std::uint64_t last = data[(at >> 3) + 8];
-  return bits_at(data, at) | (last << 1) << (63 - shift);
-}
-
-/// Where rows of eight coefficients go.
-struct Rows {
-  std::int16_t* to;
-  std::size_t stride;
-};
-
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-
-template <std::size_t k_bits>
-void store_block(const std::array<std::uint64_t, k_bits>& bits, std::uint64_t signs, const Rows& rows) {
-  for (std::size_t i = 0; i < 64; ++i) {
-    int sum = 0;
-    for (std::size_t b = 0; b < k_bits; ++b) sum |= static_cast<int>(bits[b] >> i & 1) << b;
-    rows.to[i / 8 * rows.stride + i % 8] = static_cast<std::int16_t>((signs >> i & 1) != 0 ? -sum : sum);
-  }
-}
-
-void store_zeros(const Rows& rows) {
-  for (std::size_t row = 0; row < 8; ++row) std::fill_n(rows.to + row * rows.stride, 8, std::int16_t{0});
-}
 
 bool look_at(const std::int16_t* block, BlockBits& bits) {
   bits = {};
@@ -82,57 +50,6 @@ bool look_at(const std::int16_t* block, BlockBits& bits) {
 }
 
 #else
-
-/// Sums of 1 << b at the places that bits[b] has, negative where `signs` has them.
-template <std::size_t k_bits, typename D>
-HWY_ATTR HWY_INLINE hn::Vec<D> sums(D d, const std::array<std::uint64_t, k_bits>& bits, std::uint64_t signs,
-                                    std::size_t first) {
-  using T = hn::TFromD<D>;
-  const auto mask_of = [&](std::uint64_t all) {
-    const std::uint64_t part = all >> first;
-    std::uint8_t bytes[8];
-    std::memcpy(bytes, &part, sizeof(bytes));
-    return hn::LoadMaskBits(d, bytes);
-  };
-  auto sum = hn::IfThenElseZero(mask_of(bits[0]), hn::Set(d, T{1}));
-#pragma GCC unroll 16
-  for (std::size_t b = 1; b < k_bits; ++b) {
-    sum = hn::Or(sum, hn::IfThenElseZero(mask_of(bits[b]), hn::Set(d, static_cast<T>(T{1} << b))));
-  }
-  return hn::IfThenElse(mask_of(signs), hn::Neg(sum), sum);
-}
-
-/// Stores a block whose rows of eight are in natural order.
-template <std::size_t k_bits>
-HWY_ATTR HWY_INLINE void store_block(const std::array<std::uint64_t, k_bits>& bits, std::uint64_t signs,
-                                     const Rows& rows) {
-  const hn::CappedTag<std::int16_t, 32> d16;
-  constexpr std::size_t k_lanes = hn::MaxLanes(d16);
-  const hn::CappedTag<std::int16_t, 8> d_row;
-  alignas(64) std::int16_t block[64];
-  if constexpr (k_bits <= 7) {
-    const hn::Repartition<std::int8_t, decltype(d16)> d8;
-    constexpr std::size_t k_bytes = hn::MaxLanes(d8);
-    const hn::Half<decltype(d8)> half;
-    for (std::size_t first = 0; first < 64; first += k_bytes) {
-      const auto sum = sums(d8, bits, signs, first);
-      hn::Store(hn::PromoteTo(d16, hn::LowerHalf(half, sum)), d16, block + first);
-      hn::Store(hn::PromoteTo(d16, hn::UpperHalf(half, sum)), d16, block + first + k_lanes);
-    }
-  } else {
-    for (std::size_t first = 0; first < 64; first += k_lanes) {
-      hn::Store(sums(d16, bits, signs, first), d16, block + first);
-    }
-  }
-  for (std::size_t row = 0; row < 8; ++row) {
-    hn::Store(hn::Load(d_row, block + row * 8), d_row, rows.to + row * rows.stride);
-  }
-}
-
-HWY_ATTR HWY_INLINE void store_zeros(const Rows& rows) {
-  const hn::CappedTag<std::int16_t, 8> d;
-  for (std::size_t row = 0; row < 8; ++row) hn::Store(hn::Zero(d), d, rows.to + row * rows.stride);
-}
 
 HWY_ATTR bool look_at(const std::int16_t* block, BlockBits& bits) {
   const hn::CappedTag<std::int16_t, 32> d;
@@ -167,21 +84,14 @@ HWY_ATTR bool look_at(const std::int16_t* block, BlockBits& bits) {
 
 #endif
 
-/// Moves a block from natural to zigzag order.
-HWY_INLINE void make_zigzag(std::int16_t* block) {
-  std::int16_t natural[64];
-  std::memcpy(natural, block, sizeof(natural));
-  for (std::size_t k = 0; k < 64; ++k) block[k] = natural[k_zigzag[k]];
-}
-
 template <std::size_t k_bits, bool k_dense>
 HWY_ATTR void decode_some(PlaneRow& row, const std::uint16_t* blocks, std::size_t count) {
   const auto read = [&](std::uint64_t at) { return k_dense ? all_bits_at(row.data, at) : bits_at(row.data, at); };
   const std::uint8_t* const data = row.data;
   std::array<std::uint64_t, k_bits + 1> next;
   std::copy_n(row.next.begin(), next.size(), next.begin());
-  const bool is_zigzag = row.layout.order == BlockOrder::zigzag;
-  const std::size_t stride = is_zigzag ? 8 : std::size_t{8} << row.layout.group_shift;
+  const bool is_zigzag = row.is_zigzag();
+  const std::size_t stride = row.stride();
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t number = blocks[i];
     const std::uint8_t block_class = row.classes[number];
@@ -204,6 +114,7 @@ HWY_ATTR void decode_some(PlaneRow& row, const std::uint16_t* blocks, std::size_
       before = reaching;
     }
     bits[k_bits - 1] = before;
+    if (row.targets[number] == nullptr) continue;
     const Rows rows{.to = row.targets[number], .stride = stride};
     store_block<k_bits>(bits, signs, rows);
     if (is_zigzag) make_zigzag(rows.to);
@@ -213,41 +124,54 @@ HWY_ATTR void decode_some(PlaneRow& row, const std::uint16_t* blocks, std::size_
 }
 
 /// As many blocks at once as surely stay in the row; near its end one after the other.
-template <std::size_t k_bits, bool k_dense>
+/// How bits are put in place: by one instruction, in words of 57 bits or of 64, or by tables of shuffles.
+enum class Way { deposits, dense_deposits, tables };
+
+template <std::size_t k_bits, Way k_way>
 HWY_ATTR bool decode_bits(PlaneRow& row, std::span<const std::uint16_t> blocks) {
   while (!blocks.empty()) {
     const std::uint64_t farthest = *std::max_element(row.next.begin(), row.next.begin() + k_bits + 1);
     if (farthest > row.end) return false;
     const std::uint64_t safe = (row.end + k_slack_bits - farthest) / k_most_bits;
     const std::size_t count = std::min<std::uint64_t>(std::max<std::uint64_t>(safe, 1), blocks.size());
-    decode_some<k_bits, k_dense>(row, blocks.data(), count);
+    if constexpr (k_way == Way::tables) {
+      decode_some_by_tables<k_bits>(row, blocks.data(), count);
+    } else {
+      decode_some<k_bits, k_way == Way::dense_deposits>(row, blocks.data(), count);
+    }
     blocks = blocks.subspan(count);
   }
   return true;
 }
 
 HWY_ATTR bool decode_flat(PlaneRow& row, std::span<const std::uint16_t> blocks) {
-  const bool is_zigzag = row.layout.order == BlockOrder::zigzag;
-  const std::size_t stride = is_zigzag ? 8 : std::size_t{8} << row.layout.group_shift;
+  const std::size_t stride = row.stride();
   for (const std::uint32_t number : blocks) {
     std::int16_t* const to = row.targets[number];
+    if (to == nullptr) continue;
     store_zeros({.to = to, .stride = stride});
     *to = row.dc[number];
   }
   return true;
 }
 
-template <std::size_t... k_index>
+template <Way k_way, Way k_dense_way, std::size_t... k_index>
 HWY_ATTR bool decode_kind(PlaneRow& row, std::uint32_t kind, std::span<const std::uint16_t> blocks,
                           std::index_sequence<k_index...>) {
   using Decode = bool (*)(PlaneRow&, std::span<const std::uint16_t>);
-  static constexpr Decode k_decoders[] = {decode_flat, decode_bits<k_index + 1, false>...,
-                                          decode_bits<k_index + 1, true>...};
+  static constexpr Decode k_decoders[] = {decode_flat, decode_bits<k_index + 1, k_way>...,
+                                          decode_bits<k_index + 1, k_dense_way>...};
   return k_decoders[kind](row, blocks);
 }
 
 bool decode(PlaneRow& row, std::uint32_t kind, std::span<const std::uint16_t> blocks) {
-  return decode_kind(row, kind, blocks, std::make_index_sequence<k_max_ac_bits>());
+  constexpr auto k_bits = std::make_index_sequence<k_max_ac_bits>();
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  if (!k_bmi2 || has_slow_deposits()) return decode_kind<Way::tables, Way::tables>(row, kind, blocks, k_bits);
+#endif
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
+  return decode_kind<Way::deposits, Way::dense_deposits>(row, kind, blocks, k_bits);
+#endif
 }
 
 }  // namespace
