@@ -1,0 +1,29 @@
+"""Mutations of JPEG planes."""
+from mutations.mutation import Mutation
+
+FIELD = "formats/image/jpeg/planes/jpeg_planes.cpp"
+DECODER = "formats/image/jpeg/planes/plane_decoder.cpp"
+RESTORED = ("image_planes", "*or the original comes back")
+RIGHT_PIXELS = ("image_planes", "*or the pixels are right")
+
+MUTATIONS = [
+    Mutation("the header of planes is not compared with its checksum", FIELD,
+             "if (crc32c(before) != checksum)", "if (crc32c(before) != checksum && false)", RIGHT_PIXELS),
+    Mutation("a row of planes is not compared with its checksum", FIELD,
+             "if (crc32c(bytes) != checksums_[row])", "if (false)", RIGHT_PIXELS),
+    Mutation("what planes restore is not compared with the original's checksum", FIELD,
+             "header_.original_bytes() || crc32c(out) != header_.original_crc32c())", "header_.original_bytes())",
+             ("image_planes", "*a bit of what is stored as it is*")),
+    Mutation("planes may end before their last row does", FIELD,
+             "  if (ends_.back() + k_plane_padding != reader.rest().size()) fail(\"its size is wrong\");\n", "",
+             ("image_planes", "*every flipped bit and every cut*")),
+    Mutation("the classes of blocks take any memory", FIELD,
+             "    if (size > (ends_.back() - ends_.front()) * 16) fail(\"the number of blocks is wrong\");\n", "",
+             ("image_planes", "*cannot ask for more memory*")),
+    Mutation("planes are stored without restoring them first", FIELD,
+             "restorer_.restore(out_, restored_);", "restored_.assign(jpeg.begin(), jpeg.end());",
+             ("image_planes", "*bits that an encoder need not write*")),
+    Mutation("the planes of a row need not end where it says", DECODER,
+             "if (bytes_for(state.next[i] - begins[i]) != sizes[i])", "if (bytes_for(state.next[i] - begins[i]) != sizes[i] && false)",
+             ("image_planes", "*planes that it does not have*")),
+]

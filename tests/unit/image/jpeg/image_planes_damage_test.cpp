@@ -1,0 +1,127 @@
+// Damaged JPEG planes: every change is noticed or changes nothing, and what has the right checksums all the same does
+// no harm.
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/planes_checksums.hpp"
+#include "bale/tests/support/tier.hpp"
+#include "image_planes_support.hpp"
+
+namespace {
+
+using namespace bale::image_detail;
+using namespace bale::test;
+
+/// How many of all changes of one bit give another result than before, and how many of all cuts give one at all. An
+/// empty result is a refusal.
+template <typename Result>
+std::size_t count_unnoticed(const Buffer& planes, const std::function<Result(const Buffer&)>& decode) {
+  const auto result_of = [&](const Buffer& damaged) {
+    Result result;
+    decodes([&] { result = decode(damaged); });
+    return result;
+  };
+  const Result expected = decode(planes);
+  std::size_t unnoticed = 0;
+  for (std::size_t bit = 0; bit < planes.size() * 8; ++bit) {
+    Buffer damaged = planes;
+    damaged[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+    const Result result = result_of(damaged);
+    if (!result.empty() && result != expected) ++unnoticed;
+  }
+  for (std::size_t size = 0; size < planes.size(); ++size) {
+    if (!result_of(first_bytes(planes, size)).empty()) ++unnoticed;
+  }
+  return unnoticed;
+}
+
+/// The pixels; none if they are refused.
+std::vector<std::uint8_t> pixels_of(PlanesDecoder& decoder, const Buffer& planes, const bale::Region& region) {
+  Decoded result = decoder.decode(planes, region);
+  return result.error.empty() ? std::move(result.pixels) : std::vector<std::uint8_t>();
+}
+
+/// A field whose header and rows are `planes`, but for one byte of a row.
+Buffer with_another_row(const Buffer& planes, std::size_t at, std::byte value) {
+  Buffer changed = planes;
+  changed[planes.size() - k_plane_padding - 1 - at] = value;
+  fix_checksums(changed);
+  return changed;
+}
+
+}  // namespace
+
+TEST_CASE("planes: every flipped bit and every cut is noticed, or the original comes back") {
+  std::mt19937 random(4);
+  for (int i = 0; i < by_tier(3, 40); ++i) {
+    const Buffer planes = packed(make_jpeg(draw_baseline_sample(random, 40), random));
+    CHECK(count_unnoticed<Buffer>(planes, restored) == 0);
+  }
+}
+
+TEST_CASE("planes: every flipped bit and every cut is noticed, or the pixels are right") {
+  std::mt19937 random(8);
+  PlanesDecoder decoder;
+  for (int i = 0; i < by_tier(3, 40); ++i) {
+    const JpegSample sample = draw_baseline_sample(random, 40);
+    const Buffer planes = packed(make_jpeg(sample, random));
+    const bale::Region region = draw_region(random, sample.width, sample.height);
+    REQUIRE_FALSE(pixels_of(decoder, planes, region).empty());
+    CHECK(count_unnoticed<std::vector<std::uint8_t>>(
+              planes, [&](const Buffer& damaged) { return pixels_of(decoder, damaged, region); }) == 0);
+  }
+}
+
+TEST_CASE("planes: a bit of what is stored as it is does not change without notice") {
+  const Buffer bytes(100, std::byte{'a'});
+  PlanesPacker packer;
+  const bale::Bytes stored = packer.pack_verbatim(bytes);
+  CHECK(count_unnoticed<Buffer>(Buffer(stored.begin(), stored.end()), restored) == 0);
+}
+
+TEST_CASE("planes: a row is refused if a block needs planes that it does not have") {
+  bale::image_detail::BaselineFrame frame{.num_components = 1, .mcus_across = 2, .mcus_down = 1};
+  PlaneDecoder decoder;
+  decoder.open(frame);
+  // No planes, no differences of DC; padding follows.
+  std::vector<std::byte> row(5 + k_plane_padding);
+  const bale::Bytes bytes = bale::Bytes(row).first(5);
+  std::array<std::byte, 2> classes{};
+  CHECK(decoder.decode_row(bytes, classes));
+  for (std::uint32_t number = 1; number < 256; ++number) {
+    classes[1] = static_cast<std::byte>(number);
+    CHECK_FALSE(decoder.decode_row(bytes, classes));
+  }
+}
+
+TEST_CASE("planes: rows that were changed and have the right checksums are not restored") {
+  std::mt19937 random(9);
+  const JpegSample sample{.width = 40, .height = 8, .sampling = {{1, 1}}};
+  const Buffer jpeg = make_jpeg(sample, random);
+  const Buffer planes = packed(jpeg);
+  PlanesDecoder decoder;
+  std::size_t refused = 0;
+  std::size_t row_bytes = 150;
+  for (std::size_t at = 0; at < row_bytes; ++at) {
+    const Buffer changed = with_another_row(planes, at, static_cast<std::byte>(random() & 0xFF));
+    if (changed == planes) continue;
+    Buffer result;
+    const bool comes_back = decodes([&] { result = restored(changed); });
+    CHECK((!comes_back || result == jpeg));
+    Decoded pixels;
+    if (!decodes([&] { pixels = decoder.decode(changed, {0, 0, 40, 8}); }) || !pixels.error.empty()) ++refused;
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("planes: a header cannot ask for more memory than its rows need") {
+  std::mt19937 random(10);
+  const Buffer planes = packed(make_jpeg({.width = 640, .height = 640, .sampling = {{1, 1}}}, random));
+  PlanesHeader header;
+  header.open(planes);
+  CHECK(message_of([&] { header.classes(0, 1u << 20); }).find("the number of blocks is wrong") != std::string::npos);
+}

@@ -1,0 +1,63 @@
+// What the tests of JPEG planes share.
+#pragma once
+
+#include <string>
+
+#include "bale/formats/image/jpeg/planes/jpeg_planes.hpp"
+#include "bale/formats/image/jpeg/planes/planes_pixels.hpp"
+#include "bale/formats/image/simd/cpu_bits.hpp"
+#include "bale/formats/image/simd/simd_target.hpp"
+#include "image_baseline_support.hpp"
+
+namespace bale::test {
+
+inline constexpr std::size_t k_any_size = ~std::size_t{0};
+
+inline Buffer packed(const Buffer& jpeg) {
+  image_detail::PlanesPacker packer;
+  const auto planes = packer.pack(jpeg, k_any_size);
+  return planes ? Buffer(planes->begin(), planes->end()) : Buffer();
+}
+
+inline Buffer restored(const Buffer& planes) {
+  image_detail::PlanesRestorer restorer;
+  Buffer jpeg;
+  restorer.restore(planes, jpeg);
+  return jpeg;
+}
+
+/// Calls `use` for each way in which CPUs decode.
+template <typename Use>
+void for_each_cpu(const Use& use) {
+  for (const std::string& target : simd_targets()) {
+    for (const bool has_slow_deposits : {false, true}) {
+      INFO(target << (has_slow_deposits ? ", slow deposits" : ""));
+      limit_simd(target);
+      image_detail::assume_slow_deposits(has_slow_deposits);
+      use();
+    }
+  }
+  image_detail::assume_slow_deposits(false);
+  limit_simd("");
+}
+
+/// One image after another in the same memory.
+class PlanesDecoder {
+ public:
+  Decoded decode(const Buffer& planes, const Region& region) {
+    Decoded result;
+    header_.open(planes);
+    image_detail::JpegDecoder header;
+    header.open(header_.head());
+    result.pixels.resize(std::size_t{region.width} * region.height * 3);
+    const bool decodes = pixels_.open(header_, header.info()) && pixels_.decode(region, result.pixels.data());
+    if (!decodes) result.error = "refused";
+    return result;
+  }
+
+ private:
+  image_detail::PlanesHeader header_;
+  image_detail::PlanesPixels pixels_;
+};
+
+}  // namespace bale::test
