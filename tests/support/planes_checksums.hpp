@@ -20,7 +20,7 @@ inline void fix_checksums(std::vector<std::byte>& stored) {
   image_detail::NumberReader reader(stored);
   const auto place = [&] { return stored.size() - reader.rest().size(); };
   reader.bytes(k_signature_bytes);
-  reader.number();  // version
+  reader.bytes(2);  // version
   reader.u32();
   reader.number();  // bytes of the original
   reader.number();  // bytes of the head
@@ -48,7 +48,7 @@ inline void fix_checksums(std::vector<std::byte>& stored) {
 
 /// What the header says of the original.
 inline void set_original(std::vector<std::byte>& stored, Bytes original) {
-  constexpr std::size_t k_checksum_at = 5;
+  constexpr std::size_t k_checksum_at = 6;
   if (stored.size() < k_checksum_at + 4) return;
   write_u32(crc32c(original), stored.data() + k_checksum_at);
   image_detail::NumberReader reader(Bytes(stored).subspan(k_checksum_at + 4));

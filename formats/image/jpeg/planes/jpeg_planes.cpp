@@ -15,7 +15,7 @@ namespace bale::image_detail {
 namespace {
 
 constexpr std::array<std::byte, 4> k_signature{std::byte{0x8E}, std::byte{'b'}, std::byte{'j'}, std::byte{'p'}};
-constexpr std::uint64_t k_version = 1;
+constexpr std::uint8_t k_version = 1;
 constexpr int k_level = 3;
 /// Of the bytes before a scan: marker segments have at most 65,535 each.
 constexpr std::uint64_t k_max_head_bytes = std::uint64_t{64} << 20;
@@ -48,7 +48,10 @@ bool has_planes_signature(Bytes bytes) {
 void PlanesHeader::open(Bytes stored) {
   if (!has_planes_signature(stored)) fail("the signature is missing");
   NumberReader reader(stored.subspan(k_signature.size()));
-  if (const std::uint64_t version = reader.number(); version != k_version) {
+  const std::uint8_t version = reader.u8();
+  // A flipped bit is damage, not another version.
+  if ((version ^ reader.u8()) != 0xFF) fail("the checksum of the header does not match");
+  if (version != k_version) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("JPEG planes of version {}; this bale reads version {}", version, k_version),
                 {.hint = "install a newer bale"});
@@ -82,6 +85,8 @@ void PlanesHeader::open(Bytes stored) {
   }
   const std::size_t first = stored.size() - reader.rest().size();
   if (ends_.back() + k_plane_padding != reader.rest().size()) fail("its size is wrong");
+  const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+  if (!std::ranges::all_of(stored.last(k_plane_padding), is_zero)) fail("bytes after its rows");
   for (std::size_t& end : ends_) end += first;
   head_ = packed;
   if (packed_bytes == head_bytes) return;
@@ -91,6 +96,11 @@ void PlanesHeader::open(Bytes stored) {
   inflated_head_.resize(head_bytes);
   zstd_decompress(packed, inflated_head_);
   head_ = inflated_head_;
+}
+
+void PlanesHeader::check_rows() const {
+  if (is_verbatim_ && crc32c(head_) != original_crc32c_) fail("the checksum of the original does not match");
+  for (std::uint32_t i = 0; i < num_rows(); ++i) row(i);
 }
 
 Bytes PlanesHeader::row(std::uint32_t row) const {
@@ -202,7 +212,7 @@ std::optional<Bytes> PlanesPacker::pack(Bytes jpeg, std::size_t most_bytes) {
 
 void PlanesPacker::begin(Bytes original) {
   out_.assign(k_signature.begin(), k_signature.end());
-  append_number(k_version, out_);
+  out_.insert(out_.end(), {std::byte{k_version}, ~std::byte{k_version}});
   append_u32(crc32c(original), out_);
   append_number(original.size(), out_);
 }

@@ -37,6 +37,8 @@ class PlanesHeader {
   /// The classes of the blocks of a row, which has `num_blocks`.
   Bytes classes(std::uint32_t row, std::uint32_t num_blocks);
   std::uint32_t num_rows() const { return static_cast<std::uint32_t>(checksums_.size()); }
+  /// Compares the checksums of all rows; of an original that is there as it is, its own.
+  void check_rows() const;
   /// Row `row`, after which k_plane_padding bytes follow. Its checksum is compared.
   Bytes row(std::uint32_t row) const;
 

@@ -43,6 +43,10 @@ class NumberReader {
     fail();
     return 0;
   }
+  std::uint8_t u8() {
+    const Bytes one = bytes(1);
+    return one.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(one[0]);
+  }
   std::int16_t i16() {
     const Bytes two = bytes(2);
     return two.empty() ? std::int16_t{0}
