@@ -3,6 +3,7 @@ from mutations.mutation import Mutation
 
 KEPT = ("loader", "Any number of batches*")
 KEYS = ("python", "tests/python/loader/test_python_loader_keys.py")
+MIXTURES = ("python", "tests/python/loader/test_python_mixtures.py")
 
 MUTATIONS = [
     Mutation("a batch is never copied, however many are kept", "loader/session/session.cpp",
@@ -18,4 +19,10 @@ MUTATIONS = [
     Mutation("every Loader opens its dataset twice", "python/bale/_loader/lazy_keys.py",
              "        self._spec = spec\n        self._dataset = dataset\n",
              "        self._spec = spec\n        self._dataset = dataset or Dataset(spec)\n", KEYS),
+    Mutation("a dataset that is given twice is two sources", "python/bale/_loader/mixture.py",
+             "            if same:\n", "            if same and number < 0:\n", MIXTURES),
+    Mutation("with other shares every source begins again", "python/bale/_loader/mixture.py",
+             "{one[\"dataset\"]: one[\"delivered\"] for one in theirs.values()}", "{one[\"dataset\"]: 0 for one in theirs.values()}", MIXTURES),
+    Mutation("all rows are of the first source", "python/bale/_loader/mixture.py",
+             "[source.number for source in self.sources]", "[0 for source in self.sources]", MIXTURES),
 ]

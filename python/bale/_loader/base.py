@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import atexit
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bale import _bale
@@ -17,6 +17,7 @@ from bale._loader.bad_sample import BadSample
 from bale._loader.device import device_options
 from bale._loader.epochs import Epochs
 from bale._loader.lazy_keys import LazyKeys
+from bale._loader.mixture import Mixture, Sources
 from bale._loader.native import Native
 from bale._loader.options import Cuda, Order, native_options
 from bale._loader.passes import Place, version_in_state
@@ -55,18 +56,27 @@ class LoaderBase:
         made._given = (args, options)
         return made
 
-    def _open(self, spec: Path | Sequence[Path] | Dataset, views: list[Compose], cuda: Cuda, order: Order, **options: Any) -> None:
+    def _open(self, spec: Path | Sequence[Path] | Dataset | Sources, views: list[Compose], cuda: Cuda, order: Order, **options: Any) -> None:
         """Called once, at the end of a constructor. `options` are those of native_options()."""
-        is_open = isinstance(spec, Dataset)  # then it has warned already
+        is_open = isinstance(spec, (Dataset, Mapping))  # then it has warned already
+        self._mixture = Mixture(spec, order, options["shuffle"]) if isinstance(spec, Mapping) else None
+        if self._mixture is not None:
+            spec = self._mixture.spec
+        elif order._mixes():
+            raise ValueError("shares, epoch_samples, exact_every and together are of mixtures: give a dict of datasets, {'web': 'packs/web', ...}")
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
         self.views, self.transform = views, views[0]
         if cuda.device is not None and len(views) > 1:
             raise ValueError("views: batches on a device have one view; leave device out, and move the images of each view "
                              "yourself")
         native = native_options(views=views, order=order, **options)
-        keys = LazyKeys(self._spec, spec if isinstance(spec, Dataset) else None)
+        keys = LazyKeys(self._spec, spec if isinstance(spec, Dataset) else None, self._mixture)
         chosen = order._selection(len(keys.dataset)) if order._chooses() else None
+        if self._mixture is not None:
+            chosen = self._mixture.selection
         self._native = Native(self._spec, native, chosen, device_options(cuda), keys, self._name())
+        if self._mixture is not None and self._native.made.num_samples() != self._mixture.size:
+            raise make_error("changed", f"sources: {shown(self._spec)} changed while they were opened; make the Loader again")
         self._epochs = Epochs()
         self._warns_later = not is_open and self._native.num_deliveries_known is None
         if not is_open and not self._warns_later:
@@ -135,6 +145,8 @@ class LoaderBase:
         epoch of shuffle="node-local", only with as many nodes and ranks. If a loop is left by `break`, it is still the place
         in that epoch: to continue with the next epoch, call set_epoch() first.
 
+        Of a mixture, "mixture" has the version of each source and how many of its samples were delivered.
+
         Returns
         -------
         dict
@@ -143,15 +155,19 @@ class LoaderBase:
         _, position, fingerprint, nodes, ranks, dataset = self._native.made.state()
         place = self._epochs.place(position)
         state: Json = {**place.in_state(), "fingerprint": fingerprint, **version_in_state(dataset)}
+        if self._mixture is not None:
+            state["mixture"] = self._mixture.in_state(place, self._native.options["seed"])
         return {**state, "nodes": nodes, "ranks_per_node": ranks} if nodes and place.position else state
 
-    def load_state_dict(self, state: Json) -> None:
+    def load_state_dict(self, state: Json, shares: Mapping[str, Any] | None = None) -> None:
         """Continues at the place of a state. States of earlier versions load, too.
 
         Parameters
         ----------
         state : dict
             What state_dict() returned.
+        shares : mapping from str to number or str, or None, default None
+            Of a mixture: other shares from here on. Each source continues where it was; sources that the state does not have begin.
 
         Raises
         ------
@@ -163,8 +179,45 @@ class LoaderBase:
         if "worker" in state:
             raise ValueError("this state is of one of several DataLoader workers over bale.torch.IterableDataset, which knows "
                              "only its own share; load it there, or take states in one process or of a Loader")
-        self._native.load(place, state)
+        if self._mixture is None:
+            if shares is not None:
+                raise ValueError("shares: this Loader does not mix; make it with a dict of datasets")
+            self._native.load(place, state)
+        else:
+            self._load_mixture(self._mixture, place, state, shares)
         self._epochs.load(place)
+
+    def _load_mixture(self, mixture: Mixture, place: Place, state: Json, shares: Mapping[str, Any] | None) -> None:
+        earlier = mixture.schedule
+        try:
+            if mixture.use_state(state, place, self._native.options["seed"], shares):
+                self._native.choose(mixture.selection)
+            if shares is not None:  # it is the state of another order, and perhaps of other sources
+                _, _, fingerprint, _, _, dataset = self._native.made.state()
+                state = {**state, "fingerprint": fingerprint, **version_in_state(dataset)}
+            self._native.load(place, state)
+        except Exception:
+            if mixture.schedule != earlier:
+                mixture.back_to(earlier)
+                self._native.choose(mixture.selection)
+            raise
+
+    def passes(self) -> dict[str, float]:
+        """Passes over each source of a mixture that were delivered on all ranks, up to the last batch that was returned.
+
+        Returns
+        -------
+        dict from str to float
+            By name: 2.5 after two passes and a half.
+
+        Raises
+        ------
+        ValueError
+            If the Loader does not mix.
+        """
+        if self._mixture is None:
+            raise ValueError("passes: this Loader does not mix; make it with a dict of datasets and shares")
+        return self._mixture.passes(self._epochs.place(self._native.made.state()[1]), self._native.options["seed"])
 
     # --- looking
 
@@ -177,6 +230,11 @@ class LoaderBase:
     def drop_last(self) -> bool:
         """Whether the incomplete end of an epoch is left out."""
         return bool(self._native.options["tail"] == "drop")
+
+    @property
+    def sources(self) -> list[str]:
+        """Names of the sources of a mixture, a list of str: `Batch.sources` are positions in it. Empty if the Loader does not mix."""
+        return [] if self._mixture is None else list(self._mixture.names)
 
     @property
     def rank(self) -> int:

@@ -9,13 +9,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from bale._loader.mixture import Mixture
+
 
 class LazyKeys:
     """The dataset of a Loader, opened when it is first asked for: most loops never ask. Batches keep it, not their Loader."""
 
-    def __init__(self, spec: str, dataset: Dataset | None) -> None:
+    def __init__(self, spec: str, dataset: Dataset | None, mixture: Mixture | None = None) -> None:
         self._spec = spec
         self._dataset = dataset
+        self._mixture = mixture
         self._version: tuple[int, int, str] | None = None
 
     def bind(self, version: tuple[int, int, str]) -> None:
@@ -33,6 +36,10 @@ class LazyKeys:
     def keys_of(self, indices: NDArray[np.int64]) -> list[str]:
         keys = self.dataset.keys
         return [keys[index] for index in indices.tolist()]
+
+    def sources_of(self, indices: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """None if the Loader does not mix."""
+        return None if self._mixture is None else self._mixture.sources_of(indices)
 
     def sizes_of(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.dataset.image_sizes(indices.tolist())

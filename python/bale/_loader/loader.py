@@ -10,6 +10,7 @@ from bale._loader import order as orders
 from bale._loader.base import LoaderBase, option_names
 from bale._loader.epochs import EpochIterator
 from bale._loader.fields import Field
+from bale._loader.mixture import Sources
 from bale._loader.old_keywords import OLD_KEYWORDS, with_old_keywords
 from bale._loader.options import Cuda, OnBadSample, Order
 from bale._loader.passes import Begun
@@ -38,9 +39,9 @@ class Loader(LoaderBase):
 
     Parameters
     ----------
-    spec : path, sequence of paths or bale.Dataset
+    spec : path, sequence of paths, bale.Dataset or dict
         A packed dataset as bale.Dataset takes it, also a remote one ("s3://bucket/packs/train", "https://..."), or a
-        list of datasets.
+        list of datasets. A dict from names to such is a mixture, {"web": "packs/web", "coco": "packs/coco"}, and needs shares.
     seed : int, default 0
         Seed of the order, and of the augmentation unless `order` has another.
     rank, world_size : int, default 0 and 1
@@ -68,7 +69,9 @@ class Loader(LoaderBase):
     reading : bale.Reading, default bale.Reading()
         How samples are read and decoded: fields of image and label, mode, checksums, time limits, reading ahead.
     **old : object
-        Options that are members of Order, Reading and Cuda now. A DeprecationWarning has the new spelling.
+        shares, epoch_samples and exact_every of `order`, for a mixture: shares={"web": 7, "coco": 3}; `batch.sources` and
+        `passes()` say what came of it, and load_state_dict(state, shares=...) changes them (docs/MIXTURES.md). And options that
+        are members of Order, Reading and Cuda now, with a DeprecationWarning that has the new spelling.
 
     Attributes
     ----------
@@ -109,7 +112,7 @@ class Loader(LoaderBase):
     ...         pass
     """
 
-    def __init__(self, spec: Path | Sequence[Path] | Dataset, batch_size: int = 256, *, workers: int | None = None, seed: int = 0,
+    def __init__(self, spec: Path | Sequence[Path] | Dataset | Sources, batch_size: int = 256, *, workers: int | None = None, seed: int = 0,
                  rank: int = 0, world_size: int = 1, shuffle: Shuffle = True, tail: Tail = "pad", drop_last: bool = False,
                  transform: object = None, views: Sequence[object] | None = None, threads: bool = False, prefetch: int = 4, on_bad_sample: OnBadSample = "fail",
                  fields: Mapping[str, str | Field] | None = None, device: str | Cuda | None = None, mix: transforms.Mix | None = None,

@@ -39,6 +39,15 @@ class Order(NamedTuple):
         torchrun sets.
     augment_seed : int or None, default None
         Seed of crops, flips and colors. None: `seed`.
+    shares : mapping from str to number or str, or None, default None
+        Of a Loader that is given a dict of datasets: the share of each, as whole numbers, decimals (read exactly: 0.7 is 7/10) or texts ("7/10").
+        See docs/MIXTURES.md. A Loader takes this and the next two also as keywords of its own.
+    epoch_samples : int, str or None, default None
+        Samples per epoch of a mixture, on all ranks; "pass:NAME": as many as one pass over that source takes. None: the samples of all sources.
+    exact_every : int or None, default None
+        Of each so many samples of a mixture, on all ranks, every source has its share. None: 256.
+    together : int, default 1
+        Consecutive samples of a mixture that are of one source. batch_size * world_size: each batch of all ranks is of one source.
 
     Notes
     -----
@@ -57,6 +66,14 @@ class Order(NamedTuple):
     window_blocks: int = 16
     ranks_per_node: int | None = None
     augment_seed: int | None = None
+    shares: Mapping[str, Any] | None = None
+    epoch_samples: int | str | None = None
+    exact_every: int | None = None
+    together: int = 1
+
+    def _mixes(self) -> bool:
+        """Whether it has an option of mixtures."""
+        return (self.shares, self.epoch_samples, self.exact_every, self.together) != (None, None, None, 1)
 
     def _selection(self, size: int) -> _bale.Selection:
         """The deliveries of an epoch of a dataset of `size` samples."""

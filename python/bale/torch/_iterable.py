@@ -96,8 +96,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
                  rank: int | None = None, world_size: int | None = None, verify_checksums: bool = True, mode: Mode = "RGB",
                  order: Order = Order(), **old: object) -> None:
         order, = with_old_keywords("bale.torch.IterableDataset", old, order=order)
-        if (order.ranks_per_node, order.augment_seed) != (None, None):
-            raise ValueError("order: ranks_per_node and augment_seed are only for Loaders")
+        if (order.ranks_per_node, order.augment_seed) != (None, None) or order._mixes():
+            raise ValueError("order: ranks_per_node, augment_seed and mixtures (shares) are only for Loaders")
         super().__init__(spec, transform, target_transform, transforms, fields, field, label_field, decode,
                          verify_checksums, mode)
         self._chosen, self._seed, self._shuffle = order, seed, orders.shuffle_name(shuffle)

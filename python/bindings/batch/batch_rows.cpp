@@ -172,6 +172,12 @@ void bind_samples(nb::class_<AnyBatch>& batch) {
           "int64, N x 2: width and height of the stored images of the samples at `indices`, as "
           "bale.Dataset.image_sizes() has them.")
       .def_prop_ro(
+          "sources", [](nb::handle self) { return looked_up<AnyBatch>(self, "sources_of"); },
+          nb::for_getter(nb::sig("def sources(self) -> numpy.typing.NDArray[numpy.int64] | None")),
+          "int64 numbers of the sources of a mixture, one per row, in the order of the dict that the Loader was given; "
+          "of "
+          "an empty row 0. None unless the Loader mixes.")
+      .def_prop_ro(
           "partners", &partners<AnyBatch>,
           nb::for_getter(nb::sig("def partners(self) -> numpy.typing.NDArray[numpy.int64] | None")),
           "int64 rows of the images that were mixed in, one per row: `fields` of the partner are those of that row. A "

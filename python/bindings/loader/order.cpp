@@ -1,10 +1,15 @@
 #include "bale/python/bindings/loader/process_loader.hpp"
 
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/choice.hpp"
@@ -21,6 +26,31 @@ std::optional<std::uint64_t> row(const RankPlan& plan, std::uint64_t batch, std:
   const PlannedRow planned = plan.row(batch, index);
   if (planned.kind == PlannedRow::Kind::empty) return std::nullopt;
   return planned.position;
+}
+
+using Counts = std::vector<std::uint64_t>;
+
+Selection mixture(Counts sizes, Counts shares, Counts identities, std::uint64_t epoch_samples,
+                  std::uint64_t exact_every, std::uint64_t together, std::uint64_t begin, Counts delivered) {
+  return Selection::mixture(std::move(sizes), std::move(shares),
+                            {.epoch_samples = epoch_samples,
+                             .exact_every = exact_every,
+                             .together = together,
+                             .identities = std::move(identities),
+                             .begin = begin,
+                             .delivered = std::move(delivered)});
+}
+
+Counts delivered(const Selection& selection, std::uint64_t epoch, std::uint64_t position, std::uint64_t seed) {
+  if (selection.mixture() == nullptr) throw nb::type_error("this selection is not a mixture");
+  return selection.mixture()->delivered(epoch, position, seed);
+}
+
+/// (source, share) each.
+Counts whole_shares_of(const std::vector<std::pair<std::string, std::string>>& given) {
+  std::vector<NamedShare> shares;
+  for (const auto& [source, share] : given) shares.push_back({source, share});
+  return whole_shares(shares);
 }
 
 }  // namespace
@@ -59,6 +89,12 @@ void bind_selection(nb::module_& module) {
             return Selection::weighted({weights.data(), weights.size()}, num_draws);
           },
           nb::arg("weights"), nb::arg("num_draws"))
+      .def_static("mixture", &mixture, nb::arg("sizes"), nb::arg("shares"), nb::arg("identities"),
+                  nb::arg("epoch_samples"), nb::arg("exact_every"), nb::arg("together"), nb::arg("begin"),
+                  nb::arg("delivered"),
+                  "Several sources with shares. Numbers that are 0 and empty lists: the defaults.")
+      .def("delivered", &delivered, nb::arg("epoch"), nb::arg("position"), nb::arg("seed"),
+           "Of a mixture: deliveries of each source before a position of an epoch.")
       .def("repeated", &Selection::repeated, nb::arg("times"))
       .def("__len__", &Selection::size);
 }
@@ -125,6 +161,8 @@ void bind_rank_plan(nb::module_& module) {
 
 void bind_order(nb::module_& module) {
   bind_selection(module);
+  module.def("whole_shares", &whole_shares_of, nb::arg("shares"),
+             "Shares of sources, (source, text) each, as whole numbers without a common divisor.");
   bind_epoch_order(module);
   bind_rank_plan(module);
 }

@@ -1,4 +1,4 @@
-"""The Python of docs/FIELDS.md, WRITING.md and SCALE.md runs as it stands, but for sizes, on data that was not chosen for it."""
+"""The Python of docs/FIELDS.md, WRITING.md, MIXTURES.md and SCALE.md runs as it stands, but for sizes, on data that was not chosen for it."""
 import inspect
 import re
 
@@ -111,6 +111,16 @@ def test_writing(bale, tmp_path):
     out = run_script(BEFORE + code + "\nprint(*(len(bale.Dataset(name)) for name in "
                      "('written', 'digits', 'cifar10', 'photos-packed', 'generated', 'resumed', 'parts')))", tmp_path, python=SYSTEM_PYTHON)
     assert out.splitlines()[-1] == "5 100 4 1 1 5 16"
+
+
+def test_mixtures(bale, tmp_path):
+    blocks = [small(block).replace("10240", "1024") for block in blocks_of("MIXTURES")]
+    assert len(blocks) == 2
+    packs = "".join(f"with bale.Writer('packs/{name}') as writer:\n    [writer.add(f'{name}{{i}}', {{'jpg': encoded('JPEG', i)}}, label=i % 2) for i in range({size})]\n"
+                    for name, size in (("web", 70), ("coco", 19)))
+    blocks = [block.replace("seed=1,", "seed=1, workers=0,") for block in blocks]
+    out = run_script(f"{BEFORE}os.mkdir('packs')\n{packs}train = loss\n" + "\n".join(blocks), tmp_path, python=SYSTEM_PYTHON)
+    assert out.startswith("{'web': 30.7")  # 3 * 1024 * 0.7 / 70
 
 
 def test_scale(bale, photos, tmp_path):

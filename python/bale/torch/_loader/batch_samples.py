@@ -37,6 +37,12 @@ class Samples:
         return self._positions.keys_of(self.indices.numpy())
 
     @property
+    def sources(self) -> torch.Tensor | None:
+        """Numbers of the rows' sources, int64, positions in `loader.sources`; None unless the Loader mixes."""
+        sources = self._positions.sources_of(self.indices.numpy())
+        return None if sources is None else torch.from_numpy(sources)
+
+    @property
     def image_sizes(self) -> torch.Tensor:
         """Width and height of the stored images, int64, N x 2, looked up in the dataset at each access."""
         return torch.from_numpy(self._positions.sizes_of(self.indices.numpy()))

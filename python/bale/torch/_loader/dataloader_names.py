@@ -47,6 +47,14 @@ class DataLoaderOptions(TypedDict, total=False):
 TAKEN = frozenset(DataLoaderOptions.__annotations__)
 
 
+class LoaderOptions(DataLoaderOptions, total=False):
+    """These, and the members of Order that are also keywords."""
+
+    shares: Mapping[str, Any] | None
+    epoch_samples: int | str | None
+    exact_every: int | None
+
+
 class Attributes:
     """Attributes of a DataLoader that a Loader does not need but frameworks read: Lightning batch_sampler, timm's
     PrefetchLoader collate_fn. The values are DataLoader's defaults."""

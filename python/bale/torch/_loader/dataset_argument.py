@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
@@ -31,6 +31,8 @@ def given(spec: object) -> Given:
         places = inner.positions
         positions = list(map(int, spec.indices if places is None else [places[i] for i in spec.indices]))
         return inner._replace(positions=positions, dataset=spec)
+    if isinstance(spec, Mapping):
+        return Given(spec, "", "", None, None)
     if isinstance(spec, PlainDataset):
         return Given(spec, "", "", None, spec)
     if isinstance(spec, Dataset):

@@ -13,6 +13,7 @@ from bale._loader import order as orders
 from bale._loader.base import LoaderBase, option_names
 from bale._loader.epochs import EpochIterator
 from bale._loader.fields import Field
+from bale._loader.mixture import Sources
 from bale._loader.old_keywords import OLD_KEYWORDS, with_old_keywords
 from bale._loader.options import Cuda, OnBadSample, Order
 from bale._loader.passes import Begun, Place
@@ -34,7 +35,7 @@ from bale.transforms._translation.translation import views_of_loader
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from bale.torch._loader.dataloader_names import DataLoaderOptions
+    from bale.torch._loader.dataloader_names import LoaderOptions
 
 
 @_docs.loader
@@ -62,9 +63,10 @@ class Loader(LoaderBase, dataloader_names.Attributes):
 
     Parameters
     ----------
-    spec : path, sequence of paths, bale.Dataset, bale.torch.Dataset or Subset
+    spec : path, sequence of paths, bale.Dataset, bale.torch.Dataset, Subset or dict
         A packed dataset, or several; or a bale.torch.Dataset without transforms, or a torch Subset of one, as
-        random_split makes it. The positions in a sampler and in `order` are then positions in that dataset.
+        random_split makes it. The positions in a sampler and in `order` are then positions in that dataset. A dict from names to
+        paths or bale.Datasets is a mixture, and needs shares.
     shuffle : bool, 'block', 'node-local' or 'stream', default True
         "block" shuffles blocks of samples, for long reads from slow storage. "node-local" gives each node a part of the
         shards, the same in every epoch, so that its cache fetches and holds only that part; see docs/SCALE.md for what
@@ -87,7 +89,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         Return (images, labels, mask), for tail="uneven" and on_bad_sample="skip". Without it, the last batch of
         tail="uneven" is shorter, and a rank without samples left has one batch less.
     with_samples : bool, default False
-        Return one more element, a Samples: positions in the dataset (int64 tensor `indices`) and `keys`.
+        Return one more element, a Samples: positions in the dataset (int64 tensor `indices`), `keys`, and `sources` of a mixture.
     device : torch.device, str, int, bale.Cuda or None, default None
         "cuda", "cuda:N" or a torch.device: tensors on the GPU, for the current stream, copied ahead of time; "cpu" is
         the same as None. The tensors are the loader's memory, which a later batch reuses when the last of them is gone.
@@ -104,7 +106,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         How samples are read and decoded: fields of image and label, mode, checksums, time limits, reading ahead.
     **options : object
         Options of DataLoader by their names. Those of `order`, `reading` and `device` (bale.Cuda) that were keywords before work,
-        with a DeprecationWarning.
+        with a DeprecationWarning. For a mixture, shares, epoch_samples and exact_every of `order`: shares={"web": 7, "coco": 3}.
 
         - sampler: torch's samplers that are equivalent to shuffle, subset, weights, or rank and world_size; or positions in
           their order. A sampler is made of the Loader's dataset, or of a Subset of it, whose positions are followed. Any
@@ -148,14 +150,16 @@ class Loader(LoaderBase, dataloader_names.Attributes):
     with_samples: bool
     pin_memory: bool
 
-    def __init__(self, spec: Spec, batch_size: int = 256, *, transform: object = None, views: Sequence[object] | None = None,
+    def __init__(self, spec: Spec | Sources, batch_size: int = 256, *, transform: object = None, views: Sequence[object] | None = None,
                  shuffle: Shuffle = True, seed: int | None = None, workers: int | None = None, threads: bool = False, prefetch: int = 4,
                  rank: int | None = None, world_size: int | None = None, tail: Tail = "pad",
                  fields: Mapping[str, str | Field] | None = None, on_bad_sample: OnBadSample = "fail", with_mask: bool = False,
                  with_samples: bool = False, device: torch.device | str | int | Cuda | None = None,
                  mix: transforms.Mix | None = None, order: Order = Order(), reading: Reading = Reading(),
-                 **options: Unpack[DataLoaderOptions]) -> None:
+                 **options: Unpack[LoaderOptions]) -> None:
         theirs, old = dataloader_names.taken_from(options)
+        if isinstance(spec, Mapping) and (theirs.get("sampler") is not None or theirs.get("batch_sampler") is not None):
+            raise ValueError("sampler: a mixture has an order of its own; leave out the sampler, or give a list of datasets")
         cuda = device if isinstance(device, Cuda) else Cuda(device)
         order, reading, cuda = with_old_keywords("bale.torch.Loader", old, order=order, reading=reading, device=cuda)
         taken = given(spec)
@@ -306,13 +310,15 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         options = self._native.options
         return {**super().state_dict(), "seed": options["seed"], "augment_seed": options["augment_seed"]}
 
-    def load_state_dict(self, state: Json) -> None:
+    def load_state_dict(self, state: Json, shares: Mapping[str, Any] | None = None) -> None:
         """Continues at the position of a state.
 
         Parameters
         ----------
         state : dict
             What state_dict() returned.
+        shares : mapping from str to number or str, or None, default None
+            Of a mixture: other shares from here on, as for bale.Loader.
 
         Raises
         ------
@@ -330,7 +336,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
                 self._draw()
             else:
                 state = {**state, "fingerprint": self._native.fingerprint}
-        super().load_state_dict(state)
+        super().load_state_dict(state, shares)
 
     def _options_to_pickle(self) -> Options:
         options = super()._options_to_pickle()
