@@ -46,7 +46,17 @@ def test_an_empty_row_has_index_0(pack):
 def test_no_dataset_is_opened_for_loops_that_do_not_ask(pack, monkeypatch):
     opened = []
     real = bl.Dataset
-    monkeypatch.setattr("bale._loader.lazy_keys.Dataset", lambda *spec: opened.append(spec) or real(*spec))
+
+    class Opened:
+        def __new__(cls, *spec):
+            opened.append(spec)
+            return real(*spec)
+
+        @staticmethod
+        def _opened_as(*spec):
+            opened.append(spec)
+            return real._opened_as(*spec)
+    monkeypatch.setattr("bale._loader.lazy_keys.Dataset", Opened)
     with small(pack, workers=0) as loader:
         batches = list(loader)
         assert [batch.indices.size for batch in batches] == [16, 16, 8] and not opened
