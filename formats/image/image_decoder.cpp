@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,8 @@
 #include "bale/formats/image/jpeg/decode/progressive_decoder.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_frame.hpp"
 #include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
+#include "bale/formats/image/jpeg/planes/planes_field.hpp"
+#include "bale/formats/image/jpeg/planes/planes_pixels.hpp"
 #include "bale/formats/image/metadata/image_pieces.hpp"
 #include "bale/formats/image/png/png_decoder.hpp"
 
@@ -84,6 +87,11 @@ struct ImageDecoder::State {
   image_detail::BaselineDecoder baseline;
   image_detail::ProgressiveDecoder progressive;
   image_detail::PngDecoder png;
+  image_detail::PlanesHeader planes;
+  image_detail::PlanesPixels plane_pixels;
+  Bytes stored{};
+  bool has_planes = false;  // the open image is a JPEG that is stored as planes
+  std::vector<std::byte> restored{};
   ReusedMemory buffer{k_kept_pixel_bytes};
   ReusedMemory converted{k_kept_pixel_bytes};  // pixels of another mode than RGB, if they cannot take these bytes
   PixelMode mode = PixelMode::rgb;
@@ -108,9 +116,29 @@ struct ImageDecoder::State {
     header = {.kind = kind, .width = decoder.width(), .height = decoder.height(), .channels = decoder.channels()};
   }
 
+  /// What is to be opened: of a JPEG that is stored as planes the header, or the original if all of it is to be
+  /// decoded.
+  Bytes open_planes(Bytes bytes, WholeCheck check) {
+    has_planes = false;
+    if (!image_detail::has_planes_signature(bytes)) return bytes;
+    stored = bytes;
+    if (check == WholeCheck::decode) return restore();
+    planes.open(bytes);
+    if (planes.is_verbatim()) return planes.verbatim();
+    has_planes = true;
+    return planes.head();
+  }
+
+  Bytes restore() {
+    const Bytes original = restore_planes(stored);
+    restored.assign(original.begin(), original.end());
+    return restored;
+  }
+
   /// For the image that is open. If it has many scans, decoding any region reads all of them.
   bool has_end(Bytes bytes) const {
     if (header.kind == ImageKind::png) return image_detail::pieces_have_end(bytes);
+    if (has_planes) return true;  // what was packed is complete, and its checksums say that it is as it was
     return header.kind != ImageKind::jpeg || jpeg.reads_all_scans() || image_detail::jpeg_scan_has_end(jpeg.scan());
   }
 
@@ -120,7 +148,7 @@ struct ImageDecoder::State {
 
   /// False if there is nothing that can be done next to another image.
   bool begin_ahead(const Region& region) {
-    if (header.kind != ImageKind::jpeg || !is_inside(region, header)) return false;
+    if (header.kind != ImageKind::jpeg || has_planes || !is_inside(region, header)) return false;
     if (std::size_t{region.width} * region.height * 3 > k_large_pixel_bytes)
       return false;  // one at a time: free_large()
     if (!ahead || ahead->region != region) {
@@ -194,6 +222,10 @@ struct ImageDecoder::State {
 
   PixelView read_jpeg(const Region& region) {
     bool done;
+    if (has_planes && plane_pixels.open(planes, jpeg.info()) && plane_pixels.decode(region, pixels_for(region))) {
+      return rgb_of(region);
+    }
+    if (has_planes) jpeg.open(restore());
     if (ahead && ahead->region == region) {
       done = ahead->is_under_way() ? baseline.finish() : ahead->state == BaselineState::done;
     } else {
@@ -201,11 +233,14 @@ struct ImageDecoder::State {
       done = baseline.decode(jpeg.info(), region, entry(), pixels);
     }
     if (!done && !progressive.decode(jpeg.info(), region, pixels_for(region))) return read_region(jpeg, region, buffer);
+    return rgb_of(region);
+  }
+
+  /// What a JPEG's decoder has written for pixels_for(), which may have replaced the memory.
+  PixelView rgb_of(const Region& region) {
     jpeg.close();
-    return {.rgb = buffer.data(),  // pixels_for() may replace the memory
-            .stride = std::size_t{region.width} * 3,
-            .width = region.width,
-            .height = region.height};
+    return {
+        .rgb = buffer.data(), .stride = std::size_t{region.width} * 3, .width = region.width, .height = region.height};
   }
 };
 
@@ -218,8 +253,9 @@ ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels, WholeCheck
   state_->header = {};
   state_->kept = {};
   state_->ahead = {};
-  state_->num_bytes = bytes.size();
   state_->mode = mode;
+  bytes = state_->open_planes(bytes, check);
+  state_->num_bytes = bytes.size();
   const ImageKind kind = image_detail::decodable_kind(bytes, max_pixels);
   if (kind == ImageKind::array) {
     const std::size_t offset = image_detail::array_pixels_offset(bytes);
@@ -243,7 +279,7 @@ ImageHeader ImageDecoder::open(Bytes bytes, std::uint64_t max_pixels, WholeCheck
 }
 
 bool ImageDecoder::is_plain_jpeg() const {
-  if (state_->header.kind != ImageKind::jpeg) return false;
+  if (state_->header.kind != ImageKind::jpeg || state_->has_planes) return false;
   const auto frame = image_detail::baseline_frame(state_->jpeg.info());
   return frame && frame->num_components == 3;
 }

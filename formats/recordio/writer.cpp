@@ -66,8 +66,9 @@ class Writer final : public ShardWriter {
 
   /// Builds the payload: header, image, and, if the header cannot hold the rest, the other fields and their table.
   void lay_out(const SampleView& sample) {
-    const auto image = std::find_if(sample.fields.begin(), sample.fields.end(),
-                                    [](const FieldView& field) { return is_image_field(field.name); });
+    const auto image = std::find_if(sample.fields.begin(), sample.fields.end(), [](const FieldView& field) {
+      return is_image_field(field_of_stored_name(field.name).name);
+    });
     if (image == sample.fields.end()) refuse(sample, "an image record needs an image", "choose another format");
     const IrHeader header = header_of(sample);
     header_ = encode_header(header);

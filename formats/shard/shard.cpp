@@ -11,6 +11,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
+#include "bale/formats/image/jpeg/planes/planes_field.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 
 namespace bale {
@@ -101,9 +102,10 @@ Error Shard::judged(const Error& error) const {
   return is_data_error(error) && FileStamp::of(path_) != file_ ? changed_error(path_) : error;
 }
 
-/// Decompresses the fields of one sample, each into its own memory.
+/// Decompresses and restores the fields of one sample, each into its own memory.
 struct Shard::Inflater {
   Scratch& scratch;
+  FieldForm form = FieldForm::original;
   std::size_t num_inflated = 0;
   InflationBudget budget{};
 
@@ -120,11 +122,18 @@ struct Shard::Inflater {
     zstd_decompress(stored, plain);
     return plain;
   }
+
+  Bytes restore(Bytes stored) {
+    const Bytes original = restore_planes(stored);
+    const MutableBytes copy = scratch.inflated(num_inflated++, original.size());
+    std::ranges::copy(original, copy.begin());
+    return copy;
+  }
 };
 
 Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
-                        Scratch& scratch) const {
-  Inflater inflater{.scratch = scratch};
+                        Scratch& scratch, FieldForm form) const {
+  Inflater inflater{.scratch = scratch, .form = form};
   return load_field(i, field, extent, stored, inflater);
 }
 
@@ -196,8 +205,12 @@ Bytes Shard::load_field_once(std::uint64_t i, std::uint32_t field, const Extent&
   };
   try {
     Bytes bytes = stored_bytes(i, field, extent, stored, inflater.scratch);
+    const bool keeps_planes = info.codec == Codec::planes && inflater.form == FieldForm::decodable;
     if (info.codec == Codec::zstd) bytes = inflater.inflate(bytes);
-    if (options_.verify_checksums && index_->has_checksums() && crc32c(bytes) != extent.crc32c) {
+    if (info.codec == Codec::planes && !keeps_planes) bytes = inflater.restore(bytes);
+    if (!options_.verify_checksums) return bytes;
+    const std::uint32_t found = keeps_planes ? check_planes(bytes) : index_->has_checksums() ? crc32c(bytes) : 0;
+    if (index_->has_checksums() && found != extent.crc32c) {
       throw Error(ErrorCode::damaged, fmt::format("field {}: checksum does not match", info.name), where());
     }
     return bytes;
@@ -229,17 +242,17 @@ SampleView Shard::read(std::uint64_t i, Scratch& scratch) const {
           .fields = views};
 }
 
-Bytes Shard::read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const {
+Bytes Shard::read_field(std::uint64_t i, std::string_view field, Scratch& scratch, FieldForm form) const {
   const auto id = index_->field_id(field);
   const Extent extent = id ? index_->extent(i, *id) : Extent{};
   if (!extent.present()) {
     throw Error(ErrorCode::not_found, fmt::format("sample has no field \"{}\"", printable(field)),
                 {.path = path_, .key = std::string(index_->key(i))});
   }
-  return read_extent(i, *id, extent, scratch);
+  return read_extent(i, *id, extent, scratch, form);
 }
 
-Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
+Bytes Shard::read_image(std::uint64_t i, Scratch& scratch, FieldForm form) const {
   const auto field = index_->image_field(i);
   if (!field) {
     throw Error(ErrorCode::not_found, fmt::format("sample has no image field; it {}", names_of_fields(*index_, i)),
@@ -247,12 +260,13 @@ Bytes Shard::read_image(std::uint64_t i, Scratch& scratch) const {
                  .key = std::string(index_->key(i)),
                  .hint = "name the field that is the image (field= in Python)"});
   }
-  return read_extent(i, *field, index_->extent(i, *field), scratch);
+  return read_extent(i, *field, index_->extent(i, *field), scratch, form);
 }
 
-Bytes Shard::read_extent(std::uint64_t i, std::uint32_t field, const Extent& extent, Scratch& scratch) const {
+Bytes Shard::read_extent(std::uint64_t i, std::uint32_t field, const Extent& extent, Scratch& scratch,
+                         FieldForm form) const {
   fetch_directly(std::array{FieldExtent{.field = field, .extent = extent}}, scratch);
-  return load_field(i, field, extent, scratch.bytes(extent.length), scratch);
+  return load_field(i, field, extent, scratch.bytes(extent.length), scratch, form);
 }
 
 std::vector<std::byte> Shard::seek_points(std::uint64_t i) const {

@@ -79,7 +79,7 @@ void Shard::verify_field(std::uint64_t i, std::uint32_t field, const Extent& ext
       // Nothing to allocate: the file ends before the field begins.
       throw Error(ErrorCode::damaged, "lies beyond the end of the file", {.offset = range->offset});
     }
-    load_field(i, field, extent, scratch.bytes(extent.length), scratch);
+    load_field(i, field, extent, scratch.bytes(extent.length), scratch, FieldForm::original);
   } catch (const Error& error) {
     if (!is_finding(error)) throw;
     state.find({.path = path_,

@@ -65,12 +65,15 @@ Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, Sha
 
 void Worker::begin(Lane& lane) {
   const Row& row = row_of(lane);
+  // Devices decode files.
+  const FieldForm form = options_.device_pixels == 0 ? FieldForm::decodable : FieldForm::original;
   {
     const Reading reading(ring_.worker(number_));
     lane.shard = {};  // of the row before
     lane.shard = shard_of_(row.shard, row.identity);
-    lane.image = options_.field.empty() ? lane.shard->read_image(row.sample_in_shard, lane.scratch)
-                                        : lane.shard->read_field(row.sample_in_shard, options_.field, lane.scratch);
+    lane.image = options_.field.empty()
+                     ? lane.shard->read_image(row.sample_in_shard, lane.scratch, form)
+                     : lane.shard->read_field(row.sample_in_shard, options_.field, lane.scratch, form);
     field_filler_.fill(*lane.shard, row.sample_in_shard, ring_.fields(lane.claim.slot), lane.claim.row);
     if (!options_.label_field.empty()) read_label(lane);
   }

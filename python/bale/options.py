@@ -40,6 +40,7 @@ class ShardOptions(TypedDict, total=False):
     max_samples: int
     on_error: OnError
     sidecars: str
+    jpeg_code: str
     seek_points: bool
     resize_short: int
     resize_max: int

@@ -122,7 +122,7 @@ struct Call {
 std::string report_of_outcome(const PackOutcome& outcome, const RunRemarks& remarks, const Call& call) {
   call.say(replaced_lines(outcome.report));
   call.say(flawed_image_lines(outcome.images, call.names));
-  call.say(undecodable_lines(outcome.report));
+  call.say(kinds_lines(outcome.report));
   call.say(skipped_lines(outcome.report.skipped, call.names));
   return pack_json(outcome.report, outcome.seconds, remarks, outcome.images);
 }

@@ -12,7 +12,7 @@ namespace {
 void add_fields(const ShardIndex& index, std::vector<DatasetSummary::Field>& fields) {
   for (std::uint32_t f = 0; f < index.fields().size(); ++f) {
     const FieldInfo& info = index.fields()[f];
-    const std::string codec = info.codec == Codec::zstd ? "zstd" : "none";
+    const std::string codec(name_of(info.codec));
     auto known = std::find_if(fields.begin(), fields.end(), [&](const DatasetSummary::Field& field) {
       return field.name == info.name && field.codec == codec;
     });

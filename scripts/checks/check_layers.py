@@ -17,7 +17,7 @@ LOADER = READER | {"loader/transform", "loader/ring", "loader/options", "loader/
 ALLOWED = {
     "formats/base": set(),
     "formats/storage": {"formats/base"},
-    "formats/shard": {"formats/base"},
+    "formats/shard": {"formats/base", "formats/image"},
     "formats/image": {"formats/base"},
     "formats/container": {"formats/base", "formats/shard", "formats/image"},
     "formats/registry": {"formats/base", "formats/storage", "formats/shard"},

@@ -10,7 +10,7 @@ using namespace bale::test;
 
 TEST_CASE("samples may be read in any order") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> samples = plain_samples_for(subject.layout(), 211, 3000);
+    const std::vector<OwnedSample> samples = plain_samples_for(subject, 211, 3000);
     const Shard shard = subject.open("a", subject.pack("a", samples));
     Scratch scratch;
     for (std::size_t step = 0, i = 0; step < 3 * samples.size(); ++step, i = (i + 97) % samples.size()) {
@@ -21,7 +21,7 @@ TEST_CASE("samples may be read in any order") {
 
 TEST_CASE("four threads may read one shard at once") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> samples = plain_samples_for(subject.layout(), 200, 3000);
+    const std::vector<OwnedSample> samples = plain_samples_for(subject, 200, 3000);
     const Shard shard = subject.open("a", subject.pack("a", samples));
     std::atomic<int> wrong{0};
     std::vector<std::thread> threads;
@@ -45,7 +45,7 @@ TEST_CASE("four threads may read one shard at once") {
 
 TEST_CASE("located fields lie in the file where locate says") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> samples = mixed_samples_for(subject.layout());
+    const std::vector<OwnedSample> samples = mixed_samples_for(subject);
     const Shard shard = subject.open("a", subject.pack("a", samples));
     const std::optional<std::string> text = subject.file_text("a");
     const ShardIndex& index = shard.index();

@@ -69,7 +69,7 @@ std::string verify_cut(const Subject& subject, const std::string& stem, const Sh
 
 TEST_CASE("a shard that was cut short is an error wherever it was cut") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> samples = plain_samples_for(subject.layout(), 60, 5000);
+    const std::vector<OwnedSample> samples = plain_samples_for(subject, 60, 5000);
     const ShardIndex index = subject.pack("a", samples);
     const auto good = subject.file_text("a");
     if (!good) return;
@@ -90,7 +90,7 @@ TEST_CASE("a shard that was cut short is an error wherever it was cut") {
 
 TEST_CASE("a flipped payload bit is found, its sample named, and the others still read") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> samples = plain_samples_for(subject.layout(), 20, 5000);
+    const std::vector<OwnedSample> samples = plain_samples_for(subject, 20, 5000);
     const ShardIndex index = subject.pack("a", samples);
     const auto good = subject.file_text("a");
     if (!good) return;
@@ -122,7 +122,7 @@ TEST_CASE("a flipped payload bit is found, its sample named, and the others stil
 
 TEST_CASE("flipped bits anywhere never deliver wrong bytes and never crash") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> samples = plain_samples_for(subject.layout(), 12, 600);
+    const std::vector<OwnedSample> samples = plain_samples_for(subject, 12, 600);
     const ShardIndex index = subject.pack("a", samples);
     const auto good = subject.file_text("a");
     if (!good) return;

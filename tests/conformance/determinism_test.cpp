@@ -8,10 +8,10 @@ using namespace bale::test;
 
 TEST_CASE("a shard written twice is the same file") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> samples = mixed_samples_for(subject.layout());
+    const std::vector<OwnedSample> samples = mixed_samples_for(subject);
     const ShardIndex first = subject.pack("a", samples);
     // Other files of this format in between, so that memory used again is not as it was.
-    subject.pack("between", plain_samples_for(subject.layout(), 50, 40'000));
+    subject.pack("between", plain_samples_for(subject, 50, 40'000));
     const ShardIndex second = subject.pack("b", samples);
     CHECK(subject.file_text("a") == subject.file_text("b"));
     CHECK(as_text(first.bytes()) == as_text(second.bytes()));
@@ -20,8 +20,8 @@ TEST_CASE("a shard written twice is the same file") {
 
 TEST_CASE("two writers at once write what each would write alone") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> left = plain_samples_for(subject.layout(), 800, 9000);
-    const std::vector<OwnedSample> right = mixed_samples_for(subject.layout());
+    const std::vector<OwnedSample> left = plain_samples_for(subject, 800, 9000);
+    const std::vector<OwnedSample> right = mixed_samples_for(subject);
     subject.pack("left", left);
     subject.pack("right", right);
     std::thread other([&] { subject.pack("right2", right); });

@@ -122,7 +122,7 @@ std::vector<std::uint64_t> spread(std::uint64_t size, std::uint64_t count) {
 TEST_CASE("every flipped bit of a shard is found and named, and costs one sample at most") {
   const std::uint64_t wanted = by_tier<std::uint64_t>(1000, k_long_flips);
   for_each_layout([&](const Subject& subject) {
-    Victim victim(subject, plain_samples_for(subject.layout(), 40, 1700));
+    Victim victim(subject, plain_samples_for(subject, 40, 1700));
     if (victim.text().empty()) return;
     REQUIRE(victim.text().size() >= k_long_flips / 8);
     const std::uint64_t flips = victim.stored().empty() ? wanted / k_decoded_share : wanted;
@@ -141,7 +141,7 @@ TEST_CASE("every flipped bit of a shard is found and named, and costs one sample
 TEST_CASE("every truncation of a shard is found, and nothing wrong is delivered from it") {
   const std::uint64_t cuts = by_tier<std::uint64_t>(300, 10'000);
   for_each_layout([&](const Subject& subject) {
-    Victim victim(subject, plain_samples_for(subject.layout(), 40, 1700));
+    Victim victim(subject, plain_samples_for(subject, 40, 1700));
     if (victim.text().empty()) return;
     const std::uint64_t size = victim.text().size();
     std::vector<std::uint64_t> sizes = spread(size, cuts);
@@ -166,7 +166,7 @@ TEST_CASE("every truncation of a shard is found, and nothing wrong is delivered 
 
 TEST_CASE("every flipped bit and every truncation of an index is found") {
   for_each_layout([](const Subject& subject) {
-    const ShardIndex index = subject.pack("a", plain_samples_for(subject.layout(), 12, 300));
+    const ShardIndex index = subject.pack("a", plain_samples_for(subject, 12, 300));
     const std::vector<std::byte> good(index.bytes().begin(), index.bytes().end());
     const auto is_refused = [](std::vector<std::byte> bytes) {
       return refuses_content([&] { ShardIndex::from_bytes(std::move(bytes), ""); });

@@ -7,7 +7,7 @@ using namespace bale::test;
 
 TEST_CASE("mixed samples come back as they were") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> samples = mixed_samples_for(subject.layout());
+    const std::vector<OwnedSample> samples = mixed_samples_for(subject);
     const Shard shard = subject.open("a", subject.pack("a", samples));
     check_shard(subject, shard, samples);
   });
@@ -17,7 +17,7 @@ TEST_CASE("shards of no sample, one, and thousands") {
   for_each_layout([](const Subject& subject) {
     for (const std::size_t count : {0, 1, 3000}) {
       INFO(count << " samples");
-      const std::vector<OwnedSample> samples = plain_samples_for(subject.layout(), count);
+      const std::vector<OwnedSample> samples = plain_samples_for(subject, count);
       const std::string stem = std::to_string(count);
       check_shard(subject, subject.open(stem, subject.pack(stem, samples)), samples);
     }
@@ -26,7 +26,7 @@ TEST_CASE("shards of no sample, one, and thousands") {
 
 TEST_CASE("single fields and keys are found, others are said to be missing") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> samples = mixed_samples_for(subject.layout());
+    const std::vector<OwnedSample> samples = mixed_samples_for(subject);
     const Shard shard = subject.open("a", subject.pack("a", samples));
     Scratch scratch;
     for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -47,7 +47,7 @@ TEST_CASE("single fields and keys are found, others are said to be missing") {
 
 TEST_CASE("a shard opens by its path with the index next to it") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> samples = mixed_samples_for(subject.layout());
+    const std::vector<OwnedSample> samples = mixed_samples_for(subject);
     const ShardIndex index = subject.pack("a", samples);
     if (!subject.file_text("a")) return;  // nothing on disk to find
     publish_file(subject.index_file("a"), index.bytes());

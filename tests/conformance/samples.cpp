@@ -1,4 +1,7 @@
 // The samples that the suite packs.
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "bale/formats/image/image.hpp"
@@ -17,6 +20,12 @@ std::string encoded_image(std::size_t seed) {
   return std::string(as_text(png));
 }
 
+/// A JPEG of noise has rather more bytes than pixels.
+std::string encoded_jpeg(std::size_t seed, std::size_t bytes) {
+  const auto side = static_cast<std::uint32_t>(std::max(1.0, std::sqrt(static_cast<double>(bytes) * 1.2)));
+  return std::string(as_text(encode_jpeg(random_image(side, side, seed), 80)));
+}
+
 void set_label(OwnedSample& sample, std::int64_t label) {
   sample.label = label;
   if (label != k_no_label) sample.fields.push_back({std::string(k_label_field), std::to_string(label)});
@@ -24,9 +33,11 @@ void set_label(OwnedSample& sample, std::int64_t label) {
 
 }  // namespace
 
-OwnedSample make_sample_for(const Layout& layout, std::size_t index, std::size_t bytes) {
+OwnedSample make_sample_for(const Subject& subject, std::size_t index, std::size_t bytes) {
   OwnedSample sample{fmt::format("class{}/sample_{}", index % 10, index), {}};
-  if (layout.keeps_bytes) {
+  if (subject.has_planes()) {
+    sample.fields.push_back({"jpg", encoded_jpeg(index, bytes)});
+  } else if (subject.keeps_bytes()) {
     sample.fields.push_back({"jpg", random_bytes(bytes, index)});
   } else {
     sample.fields.push_back({"png", encoded_image(index)});
@@ -35,13 +46,14 @@ OwnedSample make_sample_for(const Layout& layout, std::size_t index, std::size_t
   return sample;
 }
 
-std::vector<OwnedSample> plain_samples_for(const Layout& layout, std::size_t count, std::size_t bytes) {
+std::vector<OwnedSample> plain_samples_for(const Subject& subject, std::size_t count, std::size_t bytes) {
   std::vector<OwnedSample> samples;
-  for (std::size_t i = 0; i < count; ++i) samples.push_back(make_sample_for(layout, i, bytes));
+  for (std::size_t i = 0; i < count; ++i) samples.push_back(make_sample_for(subject, i, bytes));
   return samples;
 }
 
-std::vector<OwnedSample> mixed_samples_for(const Layout& layout) {
+std::vector<OwnedSample> mixed_samples_for(const Subject& subject) {
+  const Layout& layout = subject.layout();
   const std::vector<std::string> stems{"a",
                                        "n01440764/n01440764_10026",
                                        "very/deep/tree/of/directories/x",

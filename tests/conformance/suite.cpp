@@ -9,7 +9,9 @@
 #include <memory>
 
 #include "bale/formats/base/zstd_codec.hpp"
+#include "bale/formats/image/jpeg/planes/planes_field.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/tests/support/text_file.hpp"
 
@@ -23,9 +25,10 @@ ShardIndex Subject::pack(const std::string& stem, const std::vector<OwnedSample>
     for (const OwnedField& field : sample.fields) {
       const bool compressed = layout_->compresses_fields &&
                               (field.name == "json" || least_codec(format_->field_rule, field.name) == Codec::zstd);
+      const bool as_planes = has_planes_ && is_jpeg_field(field.name);
       auto id = index.field_id(field.name);
       if (!id) {
-        id = index.add_field(field.name, compressed ? Codec::zstd : Codec::none);
+        id = index.add_field(field.name, as_planes ? Codec::planes : compressed ? Codec::zstd : Codec::none);
         plan.fields.push_back({.name = index.fields()[*id].stored_name()});
       }
       plan.fields[*id].num_samples += 1;
@@ -39,6 +42,7 @@ ShardIndex Subject::pack(const std::string& stem, const std::vector<OwnedSample>
     std::vector<FieldView> views;
     std::vector<std::string> names;
     std::vector<std::byte> compressed;
+    std::vector<std::byte> planes;
     names.reserve(sample.fields.size());
     for (const OwnedField& field : sample.fields) {
       const std::uint32_t id = *index.field_id(field.name);
@@ -47,6 +51,10 @@ ShardIndex Subject::pack(const std::string& stem, const std::vector<OwnedSample>
       if (index.fields()[id].codec == Codec::zstd) {
         zstd_compress(views.back().bytes, 3, compressed);
         views.back().bytes = compressed;
+      }
+      if (index.fields()[id].codec == Codec::planes) {
+        make_planes(views.back().bytes, planes);
+        views.back().bytes = planes;
       }
       index.set_crc32c(i, id, crc32c(as_bytes(field.bytes)));
     }
@@ -81,7 +89,9 @@ void for_each_layout(const std::function<void(const Subject&)>& test) {
   all.push_back(&k_memory_format);
   for (const Format* format : all) {
     for (const Layout& layout : format->layouts) {
-      DYNAMIC_SECTION(format->name << "." << layout.name) { test(Subject(*format, layout)); }
+      DYNAMIC_SECTION(format->name << "." << layout.name) { test(Subject(*format, layout, false)); }
+      if (!layout.compresses_fields) continue;
+      DYNAMIC_SECTION(format->name << "." << layout.name << ", planes") { test(Subject(*format, layout, true)); }
     }
   }
 }

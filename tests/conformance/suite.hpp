@@ -23,7 +23,8 @@ extern const Format k_memory_format;
 /// One layout under test, with a directory of its own.
 class Subject {
  public:
-  Subject(const Format& format, const Layout& layout) : format_(&format), layout_(&layout) {}
+  Subject(const Format& format, const Layout& layout, bool has_planes)
+      : format_(&format), layout_(&layout), has_planes_(has_planes) {}
 
   const Format& format() const { return *format_; }
   const Layout& layout() const { return *layout_; }
@@ -33,6 +34,9 @@ class Subject {
   bool is_in_memory() const { return format_ == &k_memory_format; }
   /// Whether fields come back as they were given.
   bool keeps_bytes() const { return layout_->keeps_bytes; }
+
+  /// Whether JPEGs are stored as planes.
+  bool has_planes() const { return has_planes_; }
 
   /// Writes a shard; fields named "json" are compressed where the layout has room for that.
   ShardIndex pack(const std::string& stem, const std::vector<OwnedSample>& samples) const;
@@ -47,6 +51,7 @@ class Subject {
  private:
   const Format* format_;
   const Layout* layout_;
+  bool has_planes_;
   TempDir dir_;
 };
 
@@ -55,17 +60,18 @@ inline ShardIndex copy_of(const ShardIndex& index) {
   return ShardIndex::from_bytes({index.bytes().begin(), index.bytes().end()}, "");
 }
 
-/// Runs `test` for each layout, in a Catch section named after it.
+/// Runs `test` for each layout, in a Catch section named after it, and again with planes where it can have them.
 void for_each_layout(const std::function<void(const Subject&)>& test);
 
 /// A sample fit for the layout: `index` varies its content, `bytes` is the size of its image field where
-/// the layout keeps bytes (elsewhere the image is a real one, equal in size to all others).
-OwnedSample make_sample_for(const Layout& layout, std::size_t index, std::size_t bytes);
+/// the layout keeps bytes (elsewhere the image is a real one, equal in size to all others). A JPEG, about as large,
+/// where it is stored as planes.
+OwnedSample make_sample_for(const Subject& subject, std::size_t index, std::size_t bytes);
 
 /// Odd keys, odd labels; missing, empty, tiny and large fields.
-std::vector<OwnedSample> mixed_samples_for(const Layout& layout);
+std::vector<OwnedSample> mixed_samples_for(const Subject& subject);
 /// Many small ones.
-std::vector<OwnedSample> plain_samples_for(const Layout& layout, std::size_t count, std::size_t bytes = 100);
+std::vector<OwnedSample> plain_samples_for(const Subject& subject, std::size_t count, std::size_t bytes = 100);
 
 /// Extent of sample `i`'s field by its name inside the container; absent where there is none.
 Extent stored_extent(const ShardIndex& index, std::uint64_t i, std::string_view stored_name);

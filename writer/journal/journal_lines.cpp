@@ -58,7 +58,8 @@ Json to_json(const FinishedShard& finished) {
               {"skipped", skipped},
               {"on_error", finished.on_error},
               {"checked_images", finished.checked_images},
-              {"undecodable", Json::object_of(finished.undecodable)}};
+              {"undecodable", Json::object_of(finished.undecodable)},
+              {"jpegs", Json::object_of(finished.jpegs)}};
 }
 
 /// --overwrite removes the files that a journal names, and the journal may come from an untrusted source.
@@ -97,9 +98,12 @@ FinishedShard finished_from_json(const Json& line) {
   }
   finished.on_error = line.text_or_empty("on_error");
   finished.checked_images = line.contains("checked_images") && line.truth("checked_images");
-  if (line.contains("undecodable")) {
-    for (const auto& [kind, count] : line.members("undecodable")) finished.undecodable[kind] = count.as_count(kind);
-  }
+  const auto read_counts = [&](const char* name, std::map<std::string, std::uint64_t>& counts) {
+    if (!line.contains(name)) return;
+    for (const auto& [kind, count] : line.members(name)) counts[kind] = count.as_count(kind);
+  };
+  read_counts("undecodable", finished.undecodable);
+  read_counts("jpegs", finished.jpegs);
   check_names(finished);
   return finished;
 }

@@ -27,6 +27,7 @@ struct FinishedShard {
   std::string on_error{};       // name of the policy that skipped them; empty in a journal of an earlier version
   bool checked_images = false;  // all were decoded (PackOptions::check_images)
   std::map<std::string, std::uint64_t> undecodable{};  // images that the loader does not decode, by kind
+  std::map<std::string, std::uint64_t> jpegs{};        // PackReport::jpegs
 };
 
 /// Content of a journal.

@@ -201,7 +201,8 @@ class Join {
         refuse(dataset, fmt::format("{}, and its field {} has the old numbers", why, printable(field.name)),
                "pack it again with the same names of classes in the same order");
       }
-      if (field.codec != "none") options_.compress_level = k_compress_level;
+      if (field.codec == name_of(Codec::zstd)) options_.compress_level = k_compress_level;
+      if (field.codec == name_of(Codec::planes)) options_.jpeg_planes = true;
     }
     return false;
   }

@@ -50,9 +50,15 @@ void check_options(const PackOptions& options) {
   if (options.format.format == nullptr || options.format.layout == nullptr) {
     fail_usage("no format", "leave `format` as it is, or set it by find_format()");
   }
-  if (options.compress_level && !options.format.layout->compresses_fields) {
-    fail_usage(fmt::format("layout {} has no room for compressed fields", options.format.layout->name),
-               "leave `compress` out");
+  if ((options.compress_level || options.jpeg_planes) && !options.format.layout->compresses_fields) {
+    const std::string_view name = options.format.layout->name;
+    if (options.compress_level) {
+      fail_usage(fmt::format("layout {} has no room for compressed fields", name), "leave `compress` out");
+    }
+    fail_usage(fmt::format("layout {} has no room for JPEGs as planes", name), "leave `jpeg_code` out");
+  }
+  if (options.jpeg_planes && options.seek_points) {
+    fail_usage("seek points are for Huffman codes, which planes do not have", "leave `seek_points` or `jpeg_code` out");
   }
   check_edits(options.edits);
   check_sidecars(options.format, options.sidecars);
@@ -228,6 +234,7 @@ std::string fingerprint_of_options(std::string_view kind, const PackOptions& opt
       fmt::format("bale {} 1\n{}\n{}\n{}\n", kind, options.format.format->name, options.format.layout->name,
                   options.compress_level ? fmt::to_string(*options.compress_level) : "none");
   if (options.leaves_out_undecodable()) text += "undecodable images are left out\n";
+  if (options.jpeg_planes) text += "jpeg planes 1\n";
   if (options.seek_points) text += "entry points\n";  // the name in 0.1.0, whose runs can be resumed
   for (const auto& [name, value] : options.format_options) text += fmt::format("option {}={}\n", name, value);
   for (const std::string& name : options.sidecars) text += fmt::format("sidecar {}\n", name);
@@ -241,7 +248,9 @@ std::string fingerprint_of_options(std::string_view kind, const PackOptions& opt
 
 Codec codec_of_field(const PackOptions& options, std::string_view field) {
   const Layout& layout = *options.format.layout;
-  if (!layout.compresses_fields || is_image_field(field) || field == k_label_field || field.empty()) return Codec::none;
+  if (!layout.compresses_fields || field == k_label_field || field.empty()) return Codec::none;
+  if (options.jpeg_planes && is_jpeg_field(field)) return Codec::planes;
+  if (is_image_field(field)) return Codec::none;
   return options.compress_level ? Codec::zstd : least_codec(options.format.format->field_rule, field);
 }
 

@@ -128,6 +128,7 @@ PlanFacts facts_of_options(const PackOptions& options, const std::vector<std::st
   for (const auto& [name, value] : options.format_options) facts[name] = printable(value);
   if (options.compress_level) set("compress", *options.compress_level);
   if (options.leaves_out_undecodable()) set("check_images", "on");
+  if (options.jpeg_planes) set("jpeg_code", "planes");
   if (options.seek_points) set("seek_points", "on");
   if (!options.sidecars.empty()) facts["sidecars"] = fmt::format("{}", fmt::join(options.sidecars, ","));
   add_edits(describe_edits(options.edits, !options.format.layout->keeps_bytes), facts);

@@ -58,6 +58,7 @@ class DatasetManifest {
     for (const ManifestField& field : finished.fields) add_field(field);
     for (const SkippedSample& sample : finished.skipped) leave_out(sample);
     for (const auto& [kind, count] : finished.undecodable) report_.undecodable[kind] += count;
+    for (const auto& [kind, count] : finished.jpegs) report_.jpegs[kind] += count;
     report_.num_bytes += finished.shard.bytes;
   }
 

@@ -81,6 +81,7 @@ std::string pack_json(const PackReport& report, double seconds, const RunRemarks
                         {"left_out", left_out_json(remarks.left_out.where)},
                         {"excluded", excluded_json(remarks.left_out.listed)},
                         {"undecodable", Json::object_of(report.undecodable)},
+                        {"jpegs", Json::object_of(report.jpegs)},
                         {"skipped", skipped}});
 }
 

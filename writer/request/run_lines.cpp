@@ -1,11 +1,14 @@
 #include "bale/writer/request/run_lines.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/human.hpp"
+#include "bale/formats/shard/shard_index.hpp"
 
 namespace bale {
 
@@ -32,15 +35,39 @@ Lines replaced_lines(const PackReport& report) {
   return lines;
 }
 
-Lines undecodable_lines(const PackReport& report) {
+namespace {
+
+struct Counted {
   std::uint64_t total = 0;
-  std::string kinds;
-  for (const auto& [kind, count] : report.undecodable) {
-    total += count;
-    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", human_count(count), kind);
+  std::string kinds{};  // "3 tiff, 1 unknown"
+};
+
+Counted counted(const std::map<std::string, std::uint64_t>& counts) {
+  Counted all;
+  for (const auto& [kind, count] : counts) {
+    all.total += count;
+    all.kinds += fmt::format("{}{} {}", all.kinds.empty() ? "" : ", ", human_count(count), kind);
   }
-  if (total == 0) return {};
-  return {fmt::format("{} packed that bale's loader does not decode: {}", plural(total, "image"), kinds)};
+  return all;
+}
+
+}  // namespace
+
+Lines kinds_lines(const PackReport& report) {
+  Lines lines;
+  if (!report.jpegs.empty()) {
+    std::map<std::string, std::uint64_t> others = report.jpegs;
+    const auto planes = others.extract(std::string(name_of(Codec::planes)));
+    lines.push_back(fmt::format("{} stored as planes", plural(planes ? planes.mapped() : 0, "JPEG")));
+    const Counted stay = counted(others);
+    if (stay.total != 0) lines.back() += fmt::format("; {} stored unchanged: {}", human_count(stay.total), stay.kinds);
+  }
+  const Counted undecodable = counted(report.undecodable);
+  if (undecodable.total != 0) {
+    lines.push_back(fmt::format("{} packed that bale's loader does not decode: {}", plural(undecodable.total, "image"),
+                                undecodable.kinds));
+  }
+  return lines;
 }
 
 std::string number_list(std::span<const std::uint64_t> numbers, std::string_view range) {

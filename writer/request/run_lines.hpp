@@ -22,8 +22,9 @@ Lines skipped_lines(const std::vector<SkippedSample>& skipped, const OptionNames
 /// One line per replaced dataset.
 Lines replaced_lines(const PackReport& report);
 
-/// One line if packed images are of kinds that the loader does not decode.
-Lines undecodable_lines(const PackReport& report);
+/// How JPEGs are stored, if planes were asked for, and how many packed images are of kinds that the loader does not
+/// decode.
+Lines kinds_lines(const PackReport& report);
 
 /// "3,17,20..25": ascending numbers, with `range` between the ends of a range of at least three. Long lists are whole:
 /// they are for programs, too.

@@ -88,9 +88,8 @@ FinishedShard copy_shard(const ShardCopy& copy, const PackOptions& options, Prog
                                    .num_samples = copy.shard.num_samples,
                                    .bytes = copy.shard.bytes}};
   for (const FieldInfo& field : index.fields()) {
-    finished.fields.push_back({.name = field.name,
-                               .codec = field.codec == Codec::zstd ? "zstd" : "none",
-                               .stored_bytes = field.stored_bytes});
+    finished.fields.push_back(
+        {.name = field.name, .codec = std::string(name_of(field.codec)), .stored_bytes = field.stored_bytes});
   }
   if (options.seek_points) {
     write_durably(seek_point_path(copy.staged_path), read_file(find_seek_points(copy.from)));

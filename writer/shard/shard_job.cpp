@@ -18,6 +18,7 @@
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/image_check.hpp"
+#include "bale/formats/image/jpeg/planes/planes_field.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
@@ -66,8 +67,16 @@ class StoredFields {
     InflationBudget budget;
     for (std::size_t f = 0; f < sample.fields.size(); ++f) {
       const FieldView& field = sample.fields[f];
-      if (codec_of_field(options_, field.name) == Codec::none) {
+      const Codec codec = codec_of_field(options_, field.name);
+      if (codec == Codec::none) {
         stored_.push_back(field);
+        continue;
+      }
+      names_[f] = FieldInfo{.name = std::string(field.name), .codec = codec}.stored_name();
+      if (codec == Codec::planes) {
+        const std::string_view why_not = make_planes(field.bytes, buffers_[f]);
+        ++jpegs_[std::string(why_not.empty() ? name_of(codec) : why_not)];
+        stored_.push_back({names_[f], buffers_[f]});
         continue;
       }
       zstd_compress(field.bytes, options_.compress_level.value_or(k_least_level), buffers_[f]);
@@ -78,17 +87,19 @@ class StoredFields {
                         printable(field.name), field.bytes.size(), buffers_[f].size()),
             {.key = std::string(sample.key), .hint = "pack without compressing fields"});
       }
-      names_[f] = FieldInfo{.name = std::string(field.name), .codec = Codec::zstd}.stored_name();
       stored_.push_back({names_[f], buffers_[f]});
     }
     return stored_;
   }
+  /// PackReport::jpegs
+  const std::map<std::string, std::uint64_t>& jpegs() const { return jpegs_; }
 
  private:
   const PackOptions& options_;
   std::vector<FieldView> stored_;
   std::vector<std::string> names_;
   std::vector<std::vector<std::byte>> buffers_;
+  std::map<std::string, std::uint64_t> jpegs_;
 };
 
 /// The index entry of the sample's image. Its header says its size, whatever the source says. Throws if the image
@@ -335,11 +346,11 @@ class ShardRun {
         .skipped = std::move(skipped_),
         .on_error = std::string(on_error_name(job_.options.on_error)),
         .checked_images = job_.options.check_images,
-        .undecodable = std::move(undecodable_)};
+        .undecodable = std::move(undecodable_),
+        .jpegs = stored_.jpegs()};
     for (const FieldInfo& field : index.fields()) {
-      finished.fields.push_back({.name = field.name,
-                                 .codec = field.codec == Codec::zstd ? "zstd" : "none",
-                                 .stored_bytes = field.stored_bytes});
+      finished.fields.push_back(
+          {.name = field.name, .codec = std::string(name_of(field.codec)), .stored_bytes = field.stored_bytes});
     }
     if (job_.options.seek_points) {
       write_durably(seek_point_path(job_.staged_path), seek_points_.build(bytes));

@@ -36,7 +36,7 @@ struct BlobColumn {
 /// Whether the field's dataset is created from the plan. Depends on the name, not on the size: the order of objects in
 /// the file must not depend on which samples were skipped.
 bool is_reserved(std::string_view stored_name) {
-  return stored_name != k_label_field && !stored_name.ends_with(".zst");
+  return stored_name != k_label_field && field_of_stored_name(stored_name).codec == Codec::none;
 }
 
 class BlobWriter final : public ShardWriter {

@@ -175,7 +175,7 @@ void ShardIndex::parse(const std::string& path, Checks checks) {
 void ShardIndex::parse_fields_version_1(std::uint64_t at, std::uint64_t count, const std::string& path) {
   for (std::uint64_t f = 0; f < count; ++f) {
     const auto row = load_at<FieldRowVersion1>(content_.data() + at + f * sizeof(FieldRowVersion1));
-    if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged_index(path, "unknown field codec");
+    if (row.codec > static_cast<std::uint8_t>(k_last_codec)) fail_damaged_index(path, "unknown field codec");
     fields_.push_back({.name = std::string(row.name, ::strnlen(row.name, FieldRowVersion1::k_name_bytes)),
                        .codec = static_cast<Codec>(row.codec),
                        .located = row.located != 0,
@@ -188,7 +188,7 @@ void ShardIndex::parse_fields(std::uint64_t at, std::uint64_t names, std::uint64
   std::uint64_t begin = 0;
   for (std::uint64_t f = 0; f < count; ++f) {
     const auto row = load_at<FieldRow>(content_.data() + at + f * sizeof(FieldRow));
-    if (row.codec > static_cast<std::uint8_t>(Codec::zstd)) fail_damaged_index(path, "unknown field codec");
+    if (row.codec > static_cast<std::uint8_t>(k_last_codec)) fail_damaged_index(path, "unknown field codec");
     if (row.name_end < begin || row.name_end > name_bytes || row.name_end - begin > k_max_field_name_bytes) {
       fail_damaged_index(path, "field names out of order");
     }

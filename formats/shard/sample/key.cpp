@@ -123,6 +123,8 @@ bool is_image_field(std::string_view field) {
   return std::find(k_image_fields.begin(), k_image_fields.end(), field) != k_image_fields.end();
 }
 
+bool is_jpeg_field(std::string_view field) { return field == "jpg" || field.ends_with(".jpg"); }
+
 bool is_image_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot != std::string_view::npos && is_image_field(field_name(name.substr(dot + 1)));

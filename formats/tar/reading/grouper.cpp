@@ -7,6 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
+#include "bale/formats/shard/field_rule.hpp"
 #include "bale/formats/shard/key.hpp"
 
 namespace bale::tar {
@@ -60,7 +61,7 @@ void Grouper::enter_sample(std::string_view key) {
 /// spellings: then each has its own column.
 std::uint32_t Grouper::field_of(std::string_view extension) {
   const std::string name = field_name(extension);
-  const std::uint32_t field = declare_field(index_, {.name = name}, path_, key_);
+  const std::uint32_t field = declare_field(index_, field_of_stored_name(name, false), path_, key_);
   if (name != k_jpg) return field;
   const bool is_jpeg = extension.size() == k_jpeg.size();
   const auto sample = static_cast<std::size_t>(sample_);

@@ -16,7 +16,8 @@ inline constexpr std::string_view k_plain_layout = "plain";
 inline constexpr std::string_view k_gzip_layout = "gz";
 inline constexpr std::string_view k_zstd_layout = "zst";
 
-/// Stored names are extensions of file names. Without an index, a compressed field is the field "X.zst".
+/// Stored names are extensions of file names. Without an index, a compressed field is the field "X.zst"; JPEGs as
+/// planes are what they are.
 inline constexpr FieldRule k_field_rule{
     .forbidden = std::string_view("/\0", 2), .is_lower_case = true, .marks_compressed = false};
 

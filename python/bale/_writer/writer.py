@@ -66,6 +66,9 @@ class Writer:
         Number of the first class in the files, for layouts whose readers may count from 1. None: 0.
     decode : bool, default False
         Store images as pixels, in the format's layout that holds them.
+    jpeg_code : {'huffman', 'planes'}, default 'huffman'
+        How JPEGs are stored: as the files they are, or as planes, which loaders decode several times faster, and which
+        readers of bale give back to the byte.
     seek_points : bool, default False
         Write seek points next to each shard, so that loaders can start decoding a JPEG at any row.
     sidecars : str, sequence of str or None, default None
@@ -136,7 +139,8 @@ class Writer:
                  layout: str | None = None, name: str | None = None, shard_size: Size | None = None,
                  shard_samples: int | None = None, resume: bool | Mapping[str, Any] = False, overwrite: bool = False,
                  compress: str | None = None, size: int | None = None, level: int | None = None,
-                 label_base: int | None = None, decode: bool = False, seek_points: bool = False,
+                 label_base: int | None = None, decode: bool = False,
+                 jpeg_code: Literal["huffman", "planes"] = "huffman", seek_points: bool = False,
                  sidecars: str | Sequence[str] | None = None, check_images: bool = False, max_pixels: int | None = None,
                  resize_short: int | None = None, resize_max: int | None = None, quality: int | None = None,
                  part: int | None = None, parts: int | None = None, orient: bool = False, strip_metadata: bool = False, jpeg_lossless: bool = False,
@@ -169,8 +173,8 @@ class Writer:
         given = option_texts({
             "format": format, "layout": layout, "name": name, "shard_size": shard_size, "shard_samples": shard_samples,
             "resume": bool(resume), "overwrite": overwrite, "compress": compress, "size": size, "level": level,
-            "label_base": label_base, "decode": decode, "seek_points": seek_points, "sidecars": sidecars,
-            "check_images": check_images, "max_pixels": max_pixels, "resize_short": resize_short, "resize_max": resize_max,
+            "label_base": label_base, "decode": decode, "jpeg_code": jpeg_code, "seek_points": seek_points,
+            "sidecars": sidecars, "check_images": check_images, "max_pixels": max_pixels, "resize_short": resize_short, "resize_max": resize_max,
             "quality": quality, "orient": orient, "strip_metadata": strip_metadata, "jpeg_lossless": jpeg_lossless,
             "on_error": on_error, "jobs": jobs})
         self._part = None if part is None or parts is None else (part, parts)

@@ -3,6 +3,7 @@ from mutations.mutation import Mutation
 
 HDF5 = ("python", "tests/python/interop/test_foreign_hdf5.py")
 KEYS = ("python", "tests/python/interop/test_foreign_keys.py")
+PLANES = ("python", "tests/python/formats/test_planes.py")
 NAMES = ("python", "tests/python/formats/test_field_names.py")
 BETON = ("python", "tests/python/interop/test_foreign_beton.py", "-k", "sizes")
 TFRECORD = ("python", "tests/python/interop/test_foreign_tfrecord.py")
@@ -33,7 +34,17 @@ MUTATIONS = [
     Mutation("filters are met while converting", "formats/hdf5/file/input.cpp",
              "  if (dataset.missing_filter.empty()) return;\n", "  return;\n", (*HDF5, "-k", "filter")),
     Mutation("a field X.zst is stored as it is", "formats/shard/index/field_rule.cpp",
-             "return rule.marks_compressed ? field_of_stored_name(name).codec : Codec::none;", "return Codec::none;", NAMES),
+             "return field_of_stored_name(name, rule.marks_compressed).codec == Codec::none ? Codec::none : Codec::zstd;",
+             "return Codec::none;", NAMES),
+    Mutation("a scan takes planes for a field of another name", "formats/tar/reading/grouper.cpp",
+             "field_of_stored_name(name, false)", "{.name = name}", (*PLANES, "-k", "scan")),
+    Mutation("planes are those of any image", "formats/shard/shard.cpp",
+             "keeps_planes ? check_planes(bytes)", "keeps_planes ? extent.crc32c", (*PLANES, "-k", "damage")),
+    Mutation("devices get planes", "loader/worker/worker.cpp",
+             "options_.device_pixels == 0 ? FieldForm::decodable : FieldForm::original", "FieldForm::decodable",
+             ("python", "tests/python/device/test_python_decode_on_device.py", "-k", "workers_do")),
+    Mutation("merged shards lose their planes", "writer/merge/join.cpp",
+             "      if (field.codec == name_of(Codec::planes)) options_.jpeg_planes = true;\n", "", (*PLANES, "-k", "merged")),
     Mutation("a plan does not ask for names", "writer/plan/plan.cpp",
              "  require_room_for_fields(source, options);\n", "", NAMES),
     Mutation("empty names are left out of records", "formats/tfrecord/writer.cpp",

@@ -118,6 +118,6 @@ MUTATIONS = [
     Mutation("a resized WebP becomes a PNG of its name", "writer/edits/image_edits.cpp",
              "  if (!keeps_kind) name_ =", "  if (!keeps_kind && image.width == 0) name_ =", (*EDITS, "-k", "become_pngs")),
     Mutation("memory that shrinks is replaced below decoded pixels", "formats/image/image_decoder.cpp",
-             ".rgb = buffer.data(),  // pixels_for() may replace the memory", ".rgb = pixels_for(region),",
+             ".rgb = buffer.data(), .stride", ".rgb = pixels_for(region), .stride",
              ("image_region", "Memory that shrinks*")),
 ]

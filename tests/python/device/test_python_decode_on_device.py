@@ -15,8 +15,8 @@ def script(text, pack, **kwargs):
     return run_script(PRELUDE + text, pack, **{**ENVIRONMENT, **kwargs})
 
 
-@pytest.fixture
-def every_kind(bale, tmp_path):
+@pytest.fixture(params=["huffman", "planes"])
+def every_kind(bale, tmp_path, request):
     """A pack of images of which the device decodes only some."""
     random = np.random.default_rng(1)
 
@@ -38,7 +38,7 @@ def every_kind(bale, tmp_path):
     save(22, picture(120, 100, "CMYK"))
     save(23, picture(120, 100), "PNG")
     save(24, picture(500, 500, noise=256), quality=100)  # more bytes than a row has
-    bale.ok("pack", tmp_path / "images", tmp_path / "packed")
+    bale.ok("pack", tmp_path / "images", tmp_path / "packed", "--jpeg-code", request.param)
     return tmp_path / "packed"
 
 

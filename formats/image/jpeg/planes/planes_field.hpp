@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
@@ -12,8 +14,12 @@ namespace bale {
 /// `unsupported` for a later version of planes. Threads: any.
 Bytes restore_planes(Bytes stored);
 
+/// Compares the checksums of all bytes of `stored`. Returns that of the original. Throws `damaged` and `unsupported`.
+std::uint32_t check_planes(Bytes stored);
+
 /// Replaces `stored` by planes of a JPEG, from which it was restored and compared. Bytes that do not come back, or
-/// whose planes would have more than 1.25 of their size, are stored as they are, and the result is false. Threads: any.
-bool make_planes(Bytes jpeg, std::vector<std::byte>& stored);
+/// whose planes would have more than 1.25 of their size, are stored as they are; returns why, in a few words, and
+/// nothing if there are planes. Threads: any.
+std::string_view make_planes(Bytes jpeg, std::vector<std::byte>& stored);
 
 }  // namespace bale

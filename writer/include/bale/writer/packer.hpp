@@ -91,6 +91,7 @@ struct PackOptions {
   std::uint64_t max_pixels = k_default_max_pixels;  // larger images are bad samples if they must be decoded
   bool check_images = false;  // decode every image, to record its condition in the index; unless on_error is `fail`,
                               // one that cannot be decoded is a bad sample
+  bool jpeg_planes = false;   // store JPEGs as formats/image/jpeg/planes/PLANES.md says; readers restore them
   bool seek_points = false;   // make them for JPEGs (bale/formats/image/jpeg/seek_points.hpp)
   std::vector<std::string> sidecars{};  // names of additional files for other readers (Sidecar, ShardList)
   OnError on_error = OnError::fail;
@@ -133,6 +134,9 @@ struct PackReport {
   std::uint64_t num_repaired_shards = 0;  // missing or damaged in a finished dataset, and written again
   std::vector<SkippedSample> skipped;
   std::map<std::string, std::uint64_t> undecodable;  // number of packed images that the loader does not decode, by kind
+  /// Where planes were asked for, the number of JPEGs that are stored so ("planes"), and of those that stay as they
+  /// are, by why: "progressive".
+  std::map<std::string, std::uint64_t> jpegs;
 };
 
 /// The shards that pack() would write.

@@ -33,14 +33,16 @@ class ImageDecoder {
   ImageDecoder(ImageDecoder&&) noexcept;
   ImageDecoder& operator=(ImageDecoder&&) noexcept;
 
-  /// Reads the header and checks that the image is complete. `bytes` must outlive read(). Throws `damaged` or
-  /// `unsupported`; throws `unsupported` before it allocates if width * height exceeds `max_pixels`, and if the image
-  /// cannot give pixels of `mode`.
+  /// Reads the header and checks that the image is complete. A JPEG may be stored as planes
+  /// (formats/image/jpeg/planes/PLANES.md): the pixels and errors are those of the original. `bytes` must outlive
+  /// read(). Throws `damaged` or `unsupported`; throws `unsupported` before it allocates if width * height exceeds
+  /// `max_pixels`, and if the image cannot give pixels of `mode`.
   ImageHeader open(Bytes bytes, std::uint64_t max_pixels = k_default_max_pixels, WholeCheck check = WholeCheck::end,
                    PixelMode mode = PixelMode::rgb);
 
   /// Whether the open image is a JPEG that every JPEG decoder reads: Y, Cb and Cr of 8 bits in one sequential scan,
-  /// coded by Huffman, with luma sampled once or twice as finely as chroma. Until read().
+  /// coded by Huffman, with luma sampled once or twice as finely as chroma. Not if it is stored as planes. Until
+  /// read().
   bool is_plain_jpeg() const;
 
   /// Seek points of the open image, which must outlive read(). They are ignored if they are damaged or were made from

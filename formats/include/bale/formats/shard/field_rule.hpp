@@ -30,11 +30,11 @@ std::string why_field_is_refused(const FieldRule& rule, const FieldInfo& field);
 std::string why_stored_name_is_refused(const FieldRule& rule, std::string_view stored_name);
 
 /// The codec with which a shard stores a field that nobody asks to compress. A field "X.zst" is stored as
-/// "X.zst.zst", a zstd frame, if "X.zst" alone would be taken for a compressed field X.
+/// "X.zst.zst", a zstd frame, if "X.zst" alone would be taken for a compressed field X; so is "jpg.bjp".
 Codec least_codec(const FieldRule& rule, std::string_view name);
 
-/// The field that a container calls `stored_name`: "json.zst" is "json", compressed. Inverse of
-/// FieldInfo::stored_name().
-FieldInfo field_of_stored_name(std::string_view stored_name);
+/// The field that a container calls `stored_name`: "jpg.bjp" is "jpg", as planes, and "json.zst" is "json", compressed,
+/// if the container marks that. Inverse of FieldInfo::stored_name().
+FieldInfo field_of_stored_name(std::string_view stored_name, bool marks_compressed = true);
 
 }  // namespace bale

@@ -58,6 +58,8 @@ class ForeignKeys {
 /// Whether the field's name is that of an image: of torchvision's IMG_EXTENSIONS, or of another kind that formats/image
 /// decodes. The one list of such names.
 bool is_image_field(std::string_view field);
+/// Whether a field holds a JPEG by its name: "jpg", "mask.jpg".
+bool is_jpeg_field(std::string_view field);
 
 /// Whether a file is an image by its name: by its last extension (is_image_field()). ".jpg" is one, as for ImageFolder.
 bool is_image_name(std::string_view name);

@@ -33,7 +33,7 @@ KeyForm key_form_named(std::string_view name);
 
 struct ManifestField {
   std::string name;
-  std::string codec = "none";      // "none" or "zstd"
+  std::string codec = "none";      // name_of() a Codec
   std::uint64_t stored_bytes = 0;  // over all shards
 };
 

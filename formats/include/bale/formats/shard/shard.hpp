@@ -36,6 +36,12 @@ struct ShardOpenOptions {
   std::shared_ptr<IndexMemory> index_memory{};
 };
 
+/// In which form a field is delivered.
+enum class FieldForm : std::uint8_t {
+  original,
+  decodable,  // for ImageDecoder::open(): a JPEG that is stored as planes is not restored
+};
+
 /// One finding of Shard::verify().
 struct Damage {
   std::string path;                       // shard or index file
@@ -76,9 +82,10 @@ class Shard {
   /// container, and `io`.
   SampleView read(std::uint64_t i, Scratch& scratch) const;
   /// One field of sample `i`. Also throws `not_found` if the sample does not have it.
-  Bytes read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const;
+  Bytes read_field(std::uint64_t i, std::string_view field, Scratch& scratch,
+                   FieldForm form = FieldForm::original) const;
   /// The image of sample `i`, as ShardIndex::image_field() chooses it. Also throws `not_found` if it has none.
-  Bytes read_image(std::uint64_t i, Scratch& scratch) const;
+  Bytes read_image(std::uint64_t i, Scratch& scratch, FieldForm form = FieldForm::original) const;
 
   /// The seek points of sample `i` in the file next to the shard (bale/formats/image/jpeg/seek_points.hpp), not
   /// checked: the decoder compares them with the image. Empty if there are none. The first call opens the file; a file
@@ -103,8 +110,8 @@ class Shard {
  private:
   struct Inflater;
   Shard() = default;
-  Bytes load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
-                   Scratch& scratch) const;
+  Bytes load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored, Scratch& scratch,
+                   FieldForm form) const;
   Bytes load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                    Inflater& inflater) const;
   Bytes load_field_once(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
@@ -113,7 +120,7 @@ class Shard {
   void fetch_directly(const Fields& fields, Scratch& scratch) const;
   Bytes stored_bytes(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                      Scratch& scratch) const;
-  Bytes read_extent(std::uint64_t i, std::uint32_t field, const Extent& extent, Scratch& scratch) const;
+  Bytes read_extent(std::uint64_t i, std::uint32_t field, const Extent& extent, Scratch& scratch, FieldForm form) const;
 
   struct Verification;
   void verify_field(std::uint64_t i, std::uint32_t field, const Extent& extent, Scratch& scratch,

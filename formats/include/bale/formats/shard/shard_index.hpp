@@ -31,18 +31,25 @@ inline constexpr std::size_t k_max_index_fields = 65'535;
 inline constexpr std::size_t k_max_field_name_bytes = 4096;
 
 /// How a field's bytes are stored in the container.
-enum class Codec : std::uint8_t { none = 0, zstd = 1 };
+enum class Codec : std::uint8_t { none = 0, zstd = 1, planes = 2 };
+
+/// What an index may have.
+inline constexpr Codec k_last_codec = Codec::planes;
+
+/// As manifests and `--json` have it: "none", "zstd", "planes".
+std::string_view name_of(Codec codec);
 
 /// One column of a shard: a field that some of its samples have.
 struct FieldInfo {
-  std::string name;           // as delivered: "json"
-  Codec codec = Codec::none;  // zstd: one zstd frame per sample, named "json.zst" in the container
-  bool located = true;        // offsets are byte positions in the container's stream, else the format's own numbers
+  std::string name;  // as delivered: "json"
+  Codec codec =
+      Codec::none;      // zstd: one zstd frame per sample; planes: a JPEG as formats/image/jpeg/planes/PLANES.md says
+  bool located = true;  // offsets are byte positions in the container's stream, else the format's own numbers
   std::uint64_t stored_bytes = 0;  // sum of stored lengths
   std::uint64_t num_samples = 0;   // that have it
 
-  /// The name inside the container: "json", or "json.zst" if compressed.
-  std::string stored_name() const { return codec == Codec::zstd ? name + ".zst" : name; }
+  /// The name inside the container: "json"; "json.zst" if compressed, "jpg.bjp" for planes.
+  std::string stored_name() const;
 };
 
 /// Where a field of one sample is stored. 16 bytes, as on disk.
