@@ -59,8 +59,9 @@ class LoaderBase:
     def _open(self, spec: Path | Sequence[Path] | Dataset | Sources, views: list[Compose], cuda: Cuda, order: Order, **options: Any) -> None:
         """Called once, at the end of a constructor. `options` are those of native_options()."""
         is_open = isinstance(spec, (Dataset, Mapping))  # then it has warned already
-        self._mixture = Mixture(spec, order, options["shuffle"]) if isinstance(spec, Mapping) else None
-        if self._mixture is not None:
+        self._mixture: Mixture | None = None
+        if isinstance(spec, Mapping):
+            self._mixture = Mixture(spec, order, options["shuffle"])
             spec = self._mixture.spec
         elif order._mixes():
             raise ValueError("shares, epoch_samples, exact_every and together are of mixtures: give a dict of datasets, {'web': 'packs/web', ...}")

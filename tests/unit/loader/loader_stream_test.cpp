@@ -1,6 +1,7 @@
 // The stream of batches: the same for any workers, formats and restarts; every sample as often as promised.
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -64,6 +65,40 @@ TEST_CASE("A state taken after any batch continues with the batches that were le
     CHECK(after.size() == 7 - stop);
     for (const std::uint64_t one : epochs(after, 2)) got.push_back(one);
     CHECK(got == expected);
+  }
+}
+
+TEST_CASE("A mixture continues after any batch, by other workers too, and with other shares where each source was") {
+  const Pack pack(50);
+  const std::vector<std::uint64_t> sizes{35, 15};
+  const MixtureOptions options{.epoch_samples = 48, .exact_every = 8};
+  const Selection mixture = Selection::mixture(sizes, {3, 1}, options);
+  Loader whole(pack.path, small_batches(0), mixture);
+  const std::vector<std::uint64_t> expected = epochs(whole, 2);
+  for (std::size_t stop = 0; stop <= 6; ++stop) {
+    Loader before(pack.path, small_batches(2, WorkerMode::threads), mixture);
+    std::vector<std::uint64_t> got;
+    for (std::size_t i = 0; i < stop; ++i) got.push_back(digest(*before.next()));
+    Loader after(pack.path, small_batches(stop % 3, WorkerMode::threads), mixture);
+    LoaderState state = before.state();
+    after.load_state(state);
+    for (const std::uint64_t one : epochs(after, 2)) got.push_back(one);
+    CHECK(got == expected);
+
+    MixtureOptions continued = options;
+    continued.begin = state.epoch * 48 + state.position;
+    continued.delivered = mixture.mixture()->delivered(state.epoch, state.position, before.options().seed);
+    const Selection equal = Selection::mixture(sizes, {1, 1}, continued);
+    Loader changed(pack.path, small_batches(0), equal);
+    CHECK(test::throws(ErrorCode::invalid_argument, [&] { changed.load_state(state); }));
+    state.fingerprint = changed.state().fingerprint;
+    changed.load_state(state);
+    const auto batch = changed.next();
+    const bool is_first = stop < 6;  // else the epoch had ended
+    CHECK(batch.has_value() == is_first);
+    if (!batch) continue;
+    const std::span<const std::uint64_t> samples = batch->samples();
+    CHECK(std::count_if(samples.begin(), samples.end(), [](std::uint64_t sample) { return sample < 35; }) == 4);
   }
 }
 
