@@ -28,6 +28,7 @@ void PlaneDecoder::open(const BaselineFrame& frame) {
   }
   targets_.resize(num_blocks_);
   dc_.resize(num_blocks_ + k_dc_group);
+  sorted_.resize(std::size_t{num_blocks_} * k_num_kinds);
 }
 
 void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, const BlockLayout& layout) {
@@ -80,11 +81,15 @@ bool PlaneDecoder::read_dc(Bytes widths, Bytes bits, const std::array<std::int16
 }
 
 bool PlaneDecoder::sort_blocks(Bytes classes) {
-  for (auto& blocks : by_kind_) blocks.clear();
+  std::array<std::uint16_t*, k_num_kinds> ends;
+  for (std::size_t kind = 0; kind < k_num_kinds; ++kind) ends[kind] = sorted_.data() + kind * num_blocks_;
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const auto number = static_cast<std::size_t>(classes[i]);
     if (number >= k_num_classes) return false;
-    by_kind_[k_plane_classes.kind[number]].push_back(static_cast<std::uint16_t>(i));
+    *ends[k_plane_classes.kind[number]]++ = static_cast<std::uint16_t>(i);
+  }
+  for (std::size_t kind = 0; kind < k_num_kinds; ++kind) {
+    by_kind_[kind] = {sorted_.data() + kind * num_blocks_, ends[kind]};
   }
   return true;
 }

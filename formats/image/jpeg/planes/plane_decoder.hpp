@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
@@ -43,7 +44,8 @@ class PlaneDecoder {
   BlockLayout layout_{};
   std::vector<std::int16_t*> targets_;  // null for those that are not stored
   std::vector<std::int16_t> dc_;
-  std::array<std::vector<std::uint16_t>, k_num_kinds> by_kind_;
+  std::vector<std::uint16_t> sorted_;  // room for all blocks of a row, for each kind
+  std::array<std::span<const std::uint16_t>, k_num_kinds> by_kind_;
 };
 
 }  // namespace bale::image_detail
