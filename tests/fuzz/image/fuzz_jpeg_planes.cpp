@@ -52,11 +52,14 @@ std::vector<std::uint8_t> pixels_of(const Buffer& stored, const unsigned char* h
   return rgb;
 }
 
-/// That is in the bytes of the restored original.
-void compare_pixels(const Buffer& original, const unsigned char* head, const std::vector<std::uint8_t>& rgb) {
+/// With those of the restored original.
+void compare_pixels(const Buffer& original, const unsigned char* head, const std::vector<std::uint8_t>& rgb,
+                    const bale::test::Result& of_field) {
   static bale::ImageDecoder decoder;
-  const auto result = bale::test::decode(decoder, BaselineUse::never, head, original);
-  if (!rgb.empty() && result.error.empty() && result.opened) require(result.pixels == rgb);
+  const auto expected = bale::test::decode(decoder, BaselineUse::never, head, original);
+  if (!expected.opened || !expected.error.empty()) return;
+  if (!rgb.empty()) require(expected.pixels == rgb);
+  if (of_field.error.empty()) require(expected.pixels == of_field.pixels);
 }
 
 }  // namespace
@@ -77,8 +80,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   }
   const bool restored = is_restored(stored, original);
   const std::vector<std::uint8_t> rgb = pixels_of(stored, data);
+  static bale::ImageDecoder decoder;
+  const auto of_field = bale::test::decode(decoder, BaselineUse::automatic, data, stored);
   if (!restored) return 0;
-  compare_pixels(original, data, rgb);
+  compare_pixels(original, data, rgb, of_field);
   static PlanesPacker packer;
   const auto packed = packer.pack(original, ~std::size_t{0});
   const bale::Bytes again = packed ? *packed : packer.pack_verbatim(original);
