@@ -16,7 +16,7 @@ from bale._types import Options, Path, Report
 from bale._warnings import report_of, warn_of_left_out
 from bale._writer.pack_samples import pack_samples, pack_splits, tables_of
 from bale.errors import make_error
-from bale.options import ConvertOptions, PackOptions, PlanOptions, VerifyOptions
+from bale.options import AddOptions, ConvertOptions, PackOptions, PlanOptions, VerifyOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -87,6 +87,31 @@ def pack(source: Path | Iterable[object] | None, /, destination: Path, *, progre
             return pack_samples(source, destination, bar, dict(options))
     check_keywords("pack", options, PackOptions)
     return _run("pack", [destination] if source is None else [source, destination], dict(options), progress)
+
+
+@reporting
+def add(dataset: Path, source: Path | None, /, *, progress: bool | None = None, **options: Unpack[AddOptions]) -> Report:
+    """Runs `bale add`: adds images to a packed dataset, as a new version of it. An interrupted run continues with resume=True.
+
+    Parameters
+    ----------
+    dataset : path
+        The directory of the packed dataset.
+    source : path or None
+        A path, which pack() takes; None with files_from.
+    **options : keyword arguments
+        The command's flags, with underscores (bale.options.AddOptions; `bale add --help`).
+
+    Raises
+    ------
+    bale.Error
+        If the source cannot be read or the dataset cannot be written; the code is `retryable` if another run publishes a
+        version at the same time.
+    ValueError
+        If the dataset has a key already, or options are wrong or contradict each other (also a bale.Error).
+    """
+    check_keywords("add", options, AddOptions)
+    return _run("add", [dataset] if source is None else [dataset, source], dict(options), progress)
 
 
 @reporting

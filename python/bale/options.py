@@ -1,4 +1,4 @@
-"""The options of pack(), convert(), plan() and verify(): the program's flags, with underscores.
+"""The options of pack(), convert(), plan(), add() and verify(): the program's flags, with underscores.
 
 Made by scripts/checks/option_types.py from the tables of the libraries.
 """
@@ -101,6 +101,58 @@ class ConvertOptions(WriteOptions, total=False):
 
     cache_dir: str
     cache_limit: Size
+
+
+class AddOptions(TypedDict, total=False):
+    """Options of add(). `bale add --help` explains them."""
+
+    source: str
+    include: Union[str, Sequence[str]]
+    exclude: Union[str, Sequence[str]]
+    class_map: str
+    class_folders: bool
+    pair: str
+    pair_path: Union[str, Sequence[str]]
+    annotations: Union[str, Sequence[str]]
+    annotations_format: Literal["coco", "voc", "yolo", "yolo-polygons", "yolo-pose", "openimages"]
+    flat: bool
+    keep_extensions: bool
+    allow_empty: bool
+    list_jobs: int
+    root: str
+    path_column: str
+    path_pattern: str
+    label_column: str
+    allow_unlabeled: bool
+    files_from: str
+    null: bool
+    exclude_from: str
+    where: str
+    sample: Union[int, str]
+    sample_per_class: bool
+    sample_seed: int
+    max_samples: int
+    on_error: OnError
+    shard_size: Size
+    shard_count: int
+    shard_samples: int
+    shuffle: int
+    compress: str
+    size: int
+    level: int
+    label_base: int
+    check_images: bool
+    max_pixels: int
+    skip_existing: bool
+    message: str
+    jobs: Union[int, Literal["auto"]]
+    resume: bool
+    restart: bool
+    dry_run: bool
+    strict: bool
+    cache_dir: str
+    cache_limit: Size
+    quiet: bool
 
 
 class VerifyOptions(TypedDict, total=False):

@@ -121,6 +121,7 @@ struct Call {
 /// What is said about what was packed, and its report.
 std::string report_of_outcome(const PackOutcome& outcome, const RunRemarks& remarks, const Call& call) {
   call.say(replaced_lines(outcome.report));
+  call.say(added_lines(outcome.report));
   call.say(flawed_image_lines(outcome.images, call.names));
   call.say(kinds_lines(outcome.report));
   call.say(skipped_lines(outcome.report.skipped, call.names));
@@ -140,8 +141,9 @@ Run pack_run_of(const char* command, Call& call) {
   add_pack_options(asked->table, request);
   add_run_options(asked->table, request);
   call.take(asked->table, command);
-  request.source = call.paths.at(0);
-  if (call.paths.size() > 1) request.options.destination = call.paths[1];
+  const bool adds = request.command == "add";
+  (adds ? request.options.destination : request.source) = call.paths.at(0);
+  if (call.paths.size() > 1) (adds ? request.source : request.options.destination) = call.paths[1];
   const std::string plan = call.paths.size() > 2 ? call.paths[2] : std::string();
   return [asked, plan, call](Progress& progress) {
     const RunNotes notes = call.notes();
@@ -149,7 +151,7 @@ Run pack_run_of(const char* command, Call& call) {
     ListedSource listed = list_source(asked->request, notes);
     progress.throw_if_stopped();
     if (asked->request.dry_run) {
-      const PackPreview preview = preview_listed(listed, plan, notes);
+      const PackPreview preview = preview_listed(listed, plan, notes, progress);
       return preview_json(preview, listed.remarks.warnings);
     }
     if (!plan.empty()) {
@@ -224,6 +226,7 @@ Run inspect_run_of(const Call& call) {
 Run run_of(const std::string& command, Call& call) {
   if (command == "pack") return pack_run_of("pack", call);
   if (command == "convert") return pack_run_of("convert", call);
+  if (command == "add") return pack_run_of("add", call);
   if (command == "plan") return pack_run_of("plan", call);
   if (command == "pack_part") return part_run_of(call);
   if (command == "merge") return merge_run_of(call);

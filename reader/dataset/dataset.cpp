@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/reader/dataset/merge_edits.hpp"
 #include "bale/reader/dataset/read_requests.hpp"
 #include "bale/reader/names_apart.hpp"
 #include "bale/reader/shard_spec.hpp"
@@ -68,20 +69,10 @@ const NoticeLog& Dataset::notices() const {
 }
 const std::vector<DatasetLoss>& Dataset::losses() const { return state_->losses; }
 std::map<std::string, std::string> Dataset::edits() const {
-  std::map<std::string, std::set<std::string>> found;
-  for (const State::Part& part : state_->parts) {
-    if (!part.manifest) continue;
-    for (const auto& [name, value] : part.manifest->edits) found[name].insert(value);
-  }
-  std::map<std::string, std::string> edits;
-  for (const auto& [name, values] : found) {
-    const auto has_it = [&edit = name](const State::Part& part) {
-      return part.manifest && part.manifest->edits.contains(edit);
-    };
-    const bool all = values.size() == 1 && std::all_of(state_->parts.begin(), state_->parts.end(), has_it);
-    edits[name] = fmt::format("{}{}", fmt::join(values, " or "), all ? "" : " (some images)");
-  }
-  return edits;
+  std::vector<ImageEditNames> edits;
+  for (const State::Part& part : state_->parts)
+    edits.push_back(part.manifest ? part.manifest->edits : ImageEditNames());
+  return merge_edits(edits);
 }
 
 const std::optional<Manifest>& Dataset::manifest() const {

@@ -16,6 +16,7 @@
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/spec/directory_content.hpp"
+#include "bale/reader/version.hpp"
 
 namespace bale {
 namespace {
@@ -50,7 +51,8 @@ bool is_called_as_shard(const std::string& name) {
 bool is_beside_shards(const std::string& path) {
   const std::string name = base_name(path);
   if (name == k_manifest_name || name == k_ledger_name) return true;
-  if (name == k_quarantine_name) return path_exists(join_name(parent_directory(path), k_manifest_name));
+  if (name == k_quarantine_name || name == k_versions_name)
+    return path_exists(join_name(parent_directory(path), k_manifest_name));
   for (const std::string& suffix : {index_path({}), seek_point_path({}), old_seek_point_path({})}) {
     if (name.ends_with(suffix)) return true;
   }

@@ -13,7 +13,7 @@ from bale import _bale
 PACKAGE = pathlib.Path(__file__).parents[2] / "python" / "bale"
 CACHE = {"cache_dir": "str", "cache_limit": "Size"}  # of the process
 QUIET = {"quiet": "bool"}
-HEAD = '''"""The options of pack(), convert(), plan() and verify(): the program's flags, with underscores.
+HEAD = '''"""The options of pack(), convert(), plan(), add() and verify(): the program's flags, with underscores.
 
 Made by scripts/checks/option_types.py from the tables of the libraries.
 """
@@ -46,6 +46,8 @@ def options_text() -> str:
         typed_dict("PackOptions", "WriteOptions, FileOptions", "Options of pack().", {}),
         typed_dict("PlanOptions", "ShardOptions, FileOptions", "Options of plan().", CACHE),
         typed_dict("ConvertOptions", "WriteOptions", "Options of convert().", CACHE),
+        typed_dict("AddOptions", "TypedDict", "Options of add(). `bale add --help` explains them.",
+                   {**dict(_bale.option_rows("add")), **CACHE, **QUIET}),
         typed_dict("VerifyOptions", "TypedDict", "Options of verify(). `bale verify --help` explains them.",
                    {**dict(_bale.option_rows("verify")), **CACHE, **QUIET})])
 

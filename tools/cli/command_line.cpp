@@ -75,6 +75,8 @@ CommandModel command_line() {
   program.options.push_back({.short_name = "-V", .long_name = "--version", .text = "Print the version"});
   program.commands = {
       command_of("pack", "Pack a folder, list or table of images into shards.", run_pack, declare_pack),
+      cached("add", "Add the images of a folder, list, table or packed dataset to a packed dataset.", run_pack,
+             declare_add),
       cached("convert", "Write a packed dataset again, in another format, order or number of shards.", run_pack,
              declare_convert),
       cached("plan", "Write what `pack` would do to a file, to pack it in parts on many machines.", run_plan,

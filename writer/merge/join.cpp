@@ -12,7 +12,6 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/registry/registry.hpp"
-#include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/repeated_keys.hpp"
 #include "bale/writer/journal/journal_lines.hpp"
@@ -65,42 +64,6 @@ void require_alike(const std::vector<FinishedDataset>& datasets) {
   }
 }
 
-/// Names of the files for other readers that all datasets have.
-std::vector<std::string> common_sidecars(const std::vector<FinishedDataset>& datasets, const Layout& layout) {
-  const auto contains = [](const std::vector<std::string>& names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  const auto shards_have = [&](const Sidecar& sidecar) {
-    return std::all_of(datasets.begin(), datasets.end(), [&](const FinishedDataset& dataset) {
-      return std::all_of(dataset.manifest.shards.begin(), dataset.manifest.shards.end(),
-                         [&](const ManifestShard& shard) {
-                           return contains(shard.sidecars, sidecar_path(shard.file, layout, sidecar));
-                         });
-    });
-  };
-  std::vector<std::string> names;
-  for (const Sidecar& sidecar : layout.sidecars) {
-    if (!sidecar.name.empty() && shards_have(sidecar)) names.emplace_back(sidecar.name);
-  }
-  for (const ShardList& list : layout.lists) {
-    const bool all = std::all_of(datasets.begin(), datasets.end(), [&](const FinishedDataset& dataset) {
-      return contains(dataset.manifest.lists, list.file);
-    });
-    if (all && !contains(names, list.name)) names.emplace_back(list.name);
-  }
-  return names;
-}
-
-bool all_have_seek_points(const std::vector<JoinedShard>& shards) {
-  return std::all_of(shards.begin(), shards.end(), [](const JoinedShard& joined) {
-    const std::vector<std::string>& files = joined.shard->sidecars;
-    const auto is_there = [&](const std::string& file) {
-      return std::find(files.begin(), files.end(), file) != files.end();
-    };
-    return is_there(seek_point_path(joined.shard->file)) || is_there(old_seek_point_path(joined.shard->file));
-  });
-}
-
 /// The samples that the datasets left out. Copies of their files stay where they are.
 std::vector<SkippedSample> skipped_by(const FinishedDataset& dataset) {
   std::vector<SkippedSample> skipped;
@@ -136,8 +99,10 @@ class Join {
                 .on_warning = options.on_warning};
     open_source();
     take_shards();
-    options_.sidecars = common_sidecars(datasets, *options_.format.layout);
-    options_.seek_points = all_have_seek_points(shards_);
+    std::vector<const Manifest*> manifests;
+    for (const FinishedDataset& dataset : datasets) manifests.push_back(&dataset.manifest);
+    options_.sidecars = sidecars_in_all(manifests, *options_.format.layout);
+    options_.seek_points = all_have_seek_points(manifests);
     check_samples();
     make_plan(options.beside_parts);
   }

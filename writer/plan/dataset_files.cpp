@@ -30,6 +30,35 @@ void add_names(const Layout& layout, std::vector<std::string>& names) {
 
 }  // namespace
 
+std::vector<std::string> sidecars_in_all(const std::vector<const Manifest*>& manifests, const Layout& layout) {
+  const auto shards_have = [&](const Sidecar& sidecar) {
+    return std::all_of(manifests.begin(), manifests.end(), [&](const Manifest* manifest) {
+      return std::all_of(manifest->shards.begin(), manifest->shards.end(), [&](const ManifestShard& shard) {
+        return contains(shard.sidecars, sidecar_path(shard.file, layout, sidecar));
+      });
+    });
+  };
+  std::vector<std::string> names;
+  for (const Sidecar& sidecar : layout.sidecars) {
+    if (!sidecar.name.empty() && shards_have(sidecar)) names.emplace_back(sidecar.name);
+  }
+  for (const ShardList& list : layout.lists) {
+    const bool all = std::all_of(manifests.begin(), manifests.end(),
+                                 [&](const Manifest* manifest) { return contains(manifest->lists, list.file); });
+    if (all && !contains(names, list.name)) names.emplace_back(list.name);
+  }
+  return names;
+}
+
+bool all_have_seek_points(const std::vector<const Manifest*>& manifests) {
+  return std::all_of(manifests.begin(), manifests.end(), [](const Manifest* manifest) {
+    return std::all_of(manifest->shards.begin(), manifest->shards.end(), [](const ManifestShard& shard) {
+      return contains(shard.sidecars, seek_point_path(shard.file)) ||
+             contains(shard.sidecars, old_seek_point_path(shard.file));
+    });
+  });
+}
+
 std::string dataset_directory(const PackOptions& options, const PlannedDataset& dataset) {
   return dataset.subdirectory.empty() ? options.destination : join_path(options.destination, dataset.subdirectory);
 }

@@ -44,6 +44,11 @@ std::vector<Sidecar> sidecars_of(const Layout& layout, const std::vector<std::st
 /// The shard lists with the given names.
 std::vector<ShardList> lists_of(const Layout& layout, const std::vector<std::string>& names);
 
+/// Names of the files for other readers that all of these datasets have.
+std::vector<std::string> sidecars_in_all(const std::vector<const Manifest*>& manifests, const Layout& layout);
+/// Whether all their shards have seek points.
+bool all_have_seek_points(const std::vector<const Manifest*>& manifests);
+
 /// Throws `invalid_argument` if the layout does not have one of the names. The hint lists the names that it has.
 void check_sidecars(const FormatAndLayout& format, const std::vector<std::string>& names);
 

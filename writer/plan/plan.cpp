@@ -7,6 +7,8 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,6 +32,8 @@ using Order = std::vector<std::uint32_t>;
 // First parts of the random keys, so that two uses of one seed draw different sequences.
 constexpr std::uint64_t k_shuffle_stream = 1;
 constexpr std::uint64_t k_split_stream = 2;
+
+constexpr std::uint64_t k_max_shards = 10'000'000;
 
 constexpr std::size_t k_shown_name = 80;  // bytes of a field's name in a message
 
@@ -126,7 +130,20 @@ std::uint64_t payload_bytes(const Source& source, std::uint32_t sample, SourceSa
   return scratch.total_bytes();
 }
 
-void cut_into_shards(const Source& source, const PackOptions& options, PlannedDataset& dataset) {
+/// Above those of all shards of the dataset: names are never used again.
+std::uint64_t next_shard_number(const PackOptions& options, const Manifest& manifest) {
+  std::set<std::string> names;
+  for (const ManifestShard& shard : manifest.shards) names.insert(shard.file);
+  std::uint64_t number = 0;
+  while (!names.empty() && number < k_max_shards) {
+    names.erase(shard_file_name(*options.format.layout, manifest.name, number++, 0));
+  }
+  if (!names.empty())
+    fail_usage(fmt::format("the shard {} is not named as bale names shards", printable(*names.begin())));
+  return number;
+}
+
+void cut_into_shards(const Source& source, const PackOptions& options, PlannedDataset& dataset, std::uint64_t first) {
   const std::uint64_t count = dataset.order.size();
   std::vector<std::uint64_t> ends;  // where each shard ends, if shards are cut by count
   if (options.sizing.shard_count != 0) {
@@ -152,7 +169,8 @@ void cut_into_shards(const Source& source, const PackOptions& options, PlannedDa
   }
   if (shard.begin < count) close(count);
   for (std::size_t number = 0; number < dataset.shards.size(); ++number) {
-    dataset.shards[number].file = shard_file_name(*options.format.layout, dataset.name, number, dataset.shards.size());
+    dataset.shards[number].file =
+        shard_file_name(*options.format.layout, dataset.name, first + number, dataset.shards.size());
   }
 }
 
@@ -294,7 +312,9 @@ Plan make_open_plan(const PackOptions& options, const std::vector<std::string>& 
   return plan;
 }
 
-Plan make_plan(const Source& source, const PackOptions& options) {
+Plan make_plan(const Source& source, const PackOptions& options) { return make_plan(source, options, nullptr); }
+
+Plan make_plan(const Source& source, const PackOptions& options, std::shared_ptr<const BaseVersion> base) {
   check_options(options);
   require_room_for_fields(source, options);
   if (source.size() == 0) fail_usage("nothing to pack: the source has no samples");
@@ -324,11 +344,18 @@ Plan make_plan(const Source& source, const PackOptions& options) {
     }
   }
   for (PlannedDataset& dataset : plan.datasets) {
-    cut_into_shards(source, options, dataset);
+    cut_into_shards(source, options, dataset, base ? next_shard_number(options, base->manifest) : 0);
     for (const PlannedShard& shard : dataset.shards) plan.num_bytes += shard.bytes;
   }
   plan.fingerprint = fingerprint_of(source, options, plan);
   add_facts(options, source.classes(), plan);
+  if (base) {
+    DigestStream stream;
+    stream.update(as_bytes(fmt::format("{}\nadded to {}\n", plan.fingerprint, base->id)));
+    plan.fingerprint = digest_text(stream.digest());
+    plan.facts["version"] = base->id;
+    plan.base = std::move(base);
+  }
   return plan;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,12 @@ struct PlannedDataset {
   std::uint32_t sample(std::uint64_t at) const { return order.empty() ? static_cast<std::uint32_t>(at) : order[at]; }
 };
 
+/// The version of a dataset that shards are added to.
+struct BaseVersion {
+  Manifest manifest;
+  std::string id;
+};
+
 struct Plan {
   std::vector<PlannedDataset> datasets;
   std::uint64_t num_samples = 0;
@@ -41,6 +48,9 @@ struct Plan {
   bool open = false;
   /// The parts of Writers that are merged may lie in the destination.
   bool beside_parts = false;
+  /// The shards continue this version of the dataset in the destination, which they become a new version of; null: they
+  /// are a dataset of their own.
+  std::shared_ptr<const BaseVersion> base{};
 };
 
 /// What the manifest says that no shard knows.
@@ -55,6 +65,8 @@ struct ManifestFacts {
 /// Throws `invalid_argument` for contradictory options, an empty source or split, and duplicate keys (the message names
 /// both samples).
 Plan make_plan(const Source& source, const PackOptions& options);
+/// The plan of adding the samples to `base`: shards get the next numbers. Throws the same.
+Plan make_plan(const Source& source, const PackOptions& options, std::shared_ptr<const BaseVersion> base);
 
 /// Calls `visit` for the samples of a plan. Borrows both until it is called.
 ListSamples samples_of(const Source& source, const Plan& plan);

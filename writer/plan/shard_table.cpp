@@ -84,12 +84,15 @@ void add_format_options(OptionTable& table, PackOptions& options) {
       .typed("int");
 }
 
-void add_shard_options(OptionTable& table, PackOptions& options) {
+void add_on_error(OptionTable& table, PackOptions& options) {
   add_parsed(table, "on_error", "fail|skip|quarantine", options.on_error, parse_on_error,
              "What to do with unreadable samples (default: fail)")
       .typed("OnError")
       .stored("on_error");
+}
 
+void add_shard_options(OptionTable& table, PackOptions& options) {
+  add_on_error(table, options);
   add_sidecars(table, options.sidecars);
   table.back().stored("sidecars");
   add_parsed(
@@ -125,6 +128,10 @@ void add_image_options(OptionTable& table, PackOptions& options) {
            "pixels and metadata")
       .stored("edits.jpeg_lossless");
 
+  add_image_checks(table, options);
+}
+
+void add_image_checks(OptionTable& table, PackOptions& options) {
   add_flag(
       table, "check_images", options.check_images,
       "Decode every image, and name those that cannot be: they are packed, and the index says so; with `on_error` skip "

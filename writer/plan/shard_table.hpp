@@ -15,10 +15,14 @@ inline constexpr const char* k_seek_points_text =
 
 /// Options of the format.
 void add_format_options(OptionTable& table, PackOptions& options);
-/// What is done with bad samples, and what is written next to shards.
+/// What is done with bad samples.
+void add_on_error(OptionTable& table, PackOptions& options);
+/// The same, and what is written next to shards.
 void add_shard_options(OptionTable& table, PackOptions& options);
-/// Changes to images.
+/// Changes to images, and add_image_checks().
 void add_image_options(OptionTable& table, PackOptions& options);
+/// Which images are bad samples.
+void add_image_checks(OptionTable& table, PackOptions& options);
 
 void add_sidecars(OptionTable& table, std::vector<std::string>& names);
 

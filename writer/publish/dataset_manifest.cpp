@@ -7,6 +7,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/reader/dataset/merge_edits.hpp"
+#include "bale/reader/version.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/journal/journal_lines.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
@@ -41,6 +43,7 @@ class DatasetManifest {
                  .keys = facts.keys,
                  .plan = plan.fingerprint,
                  .created_by = fmt::format("bale {}", k_version_text)};
+    if (plan.base) begin_with(*plan.base);
   }
 
   /// A sample that no shard has left out.
@@ -62,8 +65,13 @@ class DatasetManifest {
     report_.num_bytes += finished.shard.bytes;
   }
 
-  /// Publishes lists, ledger and manifest. Call it once, after all others.
+  /// Publishes lists, ledger and manifest, and of a dataset that was added to the manifest that is replaced. Call it
+  /// once, after all others.
   void publish(RunStore& store) {
+    if (base_ != nullptr) {
+      manifest_.change.num_samples = manifest_.num_samples - base_->manifest.num_samples;
+      store.publish_file(dataset_, kept_version(base_->id), base_text_);
+    }
     for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
       manifest_.lists.emplace_back(list.file);
       publish_list(store, dataset_, manifest_, list);
@@ -71,11 +79,27 @@ class DatasetManifest {
     if (!ledger_.empty()) manifest_.num_skipped = std::max<std::uint64_t>(manifest_.num_skipped, 1);
     if (!ledger_.empty()) store.publish_file(dataset_, k_ledger_name, ledger_);
     store.publish_manifest(dataset_, manifest_text(manifest_));
-    report_.num_samples += manifest_.num_samples;
+    report_.num_samples += base_ != nullptr ? manifest_.change.num_samples : manifest_.num_samples;
     report_.outputs.push_back({dataset_directory(options_, dataset_), std::move(manifest_)});
   }
 
  private:
+  /// What the version before has comes first.
+  void begin_with(const BaseVersion& base) {
+    const std::string directory = dataset_directory(options_, dataset_);
+    base_ = &base;
+    base_text_ = as_text(read_file(join_path(directory, k_manifest_name)));
+    const Manifest& before = base.manifest;
+    manifest_.num_samples = before.num_samples;
+    manifest_.num_skipped = before.num_skipped;
+    manifest_.fields = before.fields;
+    manifest_.shards = before.shards;
+    manifest_.edits = merge_edits({before.edits, manifest_.edits});
+    manifest_.parent = base.id;
+    manifest_.change = {.verb = "add", .message = options_.change_message};
+    if (before.num_skipped != 0) ledger_ = as_text(read_file(join_path(directory, k_ledger_name)));
+  }
+
   /// Union of the shards' fields, in order of first appearance.
   void add_field(const ManifestField& field) {
     const auto known = std::find_if(manifest_.fields.begin(), manifest_.fields.end(),
@@ -92,6 +116,8 @@ class DatasetManifest {
   PackReport& report_;
   Manifest manifest_;
   std::string ledger_;
+  const BaseVersion* base_ = nullptr;
+  std::string base_text_;  // its manifest, as it is
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
+#include "bale/reader/version.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/publish/finished_check.hpp"
 #include "bale/writer/publish/held_datasets.hpp"
@@ -58,6 +59,15 @@ void require_way_is_free(const PackOptions& options, const Plan& plan, const std
     }
   }
   for (const std::string& file : list_files(options, plan)) check(file);
+}
+
+/// Throws `retryable` if the dataset is no longer the version that the plan was made for.
+void require_base(const PackOptions& options, const Plan& plan) {
+  const std::string current = version_id(load_manifest(join_path(options.destination, k_manifest_name)));
+  if (current == plan.base->id) return;
+  throw Error(ErrorCode::retryable,
+              fmt::format("another run published version {} of it, after {}", current, plan.base->id),
+              {.path = options.destination, .hint = "run the same command again, to add to that version"});
 }
 
 std::vector<std::string> files_of_all(const std::vector<OldDataset>& datasets) {
@@ -122,10 +132,30 @@ struct Decision {
   std::string stay{};                     // which datasets stay next to it; may be empty
 };
 
+/// The same of a run that adds to a dataset. What it keeps is staged, and no one reads it.
+Decision decide_to_add(const PackOptions& options, const Plan& plan, const ListSamples& samples,
+                       const JournalContent& journal) {
+  const bool is_unfinished = journal.good_bytes != 0;
+  if (is_unfinished && options.mode == DestinationMode::fresh) {
+    throw Error(ErrorCode::exists, "holds an unfinished run",
+                {.path = options.destination, .hint = "continue with `resume`, or drop it with `restart`"});
+  }
+  require_base(options, plan);
+  if (is_unfinished && options.mode == DestinationMode::resume && journal.plan != plan.fingerprint) {
+    refuse_other_plan(options.destination, "holds an unfinished run of other files or options",
+                      describe_changes(journal.facts, Journal::kept_samples(options.destination), plan.facts, samples),
+                      "resume with the same source and options, or drop it with `restart`");
+  }
+  DirectoryTree tree(Directory::open(options.destination));
+  require_way_is_free(options, plan, OldDataset{{}, plan.base->manifest}.files(), tree);
+  return {.resumes = is_unfinished && options.mode == DestinationMode::resume};
+}
+
 /// The one place that says whether a run may write to its destination. Throws if it may not. Changes nothing.
 Decision decide(const PackOptions& options, const Plan& plan, const ListSamples& samples,
                 const JournalContent& journal) {
   if (!plan.beside_parts) refuse_writer_parts(options.destination);
+  if (plan.base) return decide_to_add(options, plan, samples, journal);
   const bool is_unfinished = journal.good_bytes != 0;
   Decision decision;
   switch (options.mode) {
@@ -241,7 +271,7 @@ Destination prepare_destination(const PackOptions& options, const Plan& plan, co
       }
       journal.begin({.plan = plan.fingerprint,
                      .facts = plan.facts,
-                     .staged = !decision.old.empty() || stages_all(options, plan),
+                     .staged = !decision.old.empty() || plan.base || stages_all(options, plan),
                      .last_files = list_files(options, plan)},
                     decision.finished.empty() ? samples : ListSamples());
     }
@@ -273,6 +303,10 @@ PlannedReplacement plan_replacement(const PackOptions& options, const Plan& plan
                                     const std::vector<Replacement::Move>& files,
                                     const std::vector<Replacement::Move>& manifests) {
   DirectoryTree tree(Directory::open(options.destination));
+  if (plan.base) {
+    require_base(options, plan);
+    return {.replacement = {.files = files, .manifests = manifests}};
+  }
   const std::vector<OldDataset> old = datasets_to_replace(plan, held_in(options, plan));
   require_way_is_free(options, plan, files_of_all(old), tree);
   PlannedReplacement planned{.replacement = {.files = files, .manifests = manifests}};

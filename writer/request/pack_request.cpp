@@ -1,6 +1,7 @@
 #include "bale/writer/request/pack_request.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +28,12 @@ Error usage_error(const PackRequest& request, std::string_view message) {
 
 /// With files_from the only positional argument is the destination.
 PackRequest with_places_settled(PackRequest request) {
+  if (request.command == "add") {
+    if (request.source.empty() == request.files_from.empty()) {
+      throw usage_error(request, request.source.empty() ? "NEW is needed" : "NEW and `files_from` exclude each other");
+    }
+    return request;
+  }
   if (request.files_from.empty()) {
     if (request.source.empty()) throw usage_error(request, "SRC and DST are needed");
     if (request.options.destination.empty()) throw usage_error(request, "DST is needed");
@@ -129,7 +136,11 @@ ListedSource list_source(const PackRequest& asked, const RunNotes& notes) {
   PackRequest request = with_places_settled(asked);
   const Where where = where_of(request.where);
   require_local_name(request.options.destination, UrlUse::packing);  // before the source is listed
-  request.options.format = format_of(request);
+  if (request.command == "add") {
+    request.options = options_to_add(std::move(request.options));
+  } else {
+    request.options.format = format_of(request);
+  }
   request.options.default_name = default_name(request);
   request.source_options.keys_name_files = request.options.format.layout->keys_name_files;
   request.source_options.skip_damaged = request.options.on_error != OnError::fail;
@@ -163,7 +174,9 @@ PackOutcome pack_listed(ListedSource& listed, const RunNotes& notes, Progress& p
   options.on_warning = warner(listed.remarks.warnings, notes);
   PackOutcome outcome;
   try {
-    outcome.report = pack(*listed.source, options, progress);
+    outcome.report = listed.request.command == "add"
+                         ? add(std::move(listed.source), options, listed.request.add, progress)
+                         : pack(*listed.source, options, progress);
   } catch (const Error& error) {
     throw with_way_on(error, options.destination, progress);
   }
@@ -177,8 +190,11 @@ PlanReport plan_listed(ListedSource& listed, const std::string& path, const RunN
   return plan_pack(*listed.source, listed.request.options, path);
 }
 
-PackPreview preview_listed(ListedSource& listed, const std::string& path, const RunNotes& notes) {
+PackPreview preview_listed(ListedSource& listed, const std::string& path, const RunNotes& notes, Progress& progress) {
   listed.request.options.on_warning = warner(listed.remarks.warnings, notes);
+  if (listed.request.command == "add") {
+    return preview_add(std::move(listed.source), listed.request.options, listed.request.add, progress);
+  }
   return path.empty() ? preview_pack(*listed.source, listed.request.options)
                       : preview_plan(*listed.source, listed.request.options, path);
 }
@@ -192,10 +208,30 @@ PartReport pack_part_of(const std::string& plan, const PartChoice& choice, const
   }
 }
 
+namespace {
+
+/// What a run wrote: the dataset, or the shards that were added to it. nullopt if there are none.
+std::optional<Dataset> written_by(const PackReport::Output& output, const std::optional<AddedSamples>& added) {
+  constexpr bool k_relative = true;
+  if (!added) return Dataset::open(join_path(output.directory, k_manifest_name), {.relative_names = k_relative});
+  std::uint64_t num_left = added->parent == added->version ? 0 : output.manifest.change.num_samples;
+  std::string spec;
+  for (auto shard = output.manifest.shards.rbegin(); num_left != 0; ++shard) {
+    spec = join_path(output.directory, shard->file) + (spec.empty() ? "" : "::") + spec;
+    num_left -= std::min(num_left, shard->num_samples);
+  }
+  if (spec.empty()) return std::nullopt;
+  return Dataset::open(spec, {.relative_names = k_relative});
+}
+
+}  // namespace
+
 ImageConditions conditions_of(const PackReport& report, std::uint64_t max_pixels) {
   ImageConditions all{.max_pixels = max_pixels};
   for (const PackReport::Output& output : report.outputs) {
-    const Dataset dataset = Dataset::open(join_path(output.directory, k_manifest_name), {.relative_names = true});
+    const std::optional<Dataset> written = written_by(output, report.added);
+    if (!written) continue;
+    const Dataset& dataset = *written;
     const ImageConditions one = image_conditions(dataset, k_max_named_images - all.flawed.size(), max_pixels);
     all.num_complete += one.num_complete;
     all.num_incomplete += one.num_incomplete;

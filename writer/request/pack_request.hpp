@@ -15,6 +15,7 @@
 #include "bale/formats/base/options/option_table.hpp"
 #include "bale/reader/image_conditions.hpp"
 #include "bale/reader/where.hpp"
+#include "bale/writer/add.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/scale_out.hpp"
 #include "bale/writer/source/sample_draw.hpp"
@@ -23,7 +24,7 @@
 namespace bale {
 
 struct PackRequest {
-  std::string_view command = "pack";  // or "convert", "plan": for messages
+  std::string_view command = "pack";  // or "convert", "plan", "add"
   bool source_is_packed = false;
   std::string source{};
   std::string files_from{};
@@ -35,6 +36,7 @@ struct PackRequest {
   std::string exclude_from{};  // list of names; empty: none
   SampleDraw draw{};
   PackOptions options{};
+  AddRules add{};        // of "add"
   bool dry_run = false;  // the caller calls preview_listed()
   bool strict = false;   // what is not taken or used is an error
 };
@@ -98,13 +100,13 @@ struct PackOutcome {
   double seconds = 0;  // from list_source() on
 };
 
-/// The run of pack(); its warnings become remarks of `listed`. Throws what pack() throws; if it was stopped or the disk
-/// is full, with how it continues.
+/// The run of pack(), or of add(), which takes the source; its warnings become remarks of `listed`. Throws what pack()
+/// throws; if it was stopped or the disk is full, with how it continues.
 PackOutcome pack_listed(ListedSource& listed, const RunNotes& notes, Progress& progress);
 /// plan_pack() into `path`.
 PlanReport plan_listed(ListedSource& listed, const std::string& path, const RunNotes& notes);
 /// What pack_listed() would write, or plan_listed() if there is a path.
-PackPreview preview_listed(ListedSource& listed, const std::string& path, const RunNotes& notes);
+PackPreview preview_listed(ListedSource& listed, const std::string& path, const RunNotes& notes, Progress& progress);
 /// pack_part(), whose errors say how it continues.
 PartReport pack_part_of(const std::string& plan, const PartChoice& choice, const PackOptions& options,
                         Progress& progress);

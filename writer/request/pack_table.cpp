@@ -118,10 +118,8 @@ void declare_format(PackRequest& request, OptionTable& table) {
   add_format_options(table, request.options);
 }
 
-void declare_shards(PackRequest& request, OptionTable& table) {
+void declare_sizing(PackRequest& request, OptionTable& table) {
   PackOptions& options = request.options;
-  add_text(table, "name", "NAME", options.name,
-           "Name of the dataset and prefix of its shards (default: that of SRC, or of DST if SRC is a list)");
   OptionModel& by_bytes =
       add_parsed(table, "shard_size", "SIZE", options.sizing.shard_bytes, parse_size,
                  "Start a new shard when its fields would be more bytes than this, as they are in the source "
@@ -136,6 +134,13 @@ void declare_shards(PackRequest& request, OptionTable& table) {
   by_count.excludes(by_samples);
   add_parsed(table, "shuffle", "SEED", options.shuffle_seed, parse_whole,
              "Shuffle the samples; the same seed gives the same order");
+}
+
+void declare_shards(PackRequest& request, OptionTable& table) {
+  PackOptions& options = request.options;
+  add_text(table, "name", "NAME", options.name,
+           "Name of the dataset and prefix of its shards (default: that of SRC, or of DST if SRC is a list)");
+  declare_sizing(request, table);
   OptionModel& split = add_parsed(table, "split", "NAME=F,...", options.splits, parse_splits,
                                   "Write one dataset per part to DST/NAME, such as train=0.95,val=0.05");
   add_flag(table, "stratify", options.stratify, "Split every class by the same fractions").needs(split);
@@ -168,8 +173,12 @@ void declare_samples(PackRequest& request, OptionTable& table) {
   add_parsed(table, "sample_seed", "SEED", request.draw.seed, parse_whole, "Seed of the random selection (default: 0)")
       .needs(sample);
   add_parsed(table, "max_samples", "N", options.max_samples, parse_positive, "Stop after this many");
-  add_shard_options(table, options);
+  request.command == "add" ? add_on_error(table, options) : add_shard_options(table, options);
 }
+
+void declare_checks(PackRequest& request, OptionTable& table) { add_image_checks(table, request.options); }
+
+void declare_stored(PackRequest& request, OptionTable& table) { add_format_options(table, request.options); }
 
 void declare_images(PackRequest& request, OptionTable& table) {
   add_image_options(table, request.options);
@@ -200,6 +209,26 @@ void declare_run(PackRequest& request, OptionTable& table) {
   add_strict(table, request.strict);
 }
 
+/// Of adding to a dataset.
+void declare_add_run(PackRequest& request, OptionTable& table) {
+  PackOptions& options = request.options;
+  add_flag(table, "skip_existing", request.add.skip_existing,
+           "Leave out samples that the dataset has: the same key, label and bytes. The same key with other bytes is an "
+           "error");
+  add_text(table, "m,message", "TEXT", options.change_message, "What `bale log` says of the new version");
+  add_jobs(table, options.jobs, "Shards to write in parallel (default: two per core); does not change the result");
+  OptionModel& resume = add_flag(
+      table, "resume", [&] { options.mode = DestinationMode::resume; },
+      "Continue an interrupted run of the same command");
+  add_flag(
+      table, "restart", [&] { options.mode = DestinationMode::overwrite; },
+      "Drop what an interrupted run left, and begin again; the dataset stays")
+      .excludes(resume);
+  add_flag(table, "n,dry_run", request.dry_run,
+           "Print the shards that would be written, with the bytes of their fields, and write nothing");
+  add_strict(table, request.strict);
+}
+
 /// Of a plan, whose parts are run elsewhere.
 void declare_plan_run(PackRequest& request, OptionTable& table) {
   add_jobs(table, request.options.jobs, "Threads that examine images for `where` (default: one per core)");
@@ -217,6 +246,13 @@ void add_group(PackRequest& request, OptionTable& table, const char* title,
 }  // namespace
 
 void add_pack_options(OptionTable& table, PackRequest& request) {
+  if (request.command == "add") {
+    add_group(request, table, "Samples", declare_samples);
+    add_group(request, table, "Shards", declare_sizing);
+    add_group(request, table, "Format", declare_stored);
+    add_group(request, table, "Images", declare_checks);
+    return;
+  }
   add_group(request, table, "Format", declare_format);
   add_group(request, table, "Shards", declare_shards);
   add_group(request, table, "Samples", declare_samples);
@@ -224,7 +260,10 @@ void add_pack_options(OptionTable& table, PackRequest& request) {
 }
 
 void add_run_options(OptionTable& table, PackRequest& request) {
-  add_group(request, table, k_run_group, request.command == "plan" ? declare_plan_run : declare_run);
+  add_group(request, table, k_run_group,
+            request.command == "plan"  ? declare_plan_run
+            : request.command == "add" ? declare_add_run
+                                       : declare_run);
 }
 
 void add_part_options(OptionTable& table, PartChoice& choice) {

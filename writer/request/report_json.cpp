@@ -65,24 +65,30 @@ std::string pack_json(const PackReport& report, double seconds, const RunRemarks
   }
   const Json skipped = skipped_json(report.skipped);
   const bool resumed = report.num_resumed_shards > 0;  // it is not known how long those took
-  return json_document({{"samples", report.num_samples},
-                        {"bytes", report.num_bytes},
-                        {"shards", num_shards},
-                        {"resumed_shards", report.num_resumed_shards},
-                        {"ignored", remarks.notices.count()},
-                        {"notices", notices_json(remarks.notices)},
-                        {"warnings", texts_json(remarks.warnings)},
-                        {"images", conditions_json(conditions)},
-                        {"seconds", seconds},
-                        {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
-                        {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
-                        {"outputs", outputs},
-                        {"labels", labels_json(remarks.labels)},
-                        {"left_out", left_out_json(remarks.left_out.where)},
-                        {"excluded", excluded_json(remarks.left_out.listed)},
-                        {"undecodable", Json::object_of(report.undecodable)},
-                        {"jpegs", Json::object_of(report.jpegs)},
-                        {"skipped", skipped}});
+  Json out{{"samples", report.num_samples},
+           {"bytes", report.num_bytes},
+           {"shards", num_shards},
+           {"resumed_shards", report.num_resumed_shards},
+           {"ignored", remarks.notices.count()},
+           {"notices", notices_json(remarks.notices)},
+           {"warnings", texts_json(remarks.warnings)},
+           {"images", conditions_json(conditions)},
+           {"seconds", seconds},
+           {"samples_per_second", resumed ? Json() : Json(per_second(report.num_samples, seconds))},
+           {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
+           {"outputs", outputs},
+           {"labels", labels_json(remarks.labels)},
+           {"left_out", left_out_json(remarks.left_out.where)},
+           {"excluded", excluded_json(remarks.left_out.listed)},
+           {"undecodable", Json::object_of(report.undecodable)},
+           {"skipped", skipped}};
+  if (report.added) {
+    out["version"] = report.added->version;
+    out["parent"] = report.added->parent;
+    out["new_classes"] = bytes_list_to_json(report.added->new_classes);
+    out["existing"] = report.added->num_existing;
+  }
+  return json_document(out);
 }
 
 std::string plan_json(const PlanReport& report, const RunRemarks& remarks) {

@@ -35,6 +35,24 @@ Lines replaced_lines(const PackReport& report) {
   return lines;
 }
 
+Lines added_lines(const PackReport& report) {
+  if (!report.added) return {};
+  const AddedSamples& added = *report.added;
+  Lines lines;
+  const std::size_t first = report.outputs.front().manifest.classes.size() - added.new_classes.size();
+  for (std::size_t n = 0; n < added.new_classes.size(); ++n) {
+    lines.push_back(fmt::format("new class {}: {}", first + n, printable(added.new_classes[n])));
+  }
+  if (added.num_existing != 0) {
+    lines.push_back(fmt::format("{} left out that the dataset has", plural(added.num_existing, "sample")));
+  }
+  lines.push_back(added.version == added.parent
+                      ? fmt::format("nothing to add: version {} stays", added.version)
+                      : fmt::format("{} added: version {} after {}", plural(report.num_samples, "sample"),
+                                    added.version, added.parent));
+  return lines;
+}
+
 namespace {
 
 struct Counted {

@@ -22,6 +22,9 @@ Lines skipped_lines(const std::vector<SkippedSample>& skipped, const OptionNames
 /// One line per replaced dataset.
 Lines replaced_lines(const PackReport& report);
 
+/// What was added to a dataset: classes that are new, samples that it had, and its version.
+Lines added_lines(const PackReport& report);
+
 /// How JPEGs are stored, if planes were asked for, and how many packed images are of kinds that the loader does not
 /// decode.
 Lines kinds_lines(const PackReport& report);

@@ -15,7 +15,7 @@ namespace bale {
 
 std::vector<Manifest> JournalStore::manifests() {
   // An unfinished run has its say first.
-  if (options_.mode != DestinationMode::resume || Journal::present(options_.destination)) return {};
+  if (plan_.base || options_.mode != DestinationMode::resume || Journal::present(options_.destination)) return {};
   return finished_manifests(options_, plan_);
 }
 
@@ -96,7 +96,7 @@ bool JournalStore::has_file(const PlannedDataset& dataset, const std::string& na
 void JournalStore::publish_text(const PlannedDataset& dataset, const std::string& name, const std::string& text,
                                 std::vector<Replacement::Move>& staged) {
   // Staged with the journal's files, it is removed with them however the run ends.
-  const Replacement::Move move{Journal::staged_name(dataset.subdirectory + name),
+  const Replacement::Move move{Journal::staged_name(dataset.subdirectory + base_name(name)),
                                below_destination(dataset.subdirectory, name)};
   write_durably(journal_->path_of(move.first), as_bytes(text));
   if (is_staged()) return staged.push_back(move);

@@ -1,6 +1,7 @@
 #include "bale/writer/run/pack_run.hpp"
 
 #include <memory>
+#include <utility>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
@@ -134,8 +135,7 @@ std::string_view on_error_name(OnError policy) {
   return "unknown";
 }
 
-PackReport pack(const Source& source, const PackOptions& options, Progress& progress) {
-  require_local_name(options.destination, UrlUse::packing);
+PackReport pack_source(const Source& source, Plan plan, const PackOptions& options, Progress& progress) {
   Quarantine quarantine;
   const auto write = [&](const Slot& slot, const std::string& staged) {
     const ShardJob job{.source = source,
@@ -146,14 +146,16 @@ PackReport pack(const Source& source, const PackOptions& options, Progress& prog
                        .staged_path = staged};
     return write_shard(job, progress);
   };
-  PackWork work{.plan = make_plan(source, options),
-                .places = source.places(),
-                .facts = facts_of(source),
-                .samples = {},
-                .write = write};
+  PackWork work{
+      .plan = std::move(plan), .places = source.places(), .facts = facts_of(source), .samples = {}, .write = write};
   work.samples = samples_of(source, work.plan);
   tell_sizing(options, work.plan);
   return pack_planned(work, options, progress);
+}
+
+PackReport pack(const Source& source, const PackOptions& options, Progress& progress) {
+  require_local_name(options.destination, UrlUse::packing);
+  return pack_source(source, make_plan(source, options), options, progress);
 }
 
 }  // namespace bale

@@ -23,5 +23,10 @@ struct PackWork {
 
 /// Runs it and returns when everything is durable. Throws what pack() throws once its plan is made.
 PackReport pack_planned(const PackWork& work, const PackOptions& options, Progress& progress);
+/// The same of the samples of a source.
+PackReport pack_source(const Source& source, Plan plan, const PackOptions& options, Progress& progress);
+
+/// The shards of a plan. What becomes of the bytes of a sample is measured by some of them.
+PackPreview preview_of(const Source& source, const PackOptions& options, const Plan& plan);
 
 }  // namespace bale

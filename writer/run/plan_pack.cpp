@@ -16,6 +16,7 @@
 #include "bale/writer/publish/run_decision.hpp"
 #include "bale/writer/run/objects/object_decision.hpp"
 #include "bale/writer/run/objects/staging_directory.hpp"
+#include "bale/writer/run/pack_run.hpp"
 #include "bale/writer/scale_out.hpp"
 
 namespace bale {
@@ -86,7 +87,8 @@ class PayloadMeasure {
   bool is_exact_ = true;
 };
 
-/// The shards of a plan. What becomes of the bytes of a sample is measured by some of them.
+}  // namespace
+
 PackPreview preview_of(const Source& source, const PackOptions& options, const Plan& plan) {
   PayloadMeasure measure(source, options);
   const std::uint64_t step = std::max<std::uint64_t>(1, plan.num_samples / k_max_measured);
@@ -106,6 +108,8 @@ PackPreview preview_of(const Source& source, const PackOptions& options, const P
   for (PackPreview::ShardRow& row : preview.shards) row.payload_bytes = measure.scaled(row.payload_bytes);
   return preview;
 }
+
+namespace {
 
 bool is_same_directory(const std::string& a, const std::string& b) {
   struct stat first {};

@@ -116,3 +116,35 @@ def test_streams(torch, versions):  # noqa: F811
     raises(ValueError, f"@{state['dataset']} (now {bale.Dataset(PACKED).version})",
            lambda: IterableDataset(PACKED, seed=3).load_state_dict(state))
     """, versions.old, versions.packed)
+
+
+def test_add(versions, tmp_path):
+    shutil.copytree(versions.old, tmp_path / "packed")
+    report = bl.add(tmp_path / "packed", versions.root / "files" / "newer", message="week 48", jobs=2)
+    assert (report["samples"], report["version"], report["parent"]) == (6, versions.second, versions.first)
+    assert bl.Dataset(tmp_path / "packed").version == versions.second
+    with pytest.raises(ValueError, match="skip_existing"):
+        bl.add(tmp_path / "packed", versions.root / "files" / "newer")
+    assert bl.add(tmp_path / "packed", versions.root / "files" / "newer", skip_existing=True)["existing"] == 6
+    with pytest.raises(TypeError, match="overwrite"):
+        bl.add(tmp_path / "packed", versions.old, overwrite=True)
+    with pytest.raises(bl.Error, match="no manifest.json"):
+        bl.add(tmp_path, versions.old)
+
+
+def test_a_loader_that_runs_sees_its_version(versions, tmp_path):
+    """Workers too: an epoch that began before the dataset was added to ends as it would have."""
+    shutil.copytree(versions.old, tmp_path / "packed")
+    for workers in (0, 2):
+        shutil.rmtree(tmp_path / "packed")
+        shutil.copytree(versions.old, tmp_path / "packed")
+        with loader_of(versions.old, workers=workers) as loader:
+            expected = [[batch.images.copy() for batch in loader] for _ in range(2)]
+        with loader_of(tmp_path / "packed", workers=workers) as loader:
+            batches = iter(loader)
+            seen = [next(batches).images.copy()]
+            bl.add(tmp_path / "packed", versions.root / "files" / "newer")
+            seen += [batch.images.copy() for batch in batches]
+            assert np.array_equal(np.concatenate(seen), np.concatenate(expected[0]))
+            again = np.concatenate([batch.images.copy() for batch in loader])
+            assert np.array_equal(again, np.concatenate(expected[1])) and not loader.bad_samples

@@ -209,6 +209,38 @@ def test_old_or_new_when_a_dataset_is_replaced(bale, tiny, layout, tmp_path):
     assert tree_bytes(found) == new
 
 
+@pytest.mark.parametrize("layout", ["tar.plain --sidecars wids --seek-points", "lmdb.plain"])
+def test_old_or_new_version(bale, tiny, layout, tmp_path):
+    """In every state of an add: the old version or the new one is whole, and the run can be finished."""
+    source, out, record = tmp_path / "source", tmp_path / "out", tmp_path / "record"
+    bale.pack(tiny, out, *options(layout, 2))
+    shutil.copytree(tiny, source)
+    for file in list(source.rglob("*.*")):
+        file.rename(file.with_name(f"new_{file.name}"))
+    old, disk = tree_bytes(out), Disk(out)
+    disk.hold(out)
+    command = ["add", out, source, "--shard-samples", "2", "--jobs", "1"]
+    bale.ok(*command, env=shim(RECORD=record))
+    new, kinds = tree_bytes(out), set()
+    found = command[1] = tmp_path / "found"
+    for seen, (call, state) in enumerate(new_states(disk, record, random.Random(layout)), 1):
+        lay_out(state, out, found)
+        files = tree_bytes(found)
+        which = "old" if files["manifest.json"] == old["manifest.json"] else "new"
+        expected = {"old": old, "new": new}[which]
+        assert files["manifest.json"] == expected["manifest.json"], call
+        for name, content in expected.items():
+            is_list = name == "shardindex.json"  # replaced right before the manifest
+            assert files[name] == content or (is_list and files[name] == new[name]), (call, which, name)
+        kinds.add(which)
+        if seen % by_tier(8, 1) == 0:
+            bale.ok(*command, "--resume")
+            assert tree_bytes(found) == new, (call, which)
+    assert kinds == {"old", "new"}
+    lay_out({path: inode and inode.synced for path, inode in disk.safe_names.items()}, out, found)
+    assert tree_bytes(found) == new
+
+
 def test_what_index_wrote_is_safe(bale, tiny, tmp_path):
     """Bytes and name of every index, once the program has ended."""
     out, record = tmp_path / "out", tmp_path / "record"

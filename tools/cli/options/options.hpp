@@ -8,6 +8,7 @@
 namespace bale::tools {
 
 void declare_pack(PackCommand& command, CommandModel& app);
+void declare_add(PackCommand& command, CommandModel& app);
 void declare_convert(PackCommand& command, CommandModel& app);
 void declare_plan(PackCommand& command, CommandModel& app);
 void declare_merge(MergeCommand& command, CommandModel& app);

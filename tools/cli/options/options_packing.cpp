@@ -78,6 +78,30 @@ void declare_pack(PackCommand& command, CommandModel& app) {
       "  bale pack --plan imagenet.plan --part 3/16";
 }
 
+void declare_add(PackCommand& command, CommandModel& app) {
+  PackRequest& request = command.request;
+  request.command = "add";
+  add_positional(app, "PACKED", request.options.destination, "Directory of the packed dataset to add to");
+  OptionModel& from =
+      add_positional(app, "NEW", request.source, "What to add, as `bale pack` takes it; omitted with --files-from");
+  from.required = false;
+  from.checked_by_command = true;
+  add_pack_options(app.options, request);
+  const std::size_t begin = app.options.size();
+  add_run_options(app.options, request);
+  add_json(app, command.json, "Print the result as JSON");
+  add_quiet(app, command.quiet);
+  add_json_progress(app, command.json_progress);
+  set_group(app.options, begin, k_run_group);
+  show_flags(app);
+  app.footer =
+      "Only new shards are written, in the format of the dataset and with its edits of images. Classes keep their\n"
+      "numbers; new ones get the next. `bale log` lists the versions, and PACKED@VERSION is one of them.\n"
+      "Examples:\n"
+      "  bale add packed photos/week48 -m 'week 48'\n"
+      "  bale add packed photos --skip-existing";
+}
+
 void declare_convert(PackCommand& command, CommandModel& app) {
   command.request.command = "convert";
   command.request.source_is_packed = true;

@@ -20,7 +20,8 @@ int run_pack(const PackCommand& command, Terminal& terminal) {
   const RunNotes notes = notes_on(terminal, command.quiet);
   ListedSource listed = list_shown(command, notes, terminal);
   if (command.request.dry_run) {
-    const PackPreview preview = preview_listed(listed, {}, notes);
+    Progress progress;
+    const PackPreview preview = preview_listed(listed, {}, notes, progress);
     print_preview(preview, listed.remarks.warnings, command.json, terminal, listed.remarks.labels);
     return k_exit_ok;
   }

@@ -17,6 +17,7 @@ namespace {
 
 std::uint64_t num_skipped(const PackReport& report) {
   std::uint64_t skipped = 0;
+  if (report.added) return report.skipped.size();  // the manifest also counts those of earlier versions
   for (const PackReport::Output& output : report.outputs) skipped += output.manifest.num_skipped;
   return std::max<std::uint64_t>(skipped, report.skipped.size());
 }
@@ -49,7 +50,7 @@ std::string summary_text(const PackReport& report, double seconds, SummaryStyle 
   }
   if (report.num_resumed_shards > 0) {
     text += fmt::format(", {} found finished", plural(report.num_resumed_shards, "shard"));
-  } else if (seconds > 0) {
+  } else if (seconds > 0 && report.num_samples > 0) {
     text += fmt::format(", {} img/s, {:.0f} MB/s",
                         human_count(static_cast<std::uint64_t>(static_cast<double>(report.num_samples) / seconds)),
                         static_cast<double>(report.num_bytes) / seconds / 1e6);
@@ -107,6 +108,7 @@ int show_packed(const PackOutcome& outcome, const RunRemarks& remarks, SummarySt
   } else if (!style.quiet) {
     terminal.print(labels_text(remarks.labels) + summary_text(report, outcome.seconds, style));
   }
+  if (!style.quiet) show_lines(added_lines(report), terminal);
   show_lines(flawed_image_lines(outcome.images, terminal.options()), terminal);
   show_lines(kinds_lines(report), terminal);
   if (num_skipped(report) == 0) return k_exit_ok;

@@ -35,7 +35,8 @@ int run_plan(const PackCommand& command, Terminal& terminal) {
   ListedSource listed = list_shown(command, notes, terminal);
   const RunRemarks& remarks = listed.remarks;
   if (command.request.dry_run) {
-    const PackPreview preview = preview_listed(listed, command.plan, notes);
+    Progress progress;
+    const PackPreview preview = preview_listed(listed, command.plan, notes, progress);
     print_preview(preview, remarks.warnings, command.json, terminal, remarks.labels);
     return k_exit_ok;
   }

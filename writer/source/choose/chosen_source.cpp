@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
+#include <optional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "bale/writer/source/choose/source_table.hpp"
 
@@ -11,7 +15,7 @@ namespace {
 
 class ChosenSource : public Source {
  public:
-  ChosenSource(std::unique_ptr<Source> all, std::vector<std::uint64_t> chosen, std::vector<SourceLoss> losses)
+  ChosenSource(std::shared_ptr<const Source> all, std::vector<std::uint64_t> chosen, std::vector<SourceLoss> losses)
       : all_(std::move(all)), chosen_(std::move(chosen)), losses_(std::move(losses)) {}
 
   std::uint64_t size() const override { return chosen_.size(); }
@@ -39,16 +43,74 @@ class ChosenSource : public Source {
   }
 
  private:
-  std::unique_ptr<Source> all_;
+  const std::shared_ptr<const Source> all_;
   std::vector<std::uint64_t> chosen_;
   std::vector<SourceLoss> losses_;  // next to those of `all_`
 };
 
+std::vector<std::uint64_t> all_of(const Source& source) {
+  std::vector<std::uint64_t> numbers(source.size());
+  std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+  return numbers;
+}
+
+/// The same samples, whose classes have other numbers.
+class RenumberedSource final : public ChosenSource {
+ public:
+  RenumberedSource(std::shared_ptr<const Source> source, std::vector<std::uint64_t> all,
+                   std::vector<std::string> classes, LabelMap labels)
+      : ChosenSource(std::move(source), std::move(all), {}), classes_(std::move(classes)), labels_(std::move(labels)) {
+    const auto found = std::find(fields().begin(), fields().end(), k_label_field);
+    if (found != fields().end()) label_field_ = static_cast<std::uint32_t>(found - fields().begin());
+  }
+
+  const std::vector<std::string>& classes() const override { return classes_; }
+  std::int64_t label(std::uint64_t i) const override { return labels_(ChosenSource::label(i)); }
+
+  void describe(std::uint64_t i, SourceSample& out) const override {
+    ChosenSource::describe(i, out);
+    out.label = labels_(out.label);
+    if (out.label == k_no_label) return;
+    for (SourceSample::Field& field : out.fields) {
+      if (field.id == label_field_) field.bytes = fmt::formatted_size("{}", out.label);
+    }
+  }
+
+  SampleView read(std::uint64_t i, Scratch& scratch) const override {
+    SampleView sample = ChosenSource::read(i, scratch);
+    const std::int64_t label = labels_(sample.label);
+    if (label == sample.label) return sample;
+    sample.label = label;
+    std::vector<FieldView>& fields = scratch.fields();
+    if (sample.fields.data() != fields.data()) fields.assign(sample.fields.begin(), sample.fields.end());
+    const std::string digits = fmt::format_int(label).str();
+    for (FieldView& field : fields) {
+      if (field.name != k_label_field) continue;
+      const MutableBytes place = scratch.inflated(fields.size(), digits.size());
+      std::copy(digits.begin(), digits.end(), reinterpret_cast<char*>(place.data()));
+      field.bytes = place;
+    }
+    sample.fields = fields;
+    return sample;
+  }
+
+ private:
+  const std::vector<std::string> classes_;
+  const LabelMap labels_;
+  std::optional<std::uint32_t> label_field_;
+};
+
 }  // namespace
 
-std::unique_ptr<Source> choose_samples(std::unique_ptr<Source> source, std::vector<std::uint64_t> chosen,
+std::unique_ptr<Source> choose_samples(std::shared_ptr<const Source> source, std::vector<std::uint64_t> chosen,
                                        std::vector<SourceLoss> losses) {
   return std::make_unique<ChosenSource>(std::move(source), std::move(chosen), std::move(losses));
+}
+
+std::unique_ptr<Source> renumber_classes(std::shared_ptr<const Source> source, std::vector<std::string> classes,
+                                         LabelMap labels) {
+  std::vector<std::uint64_t> all = all_of(*source);
+  return std::make_unique<RenumberedSource>(std::move(source), std::move(all), std::move(classes), std::move(labels));
 }
 
 void tell_unused_options(const SourceOptions& options, std::initializer_list<std::string_view> used,

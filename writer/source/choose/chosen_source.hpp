@@ -8,14 +8,19 @@
 #include <vector>
 
 #include "bale/formats/base/notice_log.hpp"
+#include "bale/reader/class_merge.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
 
 /// The samples `chosen` of `source`, in this order, with all of its classes, so that labels stay the same. `losses` are
 /// added to those of `source`.
-std::unique_ptr<Source> choose_samples(std::unique_ptr<Source> source, std::vector<std::uint64_t> chosen,
+std::unique_ptr<Source> choose_samples(std::shared_ptr<const Source> source, std::vector<std::uint64_t> chosen,
                                        std::vector<SourceLoss> losses = {});
+
+/// The same samples, whose labels are numbers of `classes` then. Errors of `labels` are of the sample.
+std::unique_ptr<Source> renumber_classes(std::shared_ptr<const Source> source, std::vector<std::string> classes,
+                                         LabelMap labels);
 
 /// Options that a source does not use. Each source declares those that it does.
 /// Adds a notice for each given option of `options` that is none of `used` (names of members). `place` is the path of

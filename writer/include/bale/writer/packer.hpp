@@ -99,6 +99,7 @@ struct PackOptions {
   /// Local directory in which shards are built that are uploaded; empty: TMPDIR or /tmp. It needs room for one shard
   /// per job.
   std::string staging_directory{};
+  std::string change_message{};  // of add(): what `bale log` says of the new version
   /// Gets what is odd about the plan or the destination, one line each, before a sample is written; by the calling
   /// thread.
   std::function<void(const std::string& line)> on_warning{};
@@ -113,6 +114,14 @@ struct SkippedSample {
   std::vector<std::string> quarantined{};  // copies of its files, relative to the dataset's directory
   /// Number of samples that this entry stands for: more than one for a shard or directory. nullopt: unknown.
   std::optional<std::uint64_t> num_samples = 1;
+};
+
+/// What add() did to a dataset.
+struct AddedSamples {
+  std::string parent;                      // id of the version before
+  std::string version;                     // that the dataset is now; the same if there was nothing to add
+  std::vector<std::string> new_classes{};  // they have the last numbers
+  std::uint64_t num_existing = 0;          // samples that the dataset had already
 };
 
 struct PackReport {
@@ -132,6 +141,7 @@ struct PackReport {
   std::uint64_t num_bytes = 0;            // of shard files
   std::uint64_t num_resumed_shards = 0;   // finished by an earlier run
   std::uint64_t num_repaired_shards = 0;  // missing or damaged in a finished dataset, and written again
+  std::optional<AddedSamples> added{};    // of add(): the counts above are of the new samples
   std::vector<SkippedSample> skipped;
   std::map<std::string, std::uint64_t> undecodable;  // number of packed images that the loader does not decode, by kind
   /// Where planes were asked for, the number of JPEGs that are stored so ("planes"), and of those that stay as they

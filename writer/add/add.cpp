@@ -1,0 +1,213 @@
+#include "bale/writer/add.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/storage.hpp"
+#include "bale/reader/version.hpp"
+#include "bale/writer/add/existing_samples.hpp"
+#include "bale/writer/journal/journal.hpp"
+#include "bale/writer/plan/plan.hpp"
+#include "bale/writer/publish/run_decision.hpp"
+#include "bale/writer/run/objects/object_decision.hpp"
+#include "bale/writer/run/pack_run.hpp"
+#include "bale/writer/source/choose/chosen_source.hpp"
+#include "bale/writer/source/classes/labels.hpp"
+
+namespace bale {
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, std::string why, std::string hint) {
+  throw Error(ErrorCode::invalid_argument, std::move(why), {.path = path, .hint = std::move(hint)});
+}
+
+bool has_labels(const Source& source) {
+  for (std::uint64_t i = 0; i < source.size(); ++i) {
+    if (source.label(i) != k_no_label) return true;
+  }
+  return false;
+}
+
+std::string_view form_text(KeyForm form) { return form == KeyForm::plain ? "not encoded" : key_form_name(form); }
+
+/// The samples to add to one version of a dataset, and what becomes of them.
+class Addition {
+ public:
+  Addition(std::unique_ptr<Source> source, const PackOptions& options, const AddRules& rules, Progress& progress)
+      : given_(std::move(source)), options_(options), rules_(rules), progress_(progress) {
+    require_apart(given_->places(), options_);
+    if (rules.skip_existing && !options.format.layout->keeps_bytes) {
+      refuse(options.destination, "`skip_existing` needs the bytes that were packed, and this dataset has pixels",
+             "leave it out");
+    }
+  }
+
+  /// Fits the samples to a version. Returns false if it has them all.
+  bool fit(Manifest manifest) {
+    source_ = given_;
+    added_ = {.parent = version_id(manifest)};
+    base_ = std::make_shared<const BaseVersion>(BaseVersion{.manifest = std::move(manifest), .id = added_.parent});
+    require_same_keys();
+    take_classes();
+    return leave_out_existing();
+  }
+
+  Plan plan() const { return make_plan(*source_, options_, base_); }
+  const Source& source() const { return *source_; }
+  AddedSamples& added() { return added_; }
+  const Manifest& base() const { return base_->manifest; }
+
+ private:
+  void require_same_keys() const {
+    const KeyForm theirs = base().keys;
+    const KeyForm ours = source_->key_form();
+    if (ours == theirs) return;
+    refuse(options_.destination,
+           fmt::format("its keys are {}, and those of the new samples are {}", form_text(theirs), form_text(ours)),
+           ours == KeyForm::with_extensions || theirs == KeyForm::with_extensions
+               ? "give `keep_extensions` as it was given when the dataset was packed"
+               : "`bale convert 'A::B' DST` makes one dataset of both");
+  }
+
+  /// The dataset's classes keep their numbers. New ones get the next.
+  void take_classes() {
+    const std::vector<std::string>& ours = source_->classes();
+    std::vector<std::string> all = base().classes;
+    if (ours.empty() != all.empty()) {
+      const auto is_label = [](const ManifestField& field) { return field.name == k_label_field; };
+      const bool are_labeled = std::any_of(base().fields.begin(), base().fields.end(), is_label);
+      if (ours.empty() ? has_labels(*source_) : are_labeled) {
+        refuse(options_.destination,
+               fmt::format("{} names of classes, and the {} not", ours.empty() ? "has" : "the new samples have",
+                           ours.empty() ? "new samples do" : "dataset does"),
+               "give `class_map`, or pack both with names of classes");
+      }
+    }
+    std::vector<std::int64_t> numbers;
+    for (const std::string& name : ours) {
+      const auto known = name.empty() ? all.end() : std::find(all.begin(), all.end(), name);
+      numbers.push_back(name.empty() ? k_no_label : known - all.begin());
+      if (name.empty() || known != all.end()) continue;
+      all.push_back(name);
+      added_.new_classes.push_back(name);
+    }
+    if (all == ours) return;
+    for (std::size_t n = 0; n < numbers.size(); ++n) {
+      if (numbers[n] == static_cast<std::int64_t>(n) || ours[n].empty()) continue;
+      for (const std::string& field : source_->fields()) {
+        if (!has_class_numbers(field)) continue;
+        refuse(
+            options_.destination,
+            fmt::format("class \"{}\" has the number {} here and {} in the new samples, whose field {} has numbers of "
+                        "classes inside",
+                        printable(ours[n]), numbers[n], n, printable(field)),
+            "make the new annotations with the classes of the dataset, in its order");
+      }
+    }
+    source_ = renumber_classes(source_, std::move(all), LabelMap(options_.destination, std::move(numbers)));
+  }
+
+  bool leave_out_existing() {
+    const std::vector<std::uint64_t> existing =
+        find_existing(*source_, options_.destination, base(), options_, rules_.skip_existing, progress_);
+    if (existing.empty()) return source_->size() != 0;
+    if (!rules_.skip_existing) {
+      SourceSample sample;
+      source_->describe(existing.front(), sample);
+      const std::string more =
+          existing.size() == 1 ? "" : fmt::format(", and those of {} more of the new samples", existing.size() - 1);
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("the dataset {} has this key{}", shown_name(options_.destination), more),
+                  {.path = source_->origin(existing.front()),
+                   .key = sample.key,
+                   .hint = "leave out what it has with `skip_existing`, or by `exclude_from`"});
+    }
+    std::vector<std::uint64_t> kept;
+    auto next = existing.begin();
+    for (std::uint64_t i = 0; i < source_->size(); ++i) {
+      if (next != existing.end() && *next == i) {
+        ++next;
+      } else {
+        kept.push_back(i);
+      }
+    }
+    added_.num_existing = existing.size();
+    source_ = choose_samples(source_, std::move(kept));
+    return source_->size() != 0;
+  }
+
+  const std::shared_ptr<const Source> given_;
+  std::shared_ptr<const Source> source_;  // the given one, fitted
+  const PackOptions& options_;
+  const AddRules rules_;
+  Progress& progress_;
+  std::shared_ptr<const BaseVersion> base_;
+  AddedSamples added_;
+};
+
+Manifest current_manifest(const PackOptions& options) {
+  return load_manifest(join_path(options.destination, k_manifest_name));
+}
+
+/// Carries out what an interrupted run had decided.
+void finish_replacement_at(const PackOptions& options) {
+  if (options.mode == DestinationMode::fresh || !Journal::look(options.destination).replacement) return;
+  Journal journal = Journal::open(options.destination);
+  if (journal.content().replacement) journal.finish_replacement();
+  journal.remove();
+}
+
+/// The report of a run that had published its version when it was killed; nullopt if the current one is of another run.
+std::optional<PackReport> report_if_published(Addition& addition, const Manifest& current, const PackOptions& options) {
+  const std::string path = join_path(options.destination, kept_version(current.parent));
+  if (current.parent.empty() || !path_exists(path) || !addition.fit(load_manifest(path))) return std::nullopt;
+  const Plan plan = addition.plan();
+  if (plan.fingerprint != current.plan) return std::nullopt;
+  Journal::open(options.destination).remove();  // what is left of its journal
+  PackReport report{.outputs = {{options.destination, current}},
+                    .num_samples = current.change.num_samples,
+                    .num_resumed_shards = plan.datasets.front().shards.size(),
+                    .added = addition.added()};
+  report.added->version = version_id(current);
+  return report;
+}
+
+}  // namespace
+
+PackReport add(std::unique_ptr<Source> source, const PackOptions& options, const AddRules& rules, Progress& progress) {
+  finish_replacement_at(options);
+  Addition addition(std::move(source), options, rules, progress);
+  Manifest current = current_manifest(options);
+  if (options.mode == DestinationMode::resume && Journal::look(options.destination).good_bytes == 0) {
+    if (auto report = report_if_published(addition, current, options)) return *std::move(report);
+  }
+  if (!addition.fit(std::move(current))) {
+    AddedSamples added = addition.added();
+    added.version = added.parent;
+    added.new_classes.clear();
+    return {.outputs = {{options.destination, addition.base()}}, .added = std::move(added)};
+  }
+  Plan plan = addition.plan();
+  tell_sizing(options, plan);
+  PackReport report = pack_source(addition.source(), std::move(plan), options, progress);
+  addition.added().version = version_id(report.outputs.front().manifest);
+  report.added = std::move(addition.added());
+  return report;
+}
+
+PackPreview preview_add(std::unique_ptr<Source> source, const PackOptions& options, const AddRules& rules,
+                        Progress& progress) {
+  Addition addition(std::move(source), options, rules, progress);
+  if (!addition.fit(current_manifest(options))) return {};
+  const Plan plan = addition.plan();
+  tell_sizing(options, plan);
+  require_may_run(options, plan, samples_of(addition.source(), plan));
+  return preview_of(addition.source(), options, plan);
+}
+
+}  // namespace bale
