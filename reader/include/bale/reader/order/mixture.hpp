@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/cxx20.hpp"
+
 namespace bale {
 
 struct MixtureOptions {
