@@ -1,0 +1,17 @@
+"""Mutations of what versions and adding to a dataset promise."""
+from mutations.mutation import Mutation
+
+ADD = ("python", "tests/python/versions/test_add.py", "-k")
+
+MUTATIONS = [
+    Mutation("a version that another run published is replaced", "writer/publish/run_decision.cpp",
+             "  if (current == plan.base->id) return;\n", "  if (!current.empty()) return;\n",
+             ("python", "tests/python/versions/test_add_faults.py", "-k", "two_at_once")),
+    Mutation("a new class gets the number of another", "writer/add/add.cpp", "      all.push_back(name);\n",
+             "      all.insert(all.begin(), name);\n", (*ADD, "keep_their_numbers")),
+    Mutation("other bytes of the same key count as existing", "writer/add/existing_samples.cpp",
+             "field == nullptr || crc32c(field->bytes) != extent.crc32c", "field == nullptr", (*ADD, "is_compared")),
+    Mutation("a kept manifest may be of any version", "reader/spec/version.cpp", "  if (version.id == id) return version;\n",
+             "  if (!version.id.empty()) return version;\n",
+             ("python", "tests/python/versions/test_versions.py", "-k", "another_version")),
+]
