@@ -65,6 +65,15 @@ def test_tables_of_options_have_the_defaults(table, header):
             assert members[name].removesuffix("()").split("::")[-1] == written.get(value, value).split("::")[-1], name
 
 
+def test_places_of_an_operation():
+    """Each place that docs/CONTRIBUTING.md lists for a new operation has its example, Invert."""
+    rows = (REPO / "docs" / "CONTRIBUTING.md").read_text().partition("`Invert` shows all places")[2].partition("\n\n")[2].partition("\n\n")[0]
+    places = [re.findall(r"`([\w./]+\.(?:hpp|cpp|py))`", row.split(" | ")[0]) for row in rows.splitlines()[2:]]
+    assert len(places) == 8 and all(places)
+    for alternatives in places:
+        assert any("invert" in (REPO / path).read_text().lower() for path in alternatives), alternatives
+
+
 def test_error_texts_in_troubleshooting_are_in_the_code():
     """docs/TROUBLESHOOTING.md is by exact text: each heading's words occur in the sources."""
     sources = ""

@@ -56,6 +56,12 @@ TEST_CASE_METHOD(InTempDir, "The source of the example is packed") {
   CHECK(dataset.classes() == std::vector<std::string>{"even", "odd"});
 }
 
+TEST_CASE("The labels of the example get numbers and names") {
+  Labels labels{SourceOptions{}};
+  CHECK(labels_of_names({"0001_dog", "0002_cat", "0003_dog"}, labels) == std::vector<std::int64_t>{1, 0, 1});
+  CHECK(labels.classes() == std::vector<std::string>{"cat", "dog"});
+}
+
 TEST_CASE_METHOD(InTempDir, "The scheme of the example is read as a dataset") {
   ::setenv("BALE_CACHE_DIR", (dir / "cache").c_str(), 1);
   pack_drawings(dir / "packed");
