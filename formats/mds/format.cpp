@@ -1,7 +1,6 @@
 // Reads MosaicML Streaming's shards. bale does not write them: bale.to_mds() uses Streaming's own writer.
 #include "bale/formats/shard/format.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/file.hpp"

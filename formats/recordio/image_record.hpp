@@ -1,7 +1,6 @@
 // Image records: a payload is a header, labels, the image, and the fields that a header cannot hold (FORMAT.md).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/recordio/record.hpp"
 #include "bale/formats/shard/field_rule.hpp"
 

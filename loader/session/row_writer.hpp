@@ -10,7 +10,6 @@
 #include "bale/loader/loader_options.hpp"
 #include "bale/loader/ring/ring.hpp"
 #include "bale/reader/dataset.hpp"
-#include "bale/reader/order/epoch_order.hpp"
 
 namespace bale::loader_detail {
 

@@ -18,7 +18,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/options/option_table.hpp"
-#include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/base/watched_run.hpp"

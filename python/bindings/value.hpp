@@ -2,10 +2,8 @@
 #pragma once
 
 #include <concepts>
-#include <exception>
 #include <limits>
 #include <string>
-#include <type_traits>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>

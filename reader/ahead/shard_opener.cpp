@@ -4,14 +4,12 @@
 #include <exception>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
-#include "bale/formats/shard/shard_index.hpp"
 #include "bale/reader/seek_points_named.hpp"
 
 namespace bale {

@@ -1,4 +1,3 @@
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -6,7 +5,6 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/tools/commands/commands.hpp"
-#include "bale/writer/source/choose/source_table.hpp"
 
 namespace bale::tools {
 namespace {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/terminal/notices.hpp"
 
 namespace bale::tools {

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/spec/directory_content.hpp"

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/text/human.hpp"
 
 namespace bale::tools {
 namespace {

@@ -3,7 +3,6 @@
 // The functions that make the texts are pure.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "bale/formats/base/watched_run.hpp"

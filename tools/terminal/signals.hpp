@@ -3,8 +3,6 @@
 
 #include <atomic>
 
-#include "bale/formats/base/error.hpp"
-
 namespace bale::tools {
 
 // Those of errors are in formats/base/error_code.hpp.

@@ -5,8 +5,6 @@
 // with O_EXCL, that names the process that holds it. The file is stale when that process has ended.
 #pragma once
 
-#include <string>
-
 #include "bale/writer/destination/directory.hpp"
 
 namespace bale {

@@ -1,7 +1,6 @@
 #include "bale/writer/edits/image_edits.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -15,7 +15,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "bale/writer/destination/directory.hpp"
 #include "bale/writer/destination/directory_lock.hpp"

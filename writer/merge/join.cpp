@@ -17,7 +17,6 @@
 #include "bale/writer/journal/journal_lines.hpp"
 #include "bale/writer/merge_datasets.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
-#include "bale/writer/publish/run_decision.hpp"
 #include "bale/writer/run/pack_run.hpp"
 #include "bale/writer/shard/shard_copy.hpp"
 #include "bale/writer/shard/shard_job.hpp"

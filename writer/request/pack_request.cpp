@@ -16,8 +16,6 @@
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/where.hpp"
-#include "bale/writer/publish/run_decision.hpp"
-#include "bale/writer/request/run_lines.hpp"
 
 namespace bale {
 namespace {

@@ -5,12 +5,10 @@
 // Threads: add() may be called by many threads at once.
 #pragma once
 
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {

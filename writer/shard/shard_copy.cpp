@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <fmt/format.h>
-
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"

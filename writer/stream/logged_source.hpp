@@ -3,7 +3,6 @@
 // Threads: as of a Source.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 

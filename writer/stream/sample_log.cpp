@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 
 #include "bale/formats/base/bytes.hpp"
 

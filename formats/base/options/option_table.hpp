@@ -5,7 +5,6 @@
 // Threads: as a std::vector.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <deque>
 #include <functional>

@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/file.hpp"
 
 namespace bale {

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/hdf5/file/input.hpp"
 
 namespace bale::h5 {

@@ -3,7 +3,6 @@
 // Threads: a Blurrer reuses its memory and is used by one thread at a time.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

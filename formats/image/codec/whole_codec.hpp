@@ -1,7 +1,6 @@
 // The codecs that decode whole images only, one folder each: BMP, PNM, GIF, WebP, TIFF, AVIF, JPEG XL; internal.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

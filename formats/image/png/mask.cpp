@@ -1,6 +1,5 @@
 #include "bale/formats/image/png/mask.hpp"
 
-#include <cstring>
 #include <string_view>
 
 #include <fmt/format.h>

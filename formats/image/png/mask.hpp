@@ -4,7 +4,6 @@
 // Threads: plain values and pure functions; may be called from any thread.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

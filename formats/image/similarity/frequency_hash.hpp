@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "bale/formats/image/similarity/thumbprint.hpp"

@@ -5,7 +5,6 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include <tiffio.h>
 

@@ -20,7 +20,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -29,7 +28,6 @@
 #include "bale/formats/storage/cache/cache_settings.hpp"
 #include "bale/formats/storage/cache/entries/eviction.hpp"
 #include "bale/formats/storage/cache/entries/order_table.hpp"
-#include "bale/formats/storage/cache/entries/unit_map.hpp"
 #include "bale/formats/storage/cache/entries/usage.hpp"
 #include "bale/formats/storage/cache/shared/process_slots.hpp"
 

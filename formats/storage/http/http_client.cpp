@@ -1,7 +1,6 @@
 #include "bale/formats/storage/http/http_client.hpp"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>

@@ -13,7 +13,6 @@
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/formats/storage/aws/answers/s3_answers.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
-#include "bale/formats/storage/location/locate.hpp"
 #include "bale/formats/storage/objects/object_requests.hpp"
 
 namespace bale {

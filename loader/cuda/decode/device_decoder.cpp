@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/image/resample/resample_weights.hpp"

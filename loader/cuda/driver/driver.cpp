@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <cerrno>
 #include <string>
 
 #include <fmt/format.h>

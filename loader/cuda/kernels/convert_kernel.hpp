@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "bale/loader/cuda/kernels/convert_args.hpp"
 #include "bale/loader/transform/pixels/half.hpp"

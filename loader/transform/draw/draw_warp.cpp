@@ -1,5 +1,4 @@
 // Compiled without floating-point contraction.
-#include <cmath>
 
 #include "bale/loader/transform/draw/draw_node.hpp"
 #include "bale/loader/transform/geometry/drawn_crops.hpp"

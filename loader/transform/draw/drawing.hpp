@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "bale/formats/base/random.hpp"
 #include "bale/loader/transform/geometry/drawn_crops.hpp"
 #include "bale/loader/transform/geometry/size_after.hpp"
 #include "bale/loader/transform/step.hpp"

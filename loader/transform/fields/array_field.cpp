@@ -1,6 +1,5 @@
 #include "bale/loader/transform/fields/array_field.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>

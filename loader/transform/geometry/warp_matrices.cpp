@@ -1,7 +1,6 @@
 // Compiled without floating-point contraction.
 #include "bale/loader/transform/geometry/warp_matrices.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 

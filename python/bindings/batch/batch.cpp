@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -11,7 +9,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/json/json.hpp"
 #include "bale/loader/transform/transforms.hpp"
 #include "bale/python/bindings/batch/batch_rows.hpp"

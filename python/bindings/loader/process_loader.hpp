@@ -6,9 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <tuple>
 #include <utility>

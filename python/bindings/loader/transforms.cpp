@@ -1,5 +1,4 @@
 // Steps on NumPy arrays: what replays recorded draws.
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 

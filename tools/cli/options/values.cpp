@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/loader/loader_options.hpp"
 #include "bale/loader/transform/members/dtype_name.hpp"

@@ -2,13 +2,10 @@
 // that names the option and the accepted values.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/base/options/option_values.hpp"
 #include "bale/loader/transform/transform.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/tools/measure/bench_stages.hpp"

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/measure/trials/setting_trials.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"

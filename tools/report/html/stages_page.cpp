@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/html/charts.hpp"
 #include "bale/tools/report/html/page.hpp"

@@ -1,6 +1,5 @@
 #include "bale/tools/report/json/json_output.hpp"
 
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 
 namespace bale::tools {

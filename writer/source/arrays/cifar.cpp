@@ -1,6 +1,5 @@
 // The binary CIFAR archives (https://www.cs.toronto.edu/~kriz/cifar.html): records of one label (CIFAR-10) or two
 // (CIFAR-100: coarse, fine), then 32 x 32 red, green and blue values.
-#include <algorithm>
 #include <map>
 #include <utility>
 

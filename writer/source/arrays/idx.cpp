@@ -1,7 +1,6 @@
 // idx files, as http://yann.lecun.com/exdb/mnist describes them: two zero bytes, the type, the number of dimensions,
 // the dimensions (32 bits, big-endian), the values.
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 

@@ -1,6 +1,5 @@
 // A source of which a condition selects samples.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>

@@ -3,8 +3,6 @@
 // Pure functions, safe in any thread.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -2,7 +2,6 @@
 // Samples are the files below them whose lower-case names end in the extension of an image that bale decodes. These are
 // more than ImageFolder takes, and the classes are the same: all folders.
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include <fmt/format.h>

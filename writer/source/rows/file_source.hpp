@@ -4,7 +4,6 @@
 // Threads: see Source.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 

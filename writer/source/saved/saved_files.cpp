@@ -1,7 +1,6 @@
 // Saved sources whose samples are files.
 #include "bale/writer/source/saved/saved_files.hpp"
 
-#include <limits>
 #include <utility>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "bale/writer/source/tables/listed_files.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>

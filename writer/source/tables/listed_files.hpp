@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"

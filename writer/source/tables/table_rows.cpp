@@ -9,7 +9,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
-#include "bale/formats/shard/key.hpp"
 
 namespace bale {
 namespace {

@@ -12,7 +12,6 @@
 // Threads and processes: all functions may be called by any number of them at once.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -11,7 +11,6 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 

@@ -1,9 +1,6 @@
 // Source: timm 1.0.15, data/auto_augment.py and, for the shares of translations, transforms_factory.py. Compiled
 // without floating-point contraction.
-#include <cmath>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/draw/policy/policy.hpp"

@@ -3,7 +3,6 @@
 #include "bale/loader/transform/draw/policy/timm_config.hpp"
 
 #include <charconv>
-#include <cmath>
 #include <limits>
 #include <set>
 #include <string>
