@@ -19,7 +19,7 @@ enum class Packing : std::uint8_t {
   samples,  // a plain table, and a zstd frame for each sample
 };
 
-/// `compresses_samples`: what index.json says; the others are told by their first bytes.
+/// `compresses_samples`: what index.json says; the others are recognized by their first bytes.
 Packing packing_of(const std::string& path, bool compresses_samples);
 
 struct Chunk {

@@ -161,7 +161,7 @@ class ForeignScan {
     }
     for (const StatedCount& count : shape_.counts()) {
       if (count.value == index_.size()) continue;
-      index_.notices().flaw(
+      index_.notices().defect(
           fmt::format("{} is {}, and there are {} samples", printable(count.key), count.value, index_.size()),
           count.offset);
     }

@@ -97,11 +97,11 @@ void Shard::verify_scan(Verification& state) const {
   try {
     const ShardIndex scanned = scan_shard(path_, *format_);
     for (const Warning& warning : scanned.notices().warnings()) {
-      if (warning.kind == WarningKind::flaw)
+      if (warning.kind == WarningKind::defect)
         state.report({.path = path_, .offset = warning.offset, .what = warning.what});
     }
     state.notices = scanned.notices();
-    state.notices.drop_flaws();
+    state.notices.drop_defects();
     compare_with_scan(path_, scanned, *index_, keys_in_file, [&](const Damage& damage) { state.find(damage); });
   } catch (const Error& error) {
     if (is_lack_of_resources(error) || is_full_disk(error) || error.code() == ErrorCode::interrupted) throw;

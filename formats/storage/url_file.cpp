@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/storage/ranges/unit_fetch.hpp"
+#include "bale/formats/storage/ranges/range_request.hpp"
 
 namespace bale {
 namespace {

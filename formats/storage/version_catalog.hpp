@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "bale/formats/storage/cache/cache_directory.hpp"
-#include "bale/formats/storage/cache/shared/url_lock.hpp"
+#include "bale/formats/storage/cache/shared/file_lock.hpp"
 #include "bale/formats/storage/location/remote_url.hpp"
 #include "bale/formats/storage/ranges/known_versions.hpp"
 #include "bale/formats/storage/ranges/range_body.hpp"

@@ -22,7 +22,7 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
 constexpr std::size_t k_max_features = 65536;
-constexpr std::size_t k_max_left_out = 100;
+constexpr std::size_t k_max_unread = 100;
 constexpr int k_features = 1;           // of an Example; of a SequenceExample, its context
 constexpr int k_feature_lists = 2;      // of a SequenceExample
 constexpr int k_shown_name_bytes = 64;  // of a longer name
@@ -263,7 +263,7 @@ bool read_content(FileWindow& window, const Record& record, RecordContent& conte
     bool has_whole_name = true;
     if (!read_entry(wire, features[count++], has_whole_name)) return false;
     if (has_whole_name) return true;
-    if (content.left_out.size() < k_max_left_out) content.left_out.push_back(features[count - 1].name);
+    if (content.left_out.size() < k_max_unread) content.left_out.push_back(features[count - 1].name);
     --count;
     return true;
   };

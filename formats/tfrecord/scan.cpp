@@ -46,7 +46,7 @@ class Scan {
     RecordWalk walk(window_);
     while (walk.next(record_)) {
       if (!read_content(window_, record_, content_)) refuse_record();
-      tell_what_is_left_out();
+      note_unread_features();
       settle_names();
       has_fields_ = false;
       const Feature* key = find(k_key, ValueKind::bytes);
@@ -71,7 +71,7 @@ class Scan {
     index_.notices().add(fmt::format("record {}: {}", record_.number, name), why);
   }
 
-  void tell_what_is_left_out() {
+  void note_unread_features() {
     for (const std::string& name : content_.lists) leave_out(name, "feature list of a SequenceExample");
     for (const std::string& name : content_.left_out) leave_out(name, "feature with a name that is too long");
   }

@@ -6,7 +6,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/batch/batch_view.hpp"
-#include "bale/loader/fields/field_named.hpp"
+#include "bale/loader/fields/field_copies.hpp"
 #include "bale/loader/transform/draw/default_floating_point.hpp"
 #include "bale/loader/transform/draw/list_drawer.hpp"
 #include "bale/loader/transform/members/dtype_name.hpp"

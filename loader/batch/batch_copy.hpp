@@ -19,7 +19,7 @@ class BatchCopy final : public BatchView {
  private:
   Transform transform_;
   std::vector<Transform> further_views_;
-  ViewPlaces places_;
+  ViewLayout places_;
   std::vector<RowResult> rows_{};
   std::vector<std::int64_t> labels_;
   std::vector<std::int64_t> partner_labels_;

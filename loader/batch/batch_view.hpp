@@ -10,8 +10,8 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/loader/loader_options.hpp"
+#include "bale/loader/ring/field_places.hpp"
 #include "bale/loader/ring/ring.hpp"
-#include "bale/loader/ring/view_places.hpp"
 #include "bale/loader/transform/field.hpp"
 
 namespace bale::loader_detail {
@@ -34,7 +34,7 @@ struct BatchView {
   std::size_t size = 0;  // number of rows
   const Transform* transform = nullptr;
   std::span<const Transform> further_views{};
-  const ViewPlaces* places = nullptr;
+  const ViewLayout* places = nullptr;
   Bytes pixels{};  // of all views
   const RowResult* rows = nullptr;
   std::size_t row_bytes = sizeof(RowResult);  // from one row to the next

@@ -4,7 +4,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/cuda/cuda_session.hpp"
-#include "bale/loader/fields/field_named.hpp"
+#include "bale/loader/fields/field_copies.hpp"
 
 namespace bale {
 namespace {

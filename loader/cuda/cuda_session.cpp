@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/cuda/buffers/taken_buffer.hpp"
+#include "bale/loader/cuda/buffers/device_buffer_pool.hpp"
 #include "bale/loader/session/session.hpp"
 
 namespace bale::cuda_detail {
@@ -153,7 +153,7 @@ std::optional<DeviceBatch> CudaSession::next(StreamHandle stream, const std::fun
   start();
   const WakeAtEnd wake(copy_thread_.get());
   std::unique_lock lock(mutex_);
-  let_go_of_copied();
+  release_copied();
   if (staged_.empty()) stage(lock, on_wait);
   std::unique_ptr<DeliveredBatch> delivered;
   Staged& staged = staged_.front();
@@ -181,7 +181,7 @@ void CudaSession::stage(std::unique_lock<std::recursive_mutex>& lock, const std:
     lock.unlock();
     wait_for(*done, on_wait);
     lock.lock();
-    let_go_of_copied();
+    release_copied();
   }
   if (!taken_) {
     lock.unlock();
@@ -243,7 +243,7 @@ CopyThread::Pause CudaSession::copy_ready() {
   const std::uint32_t seen = loader_.session_->completions();
   const std::lock_guard lock(mutex_);
   try {
-    let_go_of_copied();
+    release_copied();
   } catch (...) {  // the device is lost: next() throws
     return CopyThread::until_next();
   }
@@ -291,7 +291,7 @@ std::uint32_t CudaSession::convert(const Staged& staged, StreamHandle stream) {
 }
 
 /// Returns slots to the workers if their copies are done.
-void CudaSession::let_go_of_copied() {
+void CudaSession::release_copied() {
   while (!copies_.empty() && copies_.front().done->done()) {
     const Copy& copy = copies_.front();
     counters_.copied_bytes += copy.bytes;

@@ -18,6 +18,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -27,17 +29,50 @@
 #include <thread>
 #include <vector>
 
+#include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/base/system/own_process.hpp"
-#include "bale/loader/cuda/batch_tables.hpp"
 #include "bale/loader/cuda/buffers/copy_thread.hpp"
 #include "bale/loader/cuda/buffers/device_buffer_pool.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/loader/cuda/decode/device_decoder.hpp"
 #include "bale/loader/cuda/driver/context.hpp"
+#include "bale/loader/cuda/kernels/convert_args.hpp"
 #include "bale/loader/cuda/kernels/converter.hpp"
+#include "bale/loader/cuda/kernels/resize_args.hpp"
 #include "bale/loader/fields/field_copies.hpp"
 
 namespace bale::cuda_detail {
+
+// BatchTables: the layout, on host and device, of the block that is copied along with the pixels of a batch.
+struct BatchTables {
+  /// For `batch_size` rows, with the partners' labels and shares if `mixes_labels`, and what the device resizes if it
+  /// `decodes`.
+  BatchTables(std::uint32_t batch_size, bool mixes_labels, bool decodes) : mixes(mixes_labels) {
+    // From the widest type to the narrowest, so that every table is aligned.
+    const auto place = [&](std::size_t bytes_a_row) {
+      const std::size_t at = size_bytes;
+      size_bytes += bytes_a_row * batch_size;
+      return at;
+    };
+    labels = place(sizeof(std::int64_t));
+    if (mixes) partner_labels = place(sizeof(std::int64_t));
+    if (decodes) resize = place(sizeof(ResizeRow));
+    rows = place(sizeof(ConvertRow));
+    if (mixes) shares = place(sizeof(float));
+    mask = place(sizeof(std::uint8_t));
+    size_bytes = round_up(size_bytes, sizeof(std::int64_t));  // the tables of the next batch follow
+  }
+
+  // Offsets in bytes.
+  std::size_t labels = 0;          // int64
+  std::size_t partner_labels = 0;  // int64
+  std::size_t resize = 0;          // ResizeRow
+  std::size_t rows = 0;            // ConvertRow
+  std::size_t shares = 0;          // float
+  std::size_t mask = 0;            // uint8
+  std::size_t size_bytes = 0;
+  bool mixes = false;
+};
 
 /// The objects on the device. Shared with the batches that were delivered.
 struct DeviceSide {
@@ -158,7 +193,7 @@ class CudaSession {
   void fill_tables(const Batch& batch, std::byte* tables, std::vector<std::uint32_t>& partners) const;
   std::unique_ptr<DeliveredBatch> deliver(const Staged& staged, StreamHandle stream);
   std::uint32_t convert(const Staged& staged, StreamHandle stream);
-  void let_go_of_copied();
+  void release_copied();
   void wait_for(const Event& event, const std::function<void()>& on_wait);
   void drop_staged() noexcept;
 

@@ -6,7 +6,7 @@
 
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/batch/batch_mixer.hpp"
-#include "bale/loader/cuda/buffers/taken_buffer.hpp"
+#include "bale/loader/cuda/buffers/device_buffer_pool.hpp"
 #include "bale/loader/cuda/cuda_session.hpp"
 #include "bale/loader/cuda/kernels/convert_args.hpp"
 #include "bale/loader/session/session.hpp"

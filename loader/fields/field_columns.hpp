@@ -26,7 +26,7 @@ class FieldColumns {
 
   bool empty() const { return layout_.fields().empty(); }
   const FieldLayout& layout() const { return layout_; }
-  const FieldPlaces& places() const { return places_; }
+  const FieldSlots& places() const { return places_; }
 
   // While a batch is opened in a slot. Rows are placed in their order.
 
@@ -68,7 +68,7 @@ class FieldColumns {
 
   const Dataset& dataset_;
   FieldLayout layout_;
-  FieldPlaces places_;
+  FieldSlots places_;
   std::vector<std::uint64_t> used_bytes_;  // per field, of the batch that is opened
   std::vector<Large> large_{};             // slots x fields; made by begin_batch()
 };

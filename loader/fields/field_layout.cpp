@@ -12,7 +12,6 @@
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/sample.hpp"
-#include "bale/loader/fields/largest_rows.hpp"
 #include "bale/loader/transform/fields/array_field.hpp"
 #include "bale/loader/transform/targets/target_maker.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/loader/fields/largest_rows.hpp"
+#include "bale/loader/fields/field_layout.hpp"
 
 namespace bale::loader_detail {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bale/loader/loader_options.hpp"
-#include "bale/loader/ring/view_places.hpp"
+#include "bale/loader/ring/field_places.hpp"
 #include "bale/reader/dataset.hpp"
 
 namespace bale::loader_detail {
@@ -21,7 +21,7 @@ class RowLayout {
   /// Bytes for the pixels of any batch.
   std::uint64_t batch_bytes() const { return views_.total_bytes(); }
   /// Where the further views are.
-  const ViewPlaces& views() const { return views_; }
+  const ViewLayout& views() const { return views_; }
   /// Bytes for the pixels of this sample.
   std::uint64_t row_bytes(std::size_t shard, std::uint64_t sample_in_shard) const;
 
@@ -36,7 +36,7 @@ class RowLayout {
   std::string field_;
   std::uint64_t max_pixels_;
   bool leaves_jpegs_;
-  ViewPlaces views_;
+  ViewLayout views_;
 };
 
 }  // namespace bale::loader_detail

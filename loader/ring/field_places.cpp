@@ -6,7 +6,7 @@
 
 namespace bale::loader_detail {
 
-FieldPlaces::FieldPlaces(std::span<const FieldRoom> rooms, std::uint64_t batch_size) : batch_size_(batch_size) {
+FieldSlots::FieldSlots(std::span<const FieldRoom> rooms, std::uint64_t batch_size) : batch_size_(batch_size) {
   constexpr std::uint64_t k_alignment_bytes = 64;
   const auto place = [this](std::uint64_t bytes) {
     const std::uint64_t at = round_up(total_bytes_, k_alignment_bytes);
@@ -27,7 +27,7 @@ FieldPlaces::FieldPlaces(std::span<const FieldRoom> rooms, std::uint64_t batch_s
   }
 }
 
-void FieldPlaces::leave_out(MutableBytes slot, std::size_t field, std::size_t row) const {
+void FieldSlots::leave_out(MutableBytes slot, std::size_t field, std::size_t row) const {
   present(slot, field)[row] = 0;
   if (is_ragged(field)) {
     FieldCell& cell = cells(slot, field)[row];

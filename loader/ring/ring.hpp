@@ -116,7 +116,7 @@ struct RingShape {
   std::uint32_t num_slots = 0;
   std::uint32_t batch_size = 0;
   std::uint64_t pixel_bytes = 0;  // of one slot
-  std::uint64_t field_bytes = 0;  // of one slot; see FieldPlaces
+  std::uint64_t field_bytes = 0;  // of one slot; see FieldSlots
   std::uint64_t config_bytes = 0;
   std::uint64_t kept_bytes = 0;  // shared by the workers; see Ring::kept()
 };
@@ -158,7 +158,7 @@ class Ring {
   std::span<std::int64_t> labels(std::uint32_t slot) const;
   std::span<std::uint8_t> mask(std::uint32_t slot) const;
   MutableBytes pixels(std::uint32_t slot) const;
-  /// The memory for fields, which FieldPlaces divides.
+  /// The memory for fields, which FieldSlots divides.
   MutableBytes fields(std::uint32_t slot) const;
   /// The pixels of all slots, to be registered with a device in one call.
   MutableBytes all_pixels() const;

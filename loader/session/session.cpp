@@ -67,7 +67,7 @@ void Session::end() {
 
 /// Opens a batch in every free slot. Requires mutex_.
 void Session::open_batches() {
-  tell_read_ahead();
+  update_read_ahead();
   while (slots_.has_free() && !ended_ && !closing_) {
     if (options_.workers == 0 && !slots_.open().empty()) return;  // next() fills one batch at a time
     const auto place = stream_.place(next_to_open_);
@@ -190,7 +190,7 @@ void Session::wait_until_complete(std::unique_lock<std::mutex>& lock, const Open
     ring_.wait_for_completion(seen, k_wait_ms);
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - asked;
     waited_s += std::min(waited.count(), 2 * k_wait_ms / 1e3);
-    if (options_.storage_timeout_s > 0 && waited_s > options_.storage_timeout_s) tell_standstill(batch);
+    if (options_.storage_timeout_s > 0 && waited_s > options_.storage_timeout_s) throw_storage_hangs(batch);
   }
   lock.lock();
   counters_.wait_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -54,7 +54,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const Dataset& dataset() const { return dataset_; }
   const LoaderOptions& options() const { return options_; }
-  const ViewPlaces& view_places() const { return layout_.views(); }
+  const ViewLayout& view_places() const { return layout_.views(); }
   std::vector<BadSample> bad_samples() const;
   LoaderCounters counters() const;
   std::vector<int> worker_pids() const;
@@ -84,7 +84,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unique_ptr<Workers> make_workers();
   void start_read_ahead();
   std::function<bool(std::uint64_t, std::uint64_t)> needed_on_node() const;
-  void tell_read_ahead();
+  void update_read_ahead();
   void stop_workers();
   void open_batches();
   void open_batch(const OpenBatch& batch);
@@ -96,7 +96,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void close_open_batches(std::unique_lock<std::mutex>& lock);
   void wait_until_complete(std::unique_lock<std::mutex>& lock, const OpenBatch& batch,
                            const std::function<void()>& on_wait);
-  void tell_standstill(const OpenBatch& batch) const;
+  void throw_storage_hangs(const OpenBatch& batch) const;
   bool copies_next() const;
   Batch copy_of(Batch leased);
   bool has_failed_rows(const OpenBatch& batch) const;

@@ -171,7 +171,7 @@ void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBa
 
 /// Throws if the batch is incomplete because the storage does not answer or no worker has started. Workers continue,
 /// and the next call of next() waits again.
-void Session::tell_standstill(const OpenBatch& batch) const {
+void Session::throw_storage_hangs(const OpenBatch& batch) const {
   constexpr const char* k_hint = "check the storage; call next() again to keep waiting";
   const std::string wait = fmt::format("{:g} s", options_.storage_timeout_s);
   for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {

@@ -1,4 +1,4 @@
-// Session: how it opens a dataset, makes the ring and what workers are told, and reads ahead.
+// Session: how it opens a dataset, makes the ring and what workers get, and reads ahead.
 #include <algorithm>
 #include <utility>
 
@@ -172,7 +172,7 @@ std::function<bool(std::uint64_t, std::uint64_t)> Session::needed_on_node() cons
 }
 
 /// Requires mutex_.
-void Session::tell_read_ahead() {
+void Session::update_read_ahead() {
   if (read_ahead_) read_ahead_->consumed(slots_.rows_consumed());
 }
 

@@ -1,6 +1,8 @@
 // View: makes one image of a batch from a decoded one, by the steps that its transform draws.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,7 +11,6 @@
 #include "bale/formats/image/resample/resizer.hpp"
 #include "bale/loader/transform/box.hpp"
 #include "bale/loader/transform/draw_key.hpp"
-#include "bale/loader/transform/fused_start.hpp"
 #include "bale/loader/transform/pixels/convert.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/steps/alpha_runner.hpp"
@@ -18,6 +19,21 @@
 #include "bale/loader/transform/transform.hpp"
 
 namespace bale::transform_detail {
+
+// FusedStart: the first steps of an image, done while it is decoded and resized instead of one after the other.
+struct FusedStart {
+  Region needed{};                     // pixels to decode
+  std::optional<ResizeSpec> resize{};  // then
+  std::size_t num_steps = 0;           // that this does
+
+  /// The size after these steps.
+  std::uint32_t width() const { return resize ? resize->window.width : needed.width; }
+  std::uint32_t height() const { return resize ? resize->window.height : needed.height; }
+};
+
+/// Crops, a resize, crops of the result and a horizontal flip, as far as `steps` begins with them. The pixels are those
+/// of the steps one after the other: a resized pixel depends on the pixels that its filter reaches only.
+FusedStart fuse_start(std::span<const Step> steps, std::uint32_t width, std::uint32_t height);
 
 /// Memory of images with alpha.
 struct AlphaScratch {

@@ -32,7 +32,7 @@ bool has_field(const ShardIndex& index, std::uint64_t sample, const std::string&
 
 /// Adds the field, the shard's path and the sample's key to an error.
 template <typename Work>
-auto in_the_name_of(const Field& field, const Shard& shard, std::uint64_t sample, const Work& work) {
+auto with_field_context(const Field& field, const Shard& shard, std::uint64_t sample, const Work& work) {
   try {
     return work();
   } catch (const Error& error) {
@@ -54,7 +54,7 @@ void FieldFiller::fill_kinds(bool targets, const Shard& shard, std::uint64_t sam
       continue;
     }
     const Bytes stored = shard.read_field(sample_in_shard, wanted.source, scratch_);
-    in_the_name_of(wanted, shard, sample_in_shard, [&] { fill_one(field, stored); });
+    with_field_context(wanted, shard, sample_in_shard, [&] { fill_one(field, stored); });
     places_.present(memory, field)[row] = 1;
   }
 }
@@ -77,8 +77,8 @@ transform_detail::Boxes FieldFiller::boxes(const Shard& shard, std::uint64_t sam
     if (field.kind != FieldKind::boxes) continue;
     if (field.optional && !has_field(shard.index(), sample_in_shard, field.source)) return {};
     const Bytes stored = shard.read_field(sample_in_shard, field.source, scratch_);
-    return in_the_name_of(field, shard, sample_in_shard,
-                          [&] { return transform_detail::read_boxes(stored, field).boxes; });
+    return with_field_context(field, shard, sample_in_shard,
+                              [&] { return transform_detail::read_boxes(stored, field).boxes; });
   }
   return {};
 }

@@ -21,7 +21,7 @@ class FieldFiller {
  public:
   /// `fields` have kind, type and shape, one per place, and must outlive this.
   /// Masks of more than `max_pixels` pixels are bad.
-  FieldFiller(const std::vector<Field>& fields, FieldPlaces places, std::uint64_t max_pixels)
+  FieldFiller(const std::vector<Field>& fields, FieldSlots places, std::uint64_t max_pixels)
       : fields_(fields), places_(std::move(places)), targets_(max_pixels) {}
 
   /// Reads all fields of a sample but its targets into row `row` of `memory`, the memory for fields of a slot. Throws
@@ -51,7 +51,7 @@ class FieldFiller {
   void store_ragged(std::size_t field, Bytes bytes, MutableBytes memory, std::size_t row) const;
 
   const std::vector<Field>& fields_;
-  FieldPlaces places_;
+  FieldSlots places_;
   transform_detail::TargetMaker targets_;
   Scratch scratch_{};
 };

@@ -39,7 +39,7 @@ class Reading {
 
 /// Adds the shard's path and the sample's key to an error: the pipeline knows only bytes.
 template <typename Work>
-auto in_the_name_of(const Row& row, const Shard& shard, const Work& work) {
+auto with_sample_context(const Row& row, const Shard& shard, const Work& work) {
   try {
     return work();
   } catch (const Error& error) {
@@ -60,7 +60,7 @@ Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, Sha
       seek_point_cache_(ring.kept(), config.num_samples),
       view_places_(options_.transform.image_bytes() * ring.shape().batch_size, options_.further_views,
                    ring.shape().batch_size),
-      field_filler_(options_.fields, FieldPlaces(config.field_rooms, ring.shape().batch_size), options_.max_pixels),
+      field_filler_(options_.fields, FieldSlots(config.field_rooms, ring.shape().batch_size), options_.max_pixels),
       draws_by_boxes_(transform_detail::crops_by_boxes(options_.transform.list->nodes)) {}
 
 void Worker::begin(Lane& lane) {
@@ -86,7 +86,7 @@ void Worker::begin(Lane& lane) {
   const KeptSeekPoints kept = kept_seek_points(lane);
   lane.has_seek_points = !kept.record.empty();
   const WholeCheck check = whole_check(shard, row);
-  in_the_name_of(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check, boxes); });
+  with_sample_context(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check, boxes); });
   if (field_filler_.has_targets()) fill_targets(lane);
   lane.encoded = left_to_device(lane);
 }
@@ -145,12 +145,12 @@ void Worker::finish(Lane& lane) {
     lane.further_places[view] = view_places_.row(ring_.pixels(lane.claim.slot), view, lane.claim.row);
   }
   const AppliedTransform applied =
-      in_the_name_of(row, *lane.shard, [&] { return lane.pipeline.finish(place, lane.further_places); });
+      with_sample_context(row, *lane.shard, [&] { return lane.pipeline.finish(place, lane.further_places); });
   row.source_width = applied.source_width;
   row.source_height = applied.source_height;
   row.bytes = applied.bytes;
   row.iou_crop = applied.iou_crop;
-  if (!lane.has_seek_points) learn(row, lane.image);
+  if (!lane.has_seek_points) cache_seek_points(row, lane.image);
 }
 
 /// Does the next step for a row, unless the row has failed.
@@ -236,7 +236,7 @@ KeptSeekPoints Worker::kept_seek_points(Lane& lane) const {
 }
 
 /// Keeps seek points of the image for later epochs.
-void Worker::learn(const Row& row, Bytes image) {
+void Worker::cache_seek_points(const Row& row, Bytes image) {
   if (options_.transform.shape == Transform::Shape::raw || !seek_point_cache_.wants(row.sample)) return;
   try {
     seek_point_cache_.keep(row.sample, make_seek_points(image));
@@ -245,18 +245,18 @@ void Worker::learn(const Row& row, Bytes image) {
 }
 
 /// Claims a row for a lane that has none, and begins it.
-Worker::Took Worker::take_row(Lane& lane, Lane& other) {
+Worker::RowStep Worker::take_row(Lane& lane, Lane& other) {
   const auto claim = ring_.claim(number_);
-  if (!claim) return Took::nothing;
+  if (!claim) return RowStep::nothing;
   lane.claim = *claim;
   lane.is_held = true;
   lane.num_partners = 0;
   const bool is_alone = options_.transform.shape == Transform::Shape::raw || is_suspect(row_of(lane));
   if (is_alone && other.is_held) attempt_finish(other);
   attempt_begin(lane);
-  if (!is_alone && !lane.has_failed() && !lane.encoded) return Took::begun;
+  if (!is_alone && !lane.has_failed() && !lane.encoded) return RowStep::begun;
   attempt_finish(lane);
-  return Took::finished;
+  return RowStep::finished;
 }
 
 /// False if there was nothing to do.
@@ -269,9 +269,9 @@ bool Worker::step_busy() {
       attempt_finish(other);
       return true;
     }
-    const Took took = take_row(lane, other);
-    if (took == Took::finished) return true;
-    if (took == Took::nothing) {
+    const RowStep took = take_row(lane, other);
+    if (took == RowStep::finished) return true;
+    if (took == RowStep::nothing) {
       const bool held_one = other.is_held;
       if (held_one) attempt_finish(other);
       return held_one;

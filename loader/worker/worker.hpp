@@ -9,8 +9,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/shard.hpp"
+#include "bale/loader/ring/field_places.hpp"
 #include "bale/loader/ring/ring.hpp"
-#include "bale/loader/ring/view_places.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/loader/worker/field_filler.hpp"
 #include "bale/loader/worker/seek_point_cache.hpp"
@@ -62,8 +62,8 @@ class Worker {
     bool has_failed() const { return error || is_out_of_memory; }
   };
 
-  enum class Took { nothing, begun, finished };
-  Took take_row(Lane& lane, Lane& other);
+  enum class RowStep { nothing, begun, finished };
+  RowStep take_row(Lane& lane, Lane& other);
   bool step_busy();
   void decode_beside();
   template <typename Work>
@@ -80,7 +80,7 @@ class Worker {
   Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
   WholeCheck whole_check(const Shard& shard, const Row& row) const;
   KeptSeekPoints kept_seek_points(Lane& lane) const;
-  void learn(const Row& row, Bytes image);
+  void cache_seek_points(const Row& row, Bytes image);
 
   Ring& ring_;
   const WorkerConfig& config_;
@@ -89,7 +89,7 @@ class Worker {
   ShardOf shard_of_;
   std::array<Lane, 2> lanes_;
   SeekPointCache seek_point_cache_;
-  ViewPlaces view_places_;
+  ViewLayout view_places_;
   FieldFiller field_filler_;
   bool draws_by_boxes_;
 };

@@ -13,7 +13,7 @@ from bale._docs import reporting
 from bale._keywords import check_keywords, option_texts
 from bale._progress_bar import RunDisplay, bar_class, is_watched
 from bale._types import Options, Path, Report
-from bale._warnings import report_of, warn_of_left_out
+from bale._warnings import report_of, warn_of_ignored
 from bale._writer.pack_samples import pack_samples, pack_splits, tables_of
 from bale.errors import make_error
 from bale.options import AddOptions, ConvertOptions, PackOptions, PlanOptions, VerifyOptions
@@ -300,5 +300,5 @@ def _run(command: str, paths: list[Path], options: Options, progress: bool | Non
         report = report_of(_bale.run_request(command, list(map(os.fsdecode, paths)), option_texts(options), display))
     warn_of_cache()
     if not is_shown:  # else the same lines were shown
-        warn_of_left_out(report)
+        warn_of_ignored(report)
     return report

@@ -23,7 +23,7 @@ def report_of(text: str) -> Report:
     return report
 
 
-def warn_of_left_out(report: Report) -> None:
+def warn_of_ignored(report: Report) -> None:
     """One UserWarning with what a report has that no option asked for: ignored entries, remarks, patterns and options without
     effect, skipped samples."""
     if said := _lines(report):

@@ -121,7 +121,7 @@ struct Call {
 std::string report_of_outcome(const PackOutcome& outcome, const RunRemarks& remarks, const Call& call) {
   call.say(replaced_lines(outcome.report));
   call.say(added_lines(outcome.report));
-  call.say(flawed_image_lines(outcome.images, call.names));
+  call.say(unusable_image_lines(outcome.images, call.names));
   call.say(kinds_lines(outcome.report));
   call.say(skipped_lines(outcome.report.skipped, call.names));
   return pack_json(outcome.report, outcome.seconds, remarks, outcome.images);
@@ -205,7 +205,7 @@ Run verify_run_of(Call& call) {
   return [options, call](Progress& progress) {
     const FreshVersions fresh;
     const std::string& spec = call.paths.at(0);
-    if (const std::string told = named_datasets(spec).told; !told.empty()) call.said->add(told);
+    if (const std::string note = named_datasets(spec).note; !note.empty()) call.said->add(note);
     const CheckReport report = check_dataset(spec, options, progress, [](const Damage&) {});
     call.say(notice_lines(report.notices, "entry", call.names));
     return check_json(report);

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <concepts>
+#include <initializer_list>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+
+#include "bale/formats/base/error.hpp"
 
 namespace bale::python {
 
@@ -40,6 +44,20 @@ Value value_of(nanobind::handle given, const char* keyword) {
 template <typename Value>
 Value option(const nanobind::dict& given, const char* keyword) {
   return value_of<Value>(nanobind::handle(given[keyword]), keyword);
+}
+
+// choice: an option that Python passes by name.
+
+/// The value for the given name. Throws `invalid_argument` with the list of valid names.
+template <typename Value>
+Value choice(nanobind::handle given, const char* option, std::initializer_list<std::pair<const char*, Value>> values) {
+  const std::string text = value_of<std::string>(given, option);
+  std::string names;
+  for (const auto& [name, value] : values) {
+    if (text == name) return value;
+    names += names.empty() ? name : std::string(", ") + name;
+  }
+  throw Error(ErrorCode::invalid_argument, std::string(option) + ": '" + text + "' is none of " + names);
 }
 
 }  // namespace bale::python

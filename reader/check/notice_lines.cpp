@@ -12,7 +12,7 @@
 namespace bale {
 namespace {
 
-std::string what_is_wrong(const ImageConditions::Flawed& image, std::uint64_t max_pixels) {
+std::string what_is_wrong(const ImageConditions::Unusable& image, std::uint64_t max_pixels) {
   if (image.condition == ImageCondition::incomplete) return "is incomplete";
   if (image.condition == ImageCondition::undecodable) return "cannot be decoded";
   return fmt::format("of {}x{} pixels is above the limit of {} pixels (`max_pixels`)", image.width, image.height,
@@ -52,7 +52,7 @@ void require_all_taken(const NoticeLog& notices, const std::string& noun) {
               {.hint = "correct or exclude what they name, or leave `strict` out"});
 }
 
-Lines left_out_lines(const WhereCounts& counts) {
+Lines where_lines(const WhereCounts& counts) {
   if (counts.num_left_out == 0) return {};
   const std::string unknown =
       counts.num_unknown == 0
@@ -62,14 +62,14 @@ Lines left_out_lines(const WhereCounts& counts) {
                       unknown)};
 }
 
-Lines flawed_image_lines(const ImageConditions& conditions, const OptionNames& options) {
+Lines unusable_image_lines(const ImageConditions& conditions, const OptionNames& options) {
   Lines lines;
-  for (const ImageConditions::Flawed& image : conditions.flawed) {
+  for (const ImageConditions::Unusable& image : conditions.unusable) {
     lines.push_back(fmt::format("{}: the image {}, so loaders treat it as a bad sample (key \"{}\")",
                                 shown_name(image.path), options.shown(what_is_wrong(image, conditions.max_pixels)),
                                 printed_key(image.key)));
   }
-  const std::uint64_t rest = conditions.num_flawed() - conditions.flawed.size();
+  const std::uint64_t rest = conditions.num_unusable() - conditions.unusable.size();
   if (rest > 0) lines.push_back(fmt::format("and {} more that cannot be decoded", plural(rest, "image")));
   return lines;
 }

@@ -23,11 +23,11 @@ Lines notice_lines(const NoticeLog& notices, const std::string& noun, const Opti
 void require_all_taken(const NoticeLog& notices, const std::string& noun);
 
 /// How many samples a condition left out, and why; empty if there are none.
-Lines left_out_lines(const WhereCounts& counts);
+Lines where_lines(const WhereCounts& counts);
 
 /// Maximum number of bad images that are named.
 inline constexpr std::size_t k_max_named_images = 10;
 /// One line per named image that cannot be decoded, and one line for the rest.
-Lines flawed_image_lines(const ImageConditions& conditions, const OptionNames& options);
+Lines unusable_image_lines(const ImageConditions& conditions, const OptionNames& options);
 
 }  // namespace bale

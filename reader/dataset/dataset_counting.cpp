@@ -86,12 +86,12 @@ std::uint64_t Dataset::State::count(std::size_t number) {
   if (options.on_scan && is_local && !entry.index && !path_exists(index_path(entry.path))) report_scan();
   const IndexInUse index = shards->use_index(number);
   notices.merge(index->notices(), entry.path);
-  look_for_lists(*index);
+  find_lists(*index);
   for (const FieldInfo& field : index->fields()) add_field(field.name);
   return index->size();
 }
 
-void Dataset::State::look_for_lists(const ShardIndex& index) {
+void Dataset::State::find_lists(const ShardIndex& index) {
   constexpr std::string_view k_list = ".json";
   const auto warn = [this](std::string_view name) {
     notices.warn(

@@ -17,7 +17,6 @@
 #include "bale/formats/base/system/own_process.hpp"
 #include "bale/reader/class_merge.hpp"
 #include "bale/reader/dataset.hpp"
-#include "bale/reader/shards/shard_counter.hpp"
 #include "bale/reader/shards/shard_scanner.hpp"
 #include "bale/reader/spec/dataset_spec.hpp"
 
@@ -122,7 +121,7 @@ struct Dataset::State {
   /// Whether a shard that is scanned later is fetched as a whole: it stays in the cache until its samples are read.
   bool is_fetched_whole(std::uint64_t bytes, const Storage& storage) const;
   /// Warns of a feature that is the field NAME in some shards and NAME.json in others, where it has several values.
-  void look_for_lists(const ShardIndex& index);
+  void find_lists(const ShardIndex& index);
   /// Number of samples of a shard. Adds what only its index says of it.
   std::uint64_t count(std::size_t number);
   /// Whether the first shard that no manifest lists has no index. Then the others will have none, too.

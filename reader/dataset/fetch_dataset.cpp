@@ -17,8 +17,8 @@ constexpr std::uint64_t k_ahead_bytes = 4 * k_piece_bytes;
 
 }  // namespace
 
-FetchPlan plan_fetch(const std::vector<std::string>& specs) {
-  FetchPlan plan;
+FetchList plan_fetch(const std::vector<std::string>& specs) {
+  FetchList plan;
   for (const std::string& spec : specs) {
     const Dataset dataset = Dataset::open(spec, {.relative_names = true});
     const std::size_t num_before = plan.files.size();
@@ -38,7 +38,7 @@ FetchPlan plan_fetch(const std::vector<std::string>& specs) {
   return plan;
 }
 
-void fetch(const FetchPlan& plan, Progress& progress) {
+void fetch(const FetchList& plan, Progress& progress) {
   progress.total_bytes = plan.bytes;
   progress.total_shards = plan.files.size();
   run_parallel(plan.files.size(), k_files_at_a_time, [&](std::size_t number) {

@@ -28,8 +28,8 @@ ImageConditions image_conditions(const Dataset& dataset, std::size_t max_named, 
           ++out.num_undecodable;
           break;
       }
-      if (out.flawed.size() >= max_named) continue;
-      out.flawed.push_back({.path = dataset.shard_path(number),
+      if (out.unusable.size() >= max_named) continue;
+      out.unusable.push_back({.path = dataset.shard_path(number),
                             .key = std::string(index.key(i)),
                             .condition = condition,
                             .width = index.width(i),

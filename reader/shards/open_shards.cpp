@@ -10,7 +10,7 @@
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/cores.hpp"
-#include "bale/formats/base/system/polling_lock.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/reader/shards/direct_choice.hpp"
 
 namespace bale {

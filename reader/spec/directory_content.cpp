@@ -122,7 +122,7 @@ NamedDatasets named_datasets(const std::string& spec) {
     beside = fmt::format("{}: taken as a directory of packed datasets; not looked at next to them: {}",
                          shown_name(spec), beside);
   }
-  return {.specs = std::move(content.datasets), .is_directory = true, .told = std::move(beside)};
+  return {.specs = std::move(content.datasets), .is_directory = true, .note = std::move(beside)};
 }
 
 Error no_dataset_error(const std::string& directory, const DirectoryContent& content, ErrorCode code) {

@@ -35,7 +35,7 @@ std::vector<std::string> datasets_below(const std::string& spec);
 struct NamedDatasets {
   std::vector<std::string> specs{};  // the datasets in a directory of them, else the given one
   bool is_directory = false;         // of datasets
-  std::string told{};                // what is next to them and is not looked at; empty: nothing
+  std::string note{};                // what is next to them and is not looked at; empty: nothing
 };
 NamedDatasets named_datasets(const std::string& spec);
 

@@ -49,7 +49,7 @@ MUTATIONS = [
     Mutation("workers are started by the program's path", "loader/worker/process/child_process.cpp",
              "  int failed = ENOENT;\n  if (program.fd() >= 0)", "  int failed = ENOENT;\n  if (program.fd() < -1)",
              workers("replaced")),
-    Mutation("a wait for bytes is a stall of the sample", "loader/worker/process/stall.cpp",
+    Mutation("a wait for bytes is a stall of the sample", "loader/worker/process/child_process.cpp",
              "entry.reading.load() != 0 && !works", "entry.reading.load() > 1 && !works", workers("condemns")),
     Mutation("storage that does not answer is waited for in silence", "loader/session/session.cpp",
              "waited_s > options_.storage_timeout_s)", "waited_s > 1000 * options_.storage_timeout_s)", workers("answer")),

@@ -22,7 +22,7 @@ MUTATIONS = [
     Mutation("an image is listed although none like it is kept", "tools/survey/duplicates/spare_images.cpp",
              "      if (is_kept_part(image) || near == kept.end()) {", "      if (is_kept_part(image) || kept.empty()) {",
              ("duplicates", "of a chain only what is like a kept image is listed")),
-    Mutation("bars of tables that are compared have scales of their own", "tools/report/html/survey_overview.cpp",
+    Mutation("bars of tables that are compared have scales of their own", "tools/report/html/survey_page.cpp",
              "bar_table(all.last(k_ends), total, most)", "bar_table(all.last(k_ends), total)", (*REPORT, "share_a_scale")),
     Mutation("a page does not say where it was made", "tools/report/html/page.cpp", "html_text(machine_name())", '""',
              (*REPORT, "when_and_where")),
@@ -37,7 +37,7 @@ MUTATIONS = [
     Mutation("a glob takes files beside shards", "reader/spec/shard_spec.cpp", "  std::erase_if(names, is_beside_shards);\n", "",
              (*PATHS, "glob_of_the_help")),
     Mutation("a list is taken for a shard", "writer/source/open_source.cpp",
-             "    if (told.empty()) return {{k_packed}};\n", "    return {{k_packed}};\n", (*PATHS, "lists_are_taken")),
+             "    if (note.empty()) return {{k_packed}};\n", "    return {{k_packed}};\n", (*PATHS, "lists_are_taken")),
     Mutation("options of one kind go to a source of another", "writer/source/open_source.cpp",
              "      of_each[i].annotations.clear();\n", "", (*PATHS, "annotations_can_be_compared")),
     # Indexes that are made again.

@@ -15,7 +15,7 @@
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/fetch_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/attended.hpp"
+#include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/tools/terminal/table.hpp"
 
@@ -127,7 +127,7 @@ int clear(const CacheCommand& command, Terminal& terminal) {
 int warm(const CacheCommand& command, Terminal& terminal) {
   require_arguments(command, 1, ~std::size_t{0}, "warm NAME...");
   const RemoteCache cache;
-  const FetchPlan plan = plan_fetch(command.arguments);
+  const FetchList plan = plan_fetch(command.arguments);
   // One checksum and state per 4 KiB, and at most 12 KiB per file next to them.
   const std::uint64_t needed = plan.bytes + plan.bytes / 256 + plan.files.size() * (12 << 10);
   if (needed > cache.limit_bytes()) {

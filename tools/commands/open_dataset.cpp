@@ -16,7 +16,7 @@ Dataset open_dataset(const std::string& spec, Terminal& terminal, bool quiet, Da
 
 NamedDatasets datasets_at(const std::string& spec, Terminal& terminal) {
   NamedDatasets named = named_datasets(spec);
-  if (!named.told.empty()) terminal.note(named.told);
+  if (!named.note.empty()) terminal.note(named.note);
   return named;
 }
 
@@ -25,7 +25,7 @@ std::unique_ptr<Source> open_announced(const std::string& spec, const SourceOpti
   if (!quiet) terminal.set_status("listing " + shown_name(spec));
   std::string taken_as;
   std::unique_ptr<Source> source =
-      open_source(spec, options, [&](const std::string& told) { taken_as = terminal.with_flags(told); });
+      open_source(spec, options, [&](const std::string& note) { taken_as = terminal.with_flags(note); });
   terminal.clear_status();
   if (!taken_as.empty()) terminal.note(fmt::format("{}: {}", shown_name(spec), taken_as));
   return source;

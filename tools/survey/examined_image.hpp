@@ -1,4 +1,4 @@
-// What one look at an image's bytes shows.
+// What one look at an image's bytes shows, and what its owner may want to know about it.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,58 @@
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 #include "bale/formats/image/similarity/thumbprint.hpp"
-#include "bale/tools/survey/remark.hpp"
 
 namespace bale {
+
+/// Something about an image that its owner may want to know.
+enum class Remark : std::uint8_t {
+  // The image cannot be used.
+  unreadable,    // the sample cannot be read
+  no_image,      // the sample has no image field, or an empty one
+  unknown_kind,  // bytes that are not an image of a known kind
+  truncated,     // the image ends too early
+  undecodable,   // another error of the decoder
+  above_limit,   // more pixels than SurveyOptions::max_pixels
+  // It may be wrong.
+  corrupt_data,     // decoders tolerate it: pixels may be wrong
+  wrong_extension,  // named as another kind than it is
+  blank,            // next to no contrast
+  tiny,             // a side below k_tiny_side
+  huge,             // more pixels than k_huge_pixels
+  elongated,        // one side at least k_elongated times the other
+  gray,             // without colors
+  cmyk,             // a JPEG of four components
+  oriented,         // metadata say that it has to be turned or mirrored
+  arithmetic,       // a JPEG coded arithmetically, which many programs do not read
+};
+
+inline constexpr unsigned k_num_remarks = static_cast<unsigned>(Remark::arithmetic) + 1;
+inline constexpr std::uint32_t k_tiny_side = 32;
+inline constexpr std::uint64_t k_huge_pixels = 25'000'000;
+inline constexpr std::uint32_t k_elongated = 5;
+
+/// "truncated", "wrong_extension", ... A literal.
+std::string_view remark_name(Remark remark);
+/// "Ends too early", ... A literal.
+std::string_view remark_title(Remark remark);
+/// Why it matters, in a sentence. A literal.
+std::string_view remark_reason(Remark remark);
+/// Whether the image cannot be used.
+constexpr bool is_corrupt(Remark remark) { return remark <= Remark::above_limit; }
+
+/// A set of remarks.
+class Remarks {
+ public:
+  void add(Remark remark) { bits_ = static_cast<std::uint16_t>(bits_ | mask(remark)); }
+  void remove(Remark remark) { bits_ = static_cast<std::uint16_t>(bits_ & ~mask(remark)); }
+  bool has(Remark remark) const { return (bits_ & mask(remark)) != 0; }
+  bool has_corrupt() const { return (bits_ & (mask(Remark::above_limit) * 2 - 1)) != 0; }
+
+ private:
+  static constexpr unsigned mask(Remark remark) { return 1U << static_cast<unsigned>(remark); }
+  static_assert(k_num_remarks <= 16);
+  std::uint16_t bits_ = 0;
+};
 
 struct ExaminedImage {
   Digest digest{};  // of the bytes

@@ -44,7 +44,7 @@ class Pass {
       for (std::uint64_t i = begin; i < end; ++i) {
         progress_.throw_if_stopped();
         const std::uint64_t image = survey_.begins[part] + i;
-        look_at(source, i, scratch, image);
+        examine(source, i, scratch, image);
         ++progress_.samples;
       }
     });
@@ -81,7 +81,7 @@ class Pass {
 
   /// The image's own file, which Source::read() refuses if it is not an image. Returns whether there is one that can be
   /// read.
-  bool look_at_file(const Source& source, std::uint64_t i, std::uint64_t image) {
+  bool examine_file(const Source& source, std::uint64_t i, std::uint64_t image) {
     const std::vector<SourceFile> files = source.files(i);
     if (files.empty()) return false;
     try {
@@ -96,7 +96,7 @@ class Pass {
     }
   }
 
-  void look_at(const Source& source, std::uint64_t i, Scratch& scratch, std::uint64_t image) {
+  void examine(const Source& source, std::uint64_t i, Scratch& scratch, std::uint64_t image) {
     try {
       const SampleView sample = source.read(i, scratch);
       const FieldView* const field = sample.find_image();
@@ -106,7 +106,7 @@ class Pass {
       keep(examined, image);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::interrupted || is_lack_of_resources(error)) throw;
-      if (!look_at_file(source, i, image)) survey_.images[image].remarks.add(Remark::unreadable);
+      if (!examine_file(source, i, image)) survey_.images[image].remarks.add(Remark::unreadable);
       if (survey_.images[image].remarks.has_corrupt()) note(image, error.message());
     }
     if (survey_.images[image].remarks.has_corrupt()) ++progress_.skipped;

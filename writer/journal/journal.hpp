@@ -18,9 +18,9 @@
 
 #include "bale/writer/destination/directory.hpp"
 #include "bale/writer/destination/directory_lock.hpp"
+#include "bale/writer/journal/dataset_switch.hpp"
 #include "bale/writer/journal/journal_file.hpp"
 #include "bale/writer/journal/journal_lines.hpp"
-#include "bale/writer/journal/replacement.hpp"
 #include "bale/writer/plan/plan_facts.hpp"
 
 namespace bale {

@@ -12,7 +12,7 @@
 
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/shard/manifest.hpp"
-#include "bale/writer/journal/replacement.hpp"
+#include "bale/writer/journal/dataset_switch.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/plan/plan_facts.hpp"
 

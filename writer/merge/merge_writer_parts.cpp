@@ -7,7 +7,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/writer/destination/directory.hpp"
-#include "bale/writer/merge/join.hpp"
+#include "bale/writer/merge/merge_shards.hpp"
 #include "bale/writer/merge_datasets.hpp"
 #include "bale/writer/publish/writer_parts.hpp"
 
@@ -102,14 +102,14 @@ MergeReport merge_writer_parts(const std::string& destination, std::uint64_t par
                                [](const FinishedDataset& part) { return part.manifest.num_samples != 0; });
   if (!any) refuse_no_samples(destination, datasets);
   // The parts are removed afterwards, so a link is as good as a move, and can be repeated after a kill.
-  report.datasets = join_datasets(datasets,
-                                  {.destination = destination,
-                                   .name = datasets.front().manifest.name,
-                                   .link = true,
-                                   .jobs = jobs,
-                                   .mode = DestinationMode::resume,
-                                   .beside_parts = true},
-                                  progress);
+  report.datasets = merge_shards(datasets,
+                                 {.destination = destination,
+                                  .name = datasets.front().manifest.name,
+                                  .link = true,
+                                  .jobs = jobs,
+                                  .mode = DestinationMode::resume,
+                                  .beside_parts = true},
+                                 progress);
   remove_writer_parts(destination, report.datasets->outputs.front().manifest.plan);
   return report;
 }

@@ -227,7 +227,7 @@ ListSamples samples_of(const Source& source, const Plan& plan) {
   };
 }
 
-void tell_sizing(const PackOptions& options, const Plan& plan) {
+void note_sizing(const PackOptions& options, const Plan& plan) {
   const ShardSizing& sizing = options.sizing;
   std::uint64_t num_shards = 0;
   for (const PlannedDataset& dataset : plan.datasets) num_shards += dataset.shards.size();

@@ -72,7 +72,7 @@ Plan make_plan(const Source& source, const PackOptions& options, std::shared_ptr
 ListSamples samples_of(const Source& source, const Plan& plan);
 
 /// Warns (PackOptions::on_warning) if so little goes into a shard that most have one sample.
-void tell_sizing(const PackOptions& options, const Plan& plan);
+void note_sizing(const PackOptions& options, const Plan& plan);
 
 /// The plan of a Writer: one dataset without samples and shards. Its fingerprint is that of the options alone. Throws
 /// `invalid_argument` for contradictory options, and for those that need all samples beforehand.

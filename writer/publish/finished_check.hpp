@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "bale/writer/journal/dataset_switch.hpp"
 #include "bale/writer/journal/journal.hpp"
-#include "bale/writer/journal/replacement.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/publish/run_store.hpp"
 

@@ -194,7 +194,7 @@ Decision decide(const PackOptions& options, const Plan& plan, const ListSamples&
   return decision;
 }
 
-void tell(const PackOptions& options, const Decision& decision) {
+void note_decision(const PackOptions& options, const Decision& decision) {
   if (!decision.stay.empty() && options.on_warning) options.on_warning(decision.stay);
 }
 
@@ -236,7 +236,7 @@ void require_may_run(const PackOptions& options, const Plan& plan, const ListSam
   const JournalContent journal = Journal::look(options.destination);
   // The recorded replacement is carried out first. What it leaves is of its plan.
   if (journal.replacement && options.mode == DestinationMode::resume && journal.plan == plan.fingerprint) return;
-  tell(options, decide(options, plan, samples, journal));
+  note_decision(options, decide(options, plan, samples, journal));
 }
 
 void require_may_begin(const PackOptions& options, const Plan& plan, const ListSamples& samples) {
@@ -259,7 +259,7 @@ Destination prepare_destination(const PackOptions& options, const Plan& plan, co
       was_unfinished = false;
     }
     Decision decision = decide(options, plan, samples, journal.content());
-    tell(options, decision);
+    note_decision(options, decision);
     if (decision.resumes) {
       journal.resume(plan.open);
     } else {

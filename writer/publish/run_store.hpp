@@ -22,8 +22,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
+#include "bale/writer/journal/dataset_switch.hpp"
 #include "bale/writer/journal/journal.hpp"
-#include "bale/writer/journal/replacement.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/plan/plan.hpp"
 

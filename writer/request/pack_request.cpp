@@ -64,13 +64,13 @@ std::unique_ptr<Source> open_source_of(const PackRequest& request, const RunNote
     return open_list_source(request.files_from, options);
   }
   if (request.source_is_packed) return open_packed_source(request.source, options);
-  return open_source(request.source, options, [&](const std::string& told) {
-    notes.note(fmt::format("{}: {}", shown_name(request.source), notes.options.shown(told)));
+  return open_source(request.source, options, [&](const std::string& note) {
+    notes.note(fmt::format("{}: {}", shown_name(request.source), notes.options.shown(note)));
   });
 }
 
 /// Names of the list that are of no sample are warnings.
-void tell_excluded(const std::string& list, const ExcludeCounts& counts, NoticeLog& ledger, const RunNotes& notes) {
+void note_excluded(const std::string& list, const ExcludeCounts& counts, NoticeLog& ledger, const RunNotes& notes) {
   if (list.empty()) return;
   if (counts.num_unmatched == 0) {
     notes.note(fmt::format("{}: {} excluded", shown_name(list), plural(counts.num_excluded, "sample")));
@@ -86,18 +86,18 @@ void tell_excluded(const std::string& list, const ExcludeCounts& counts, NoticeL
 
 /// Options of packing that this source, or what is made of it, does not use; and samples that have no label next to
 /// others that do.
-void tell_unused(const PackRequest& request, const Source& source, NoticeLog& ledger) {
+void note_unused(const PackRequest& request, const Source& source, NoticeLog& ledger) {
   std::uint64_t num_unlabeled = 0;
   for (std::uint64_t i = 0; i < source.size(); ++i) num_unlabeled += source.label(i) == k_no_label ? 1 : 0;
   const std::string& place = request.source.empty() ? request.files_from : request.source;
-  const auto tell = [&](bool is_unused, std::string_view option, std::string_view why) {
+  const auto note = [&](bool is_unused, std::string_view option, std::string_view why) {
     if (is_unused) ledger.no_effect(option, why, place);
   };
   const PackOptions& options = request.options;
   const bool is_unlabeled = num_unlabeled == source.size();
-  tell(options.stratify && is_unlabeled, "stratify", "the samples have no labels");
-  tell(request.draw.per_class && is_unlabeled, "sample_per_class", "the samples have no labels");
-  tell(!options.staging_directory.empty() && !is_object_store(options.destination), "staging_dir",
+  note(options.stratify && is_unlabeled, "stratify", "the samples have no labels");
+  note(request.draw.per_class && is_unlabeled, "sample_per_class", "the samples have no labels");
+  note(!options.staging_directory.empty() && !is_object_store(options.destination), "staging_dir",
        "the destination is a local directory");
   if (num_unlabeled == 0 || is_unlabeled) return;
   NoticeLog remark;
@@ -153,11 +153,11 @@ ListedSource list_source(const PackRequest& asked, const RunNotes& notes) {
   const std::uint64_t num_listed = source->size();
   source = draw_samples(std::move(source), request.draw);
   NoticeLog ledger = source->notices();
-  tell_excluded(request.exclude_from, left_out.listed, ledger, notes);
-  tell_unused(request, *source, ledger);
+  note_excluded(request.exclude_from, left_out.listed, ledger, notes);
+  note_unused(request, *source, ledger);
   const std::string noun = request.source_is_packed ? "entry" : "path";
   for (const std::string& line : notice_lines(ledger, noun, notes.options)) notes.note(line);
-  for (const std::string& line : left_out_lines(left_out.where)) notes.note(line);
+  for (const std::string& line : where_lines(left_out.where)) notes.note(line);
   if (request.strict) require_all_taken(ledger, noun);
   if (!request.draw.takes_all() && notes.remark) {
     notes.remark(fmt::format("selected {} of {} at random (seed {})", human_count(source->size()),
@@ -230,13 +230,13 @@ ImageConditions conditions_of(const PackReport& report, std::uint64_t max_pixels
     const std::optional<Dataset> written = written_by(output, report.added);
     if (!written) continue;
     const Dataset& dataset = *written;
-    const ImageConditions one = image_conditions(dataset, k_max_named_images - all.flawed.size(), max_pixels);
+    const ImageConditions one = image_conditions(dataset, k_max_named_images - all.unusable.size(), max_pixels);
     all.num_complete += one.num_complete;
     all.num_incomplete += one.num_incomplete;
     all.num_undecodable += one.num_undecodable;
     all.num_unknown += one.num_unknown;
     all.num_above_limit += one.num_above_limit;
-    all.flawed.insert(all.flawed.end(), one.flawed.begin(), one.flawed.end());
+    all.unusable.insert(all.unusable.end(), one.unusable.begin(), one.unusable.end());
   }
   return all;
 }

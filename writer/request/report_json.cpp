@@ -28,7 +28,7 @@ Json skipped_json(const std::vector<SkippedSample>& samples) {
   return skipped;
 }
 
-Json left_out_json(const WhereCounts& counts) {
+Json where_json(const WhereCounts& counts) {
   return {{"samples", counts.num_left_out}, {"unknown", counts.num_unknown}};
 }
 
@@ -78,9 +78,10 @@ std::string pack_json(const PackReport& report, double seconds, const RunRemarks
            {"bytes_per_second", resumed ? Json() : Json(per_second(report.num_bytes, seconds))},
            {"outputs", outputs},
            {"labels", labels_json(remarks.labels)},
-           {"left_out", left_out_json(remarks.left_out.where)},
+           {"left_out", where_json(remarks.left_out.where)},
            {"excluded", excluded_json(remarks.left_out.listed)},
            {"undecodable", Json::object_of(report.undecodable)},
+           {"jpegs", Json::object_of(report.jpegs)},
            {"skipped", skipped}};
   if (report.added) {
     out["version"] = report.added->version;
@@ -100,7 +101,7 @@ std::string plan_json(const PlanReport& report, const RunRemarks& remarks) {
                         {"ignored", remarks.notices.count()},
                         {"notices", notices_json(remarks.notices)},
                         {"warnings", texts_json(remarks.warnings)},
-                        {"left_out", left_out_json(remarks.left_out.where)},
+                        {"left_out", where_json(remarks.left_out.where)},
                         {"excluded", excluded_json(remarks.left_out.listed)}});
 }
 

@@ -149,7 +149,7 @@ PackReport pack_source(const Source& source, Plan plan, const PackOptions& optio
   PackWork work{
       .plan = std::move(plan), .places = source.places(), .facts = facts_of(source), .samples = {}, .write = write};
   work.samples = samples_of(source, work.plan);
-  tell_sizing(options, work.plan);
+  note_sizing(options, work.plan);
   return pack_planned(work, options, progress);
 }
 

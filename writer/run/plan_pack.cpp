@@ -132,7 +132,7 @@ Plan checked_plan(const Source& source, const PackOptions& options, const std::s
   }
   require_apart(source.places(), options);
   Plan plan = make_plan(source, options);
-  tell_sizing(options, plan);
+  note_sizing(options, plan);
   try_format_options(options, StagingDirectory(writes_objects ? options.staging_directory : std::string{}).path());
   writes_objects ? require_empty_objects(options, plan) : require_may_begin(options, plan, {});
   if (is_same_directory(parent_directory(path), options.destination)) {
@@ -149,7 +149,7 @@ PackPreview preview_pack(const Source& source, const PackOptions& options) {
   const bool writes_objects = is_object_store(options.destination);
   require_apart(source.places(), options);
   const Plan plan = make_plan(source, options);
-  tell_sizing(options, plan);
+  note_sizing(options, plan);
   writes_objects ? require_may_run_objects(options, plan) : require_may_run(options, plan, samples_of(source, plan));
   try_format_options(options, StagingDirectory(writes_objects ? options.staging_directory : std::string{}).path());
   return preview_of(source, options, plan);

@@ -71,7 +71,7 @@ std::optional<FirstName> first_name(const std::string& path) {
 
 /// How the list of files is reported, if it is one: no format knows the file, and it is called a text or begins with
 /// the path of a file, perhaps with a label after it. Else empty.
-std::string told_of_list(const std::string& path, const SourceOptions& options) {
+std::string note_on_list(const std::string& path, const SourceOptions& options) {
   try {
     probe_format(path);
     return {};
@@ -191,16 +191,16 @@ Detected detect(const std::string& spec, const SourceOptions& options) {
   }
   if (!options.annotations.empty()) {
     if (S_ISDIR(info.st_mode)) return {{k_folder}};
-    if (!TableColumns::kind_of(spec) && !told_of_list(spec, options).empty()) return {{k_list}};
+    if (!TableColumns::kind_of(spec) && !note_on_list(spec, options).empty()) return {{k_list}};
     throw Error(ErrorCode::invalid_argument,
                 "`annotations` are of a folder of images or of a list, this is another file", {.path = spec});
   }
   if (!S_ISDIR(info.st_mode)) {
     if (TableColumns::kind_of(spec)) return {{k_table}};
     if (is_class_lists(spec)) return {{k_list, "taken as lists of files by class"}};
-    std::string told = told_of_list(spec, options);
-    if (told.empty()) return {{k_packed}};
-    return {{k_list, std::move(told)}};
+    std::string note = note_on_list(spec, options);
+    if (note.empty()) return {{k_packed}};
+    return {{k_list, std::move(note)}};
   }
   if (long_path_exists(join_path(spec, k_manifest_name))) return {{k_packed}};
   return detect_listed(spec, listing_of(spec), options);
@@ -217,12 +217,12 @@ std::vector<std::string> source_kinds() {
 DetectedSource detect_source(const std::string& spec, const SourceOptions& options) { return detect(spec, options); }
 
 std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options,
-                                    const std::function<void(const std::string& told)>& on_told) {
+                                    const std::function<void(const std::string& note)>& on_note) {
   require_local_name(spec, UrlUse::dataset);
   Detected detected{{options.kind}};
   if (options.kind.empty()) {
     detected = detect(spec, options);
-    if (on_told && !detected.told.empty()) on_told(detected.told);
+    if (on_note && !detected.note.empty()) on_note(detected.note);
     if (std::unique_ptr<Source> arrays = open_arrays(spec, detected, options)) {
       refuse_file_options(spec, "a dataset of arrays", options);
       return arrays;

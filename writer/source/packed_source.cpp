@@ -80,8 +80,8 @@ class PackedSource : public Source {
       : opened_(std::make_shared<Dataset>(open_dataset(spec, options))), spec_(spec), options_(options) {
     NameFilter patterns(options.include, options.exclude);
     filter(patterns);
-    tell_unused_options(options, {"class_folders", "class_map"}, "this is a packed dataset", spec, notices_);
-    tell_of_relative_keys();
+    note_unused_options(options, {"class_folders", "class_map"}, "this is a packed dataset", spec, notices_);
+    note_relative_keys();
     encoded_ = options.keys_name_files && has_keys_that_name_no_file();
     if (size() == 0 && dataset_.size() > 0) {
       throw Error(ErrorCode::invalid_argument, "`include` and `exclude` leave no sample",
@@ -282,7 +282,7 @@ class PackedSource : public Source {
   }
 
   /// Warns of keys that lead outside the directory into which another program unpacks them.
-  void tell_of_relative_keys() {
+  void note_relative_keys() {
     std::uint64_t count = 0;
     std::string first;
     for (std::uint64_t i = 0; i < size(); ++i) {
@@ -399,10 +399,10 @@ class PackedSource : public Source {
       if (filter.takes(key)) {
         chosen_.push_back(i);
       } else {
-        notices_.leave_out(key, NameFilter::k_left_out);
+        notices_.leave_out(key, NameFilter::k_filtered);
       }
     }
-    filter.tell_unmatched(notices_, spec_);
+    filter.note_unmatched(notices_, spec_);
   }
 
   std::shared_ptr<const Dataset> opened_;

@@ -10,7 +10,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include "bale/formats/base/codec/raw_frame.hpp"
+#include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
 
 namespace bale {

@@ -63,8 +63,8 @@ void NoticeLog::keep(Warning warning) {
 
 void NoticeLog::warn(std::string_view what) { keep({.what = cut(what)}); }
 
-void NoticeLog::flaw(std::string_view what, std::uint64_t offset) {
-  keep({.what = cut(what), .kind = WarningKind::flaw, .offset = offset});
+void NoticeLog::defect(std::string_view what, std::uint64_t offset) {
+  keep({.what = cut(what), .kind = WarningKind::defect, .offset = offset});
 }
 
 void NoticeLog::no_match(std::string_view option, std::string_view text, std::string_view place) {
@@ -88,7 +88,7 @@ void NoticeLog::no_effect(std::string_view option, std::string_view why, std::st
 NoticeLog NoticeLog::of_all(const std::vector<const NoticeLog*>& logs) {
   NoticeLog all;
   for (const NoticeLog* const log : logs) all.merge(*log, {});
-  std::vector<std::string> told;
+  std::vector<std::string> named;
   std::erase_if(all.warnings_, [&](const Warning& warning) {
     if (warning.subject.empty()) return false;
     const auto is_same = [&](const Warning& other) {
@@ -97,15 +97,15 @@ NoticeLog NoticeLog::of_all(const std::vector<const NoticeLog*>& logs) {
     const auto has_it = [&](const NoticeLog* log) {
       return std::any_of(log->warnings_.begin(), log->warnings_.end(), is_same);
     };
-    if (std::find(told.begin(), told.end(), warning.subject) != told.end()) return true;
-    told.push_back(warning.subject);
+    if (std::find(named.begin(), named.end(), warning.subject) != named.end()) return true;
+    named.push_back(warning.subject);
     return !std::all_of(logs.begin(), logs.end(), has_it);
   });
   return all;
 }
 
-void NoticeLog::drop_flaws() {
-  std::erase_if(warnings_, [](const Warning& warning) { return warning.kind == WarningKind::flaw; });
+void NoticeLog::drop_defects() {
+  std::erase_if(warnings_, [](const Warning& warning) { return warning.kind == WarningKind::defect; });
 }
 
 std::uint64_t NoticeLog::count_of(WarningKind kind) const {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/codec/raw_frame.hpp"
+#include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/container/streams/cached_stream.hpp"

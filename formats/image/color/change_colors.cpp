@@ -8,7 +8,6 @@
 #include "bale/formats/image/color.hpp"
 #include "bale/formats/image/color/color_change.hpp"
 #include "bale/formats/image/color/hue_tables.hpp"
-#include "bale/formats/image/color/multipliers.hpp"
 #include "bale/formats/image/color/plain_color.hpp"
 
 #include "bale/formats/image/simd/kernel_targets.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "bale/formats/image/color.hpp"
-#include "bale/formats/image/color/multipliers.hpp"
+#include "bale/formats/image/color/hue_tables.hpp"
 
 namespace bale::image_detail {
 namespace {

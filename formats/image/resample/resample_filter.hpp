@@ -36,7 +36,7 @@ class AxisFilter {
   std::uint32_t num_taps(std::size_t i) const { return num_taps_[i]; }
   /// Fixed point with k_fraction_bits; zeros from num_taps(i) to taps_stride().
   const std::int32_t* weights(std::size_t i) const { return weights_.data() + i * taps_stride_; }
-  /// The weights of position i in double, if assign() was told to keep them.
+  /// The weights of position i in double, if assign() was asked to keep them.
   const double* exact_weights(std::size_t i) const { return exact_.data() + i * taps_stride_; }
   /// The largest number of taps of any position, rounded up to a multiple of four.
   std::uint32_t taps_stride() const { return taps_stride_; }

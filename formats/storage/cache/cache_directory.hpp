@@ -2,7 +2,7 @@
 //
 // Below DIRECTORY/bale-cache-1:
 //   slots, usage, lock     of the processes that use it, and how full it is
-//   names                  which names are being asked for (shared/url_lock.hpp)
+//   names                  which names are being asked for (shared/file_lock.hpp)
 //   orders                 when readers need what (entries/order_table.hpp)
 //   files/HH/HASH.map      which units of a file are there (entries/unit_map.hpp)
 //   files/HH/HASH.data     the units, at the places that they have in the file; the rest are holes

@@ -5,18 +5,27 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <mutex>
 #include <system_error>
+#include <utility>
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/storage/cache/cache_directory.hpp"
+#include "bale/formats/storage/cache/cache_settings.hpp"
 #include "bale/formats/storage/cache/entries/eviction.hpp"
 
 namespace bale {
 namespace {
+
+ForkMutex g_warning_mutex;
+std::function<void(const std::string&)> g_warning_handler;  // guarded by it, as what follows
+bool g_is_warned = false;
 
 constexpr std::uint64_t k_max_record_bytes = 64 << 10;
 
@@ -62,6 +71,20 @@ std::uint64_t cached_bytes_of(const UnitMap& map) {
 }
 
 }  // namespace
+
+void set_cache_warning_handler(std::function<void(const std::string&)> handler) {
+  const std::lock_guard lock(g_warning_mutex);
+  g_warning_handler = std::move(handler);
+}
+
+void warn_of_cache(const std::string& what) {
+  std::function<void(const std::string&)> handler;
+  {
+    const std::lock_guard lock(g_warning_mutex);
+    if (!std::exchange(g_is_warned, true)) handler = g_warning_handler;
+  }
+  if (handler) handler(what);
+}
 
 struct RemoteCache::State {
   CacheSettings settings = settings_of_environment();

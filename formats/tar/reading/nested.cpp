@@ -92,9 +92,10 @@ class Nested {
   /// Defects are named by their offsets in the whole stream.
   void take_notices(NoticeLog notices, const std::string& name, std::uint64_t begin) {
     for (const Warning& warning : notices.warnings()) {
-      if (warning.kind == WarningKind::flaw) found_.notices().flaw(warning.what, begin + warning.offset.value_or(0));
+      if (warning.kind == WarningKind::defect)
+        found_.notices().defect(warning.what, begin + warning.offset.value_or(0));
     }
-    notices.drop_flaws();
+    notices.drop_defects();
     found_.notices().merge(notices, name);
   }
 

@@ -86,7 +86,7 @@ bool Scanner::read_header(Extras& extras) {
   if (left == 0) {
     if (extras.any()) fail("the archive ends after an extended header", at_);
     // An archive that was cut between two members looks like a smaller one. All readers accept it; we also warn.
-    notices_.flaw("the archive has no end marker: it was cut short, or never finished", at_);
+    notices_.defect("the archive has no end marker: it was cut short, or never finished", at_);
     return false;
   }
   if (left < k_block_bytes) fail("the archive ends inside a block", at_);
@@ -100,7 +100,7 @@ bool Scanner::read_header(Extras& extras) {
   const std::uint64_t after = left - k_block_bytes;
   if (after != 0 && (after < k_block_bytes || !is_zero_block(view(at_ + k_block_bytes, k_block_bytes)))) {
     // All readers stop at a lone zero block.
-    notices_.flaw(fmt::format("a lone zero block ends the archive, and {} bytes after it are not read", after), at_);
+    notices_.defect(fmt::format("a lone zero block ends the archive, and {} bytes after it are not read", after), at_);
     return false;
   }
   if (!goes_on_after_end()) return false;
@@ -173,8 +173,9 @@ void Scanner::take_member(const Extras& extras, Member& out) {
   std::uint64_t size = header_.size;
   if (extras.pax.size) {
     if (*extras.pax.size <= k_max_ustar_size && *extras.pax.size != size) {
-      notices_.flaw("pax headers give members other sizes than their own headers do; those of the pax headers are used",
-                    header_at_);
+      notices_.defect(
+          "pax headers give members other sizes than their own headers do; those of the pax headers are used",
+          header_at_);
     }
     size = *extras.pax.size;
   }

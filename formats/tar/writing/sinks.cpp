@@ -5,7 +5,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "bale/formats/base/codec/raw_frame.hpp"
+#include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/writeback.hpp"
 #include "bale/formats/base/zstd_codec.hpp"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "bale/loader/transform/geometry/box_overlap.hpp"
 #include "bale/loader/transform/random/portable_math.hpp"
 
 namespace bale::transform_detail {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/loader/transform/geometry/box_overlap.hpp"
+#include "bale/loader/transform/geometry/drawn_crops.hpp"
 #include "bale/loader/transform/geometry/rotation.hpp"
 #include "bale/loader/transform/geometry/size_after.hpp"
 

@@ -16,7 +16,6 @@
 
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/worker/process/child_process.hpp"
-#include "bale/loader/worker/process/stall.hpp"
 #include "bale/loader/worker/process/worker_program.hpp"
 #include "bale/loader/worker/workers.hpp"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bale import _bale
 from bale._keywords import option_texts
 from bale._types import Json, Path, Report
-from bale._warnings import report_of, warn, warn_of_left_out
+from bale._warnings import report_of, warn, warn_of_ignored
 from bale._writer.field_values import FieldValues, label_of, labels_of
 from bale._writer.labels import class_names
 from bale.errors import DamagedError, make_error
@@ -327,7 +327,7 @@ class Writer:
             for sample in self.report["skipped"]:
                 sample["why"] = self._reasons.get(sample["origin"], sample["why"])
             _live.discard(self)
-            warn_of_left_out(self.report)
+            warn_of_ignored(self.report)
         return self.report
 
     def abandon(self) -> int:

@@ -12,7 +12,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/field.hpp"
 #include "bale/python/bindings/batch/process_batch.hpp"
-#include "bale/python/bindings/batch/process_device_batch.hpp"
 #include "bale/reader/order/epoch_order.hpp"
 
 namespace bale::python {

@@ -10,7 +10,6 @@
 #include "bale/loader/options/loader_table.hpp"
 #include "bale/python/bindings/batch/process_batch.hpp"
 #include "bale/python/bindings/bindings.hpp"
-#include "bale/python/bindings/choice.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/loader/process_loader.hpp"
 #include "bale/python/bindings/value.hpp"

@@ -12,7 +12,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bale/python/bindings/bindings.hpp"
-#include "bale/python/bindings/choice.hpp"
+#include "bale/python/bindings/value.hpp"
 
 namespace bale::python {
 namespace {

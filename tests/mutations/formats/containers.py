@@ -54,7 +54,7 @@ MUTATIONS = [
     Mutation("features have a name for one value and one for several", "formats/tfrecord/scan.cpp",
              "      if (!others.any_list) continue;\n", "      continue;\n", TFRECORD),
     Mutation("features of two names in two files are not reported", "reader/dataset/dataset_counting.cpp",
-             "  look_for_lists(*index);\n", "", (*TFRECORD, "-k", "two_names_in_two_files")),
+             "  find_lists(*index);\n", "", (*TFRECORD, "-k", "two_names_in_two_files")),
     Mutation("compressed files are damaged ones", "formats/tfrecord/scan.cpp",
              "  if (!has_good_header(window.from(0))) refuse_compressed(path, window.from(0));\n", "", TFRECORD),
     Mutation("feature lists are dropped silently", "formats/tfrecord/example.cpp",

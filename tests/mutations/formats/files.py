@@ -33,7 +33,7 @@ MUTATIONS = [
              (*EXTRACT, "-k", "killed")),
     Mutation("extract keeps whatever has the name", "tools/commands/reading/safe_directory.cpp",
              "  return same ? Found::same : Found::other;\n", "  return same ? Found::same : Found::same;\n", (*EXTRACT, "-k", "kept_or_refused")),
-    Mutation("extract merges names that differ by case", "tools/commands/reading/extracted_names.cpp",
+    Mutation("extract merges names that differ by case", "tools/commands/reading/extract.cpp",
              "  if (directory.ignores_case()) case_check.emplace(directory.path());\n", "",
              (*EXTRACT, "-k", "differ_by_case")),
     Mutation("verify stops at a sample that cannot be read", "formats/shard/shard_verify.cpp",

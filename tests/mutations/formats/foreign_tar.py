@@ -28,7 +28,7 @@ MUTATIONS = [
     Mutation("scattered samples are not reported", "formats/tar/reading/grouper.cpp",
              "  if (num_returns_ == 0) return;\n", "  return;\n", foreign("scattered")),
     Mutation("flaws that readers tolerate pass verify", "formats/shard/shard_verify.cpp",
-             "      if (warning.kind == WarningKind::flaw) state.report(", "      if (false) state.report(", foreign("tolerate")),
+             "      if (warning.kind == WarningKind::defect) state.report(", "      if (false) state.report(", foreign("tolerate")),
     Mutation("holes of sparse members are unpacked", "formats/tar/reading/libarchive_stream.cpp",
              "  return stored < size / k_max_ratio;", "  return false;", foreign("sparse")),
     Mutation("a name of any length is written into a message", "formats/base/text/key_text.cpp",

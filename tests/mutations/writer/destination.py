@@ -13,10 +13,10 @@ MUTATIONS = [
              "      for (const std::string& file : files_of_all(decision.old)) old_tree.remove(file);\n"
              "      journal.begin({.plan = plan.fingerprint,",
              (*OVERWRITE, "costs_nothing")),
-    Mutation("a new manifest is taken for an old one when a replacement is carried out again", "writer/journal/replacement.cpp",
+    Mutation("a new manifest is taken for an old one when a replacement is carried out again", "writer/journal/dataset_switch.cpp",
              "  if (!all_staged) return move_all(replacement.manifests, destination, partial);\n", "  (void)all_staged;\n",
              (*OVERWRITE, "killed_at_every_call and tar.plain")),
-    Mutation("an old manifest goes after its files", "writer/journal/replacement.cpp",
+    Mutation("an old manifest goes after its files", "writer/journal/dataset_switch.cpp",
              "  for (const std::string& path : replacement.old_manifests) destination.remove(path);\n  destination.sync();\n"
              "  for (const std::string& path : replacement.old_files) destination.remove(path);\n",
              "  for (const std::string& path : replacement.old_files) destination.remove(path);\n"

@@ -5,13 +5,13 @@ MERGE = ("python", "tests/python/writer/test_merge.py", "-k")
 PARTS = ("python", "tests/python/stream/test_python_writer_parts.py", "-k")
 
 MUTATIONS = [
-    Mutation("a shard whose classes get other numbers is copied", "writer/merge/join.cpp",
+    Mutation("a shard whose classes get other numbers is copied", "writer/merge/merge_shards.cpp",
              "    return false;\n  }\n\n  void check_samples", "    return true;\n  }\n\n  void check_samples", (*MERGE, "other_numbers")),
     Mutation("a copy is not compared with its digest", "writer/shard/shard_copy.cpp",
              "  if (digest_text(stream.digest()) != copy.shard.digest) refuse", "  if (false) refuse", (*MERGE, "damage")),
     Mutation("a shard that was only stopped hides the failure", "formats/base/system/parallel.cpp", "        if (failure) return;\n", "",
              ("parallel", "A piece that is stopped*")),
-    Mutation("equal keys of two datasets are not looked for", "writer/merge/join.cpp",
+    Mutation("equal keys of two datasets are not looked for", "writer/merge/merge_shards.cpp",
              "    if (const auto repeated = find_repeated_key(shards_.size(), keys_of)) {",
              "    if (const auto repeated = find_repeated_key(0, keys_of)) {", (*MERGE, "conflicts")),
     Mutation("parts are removed before the dataset is complete", "writer/merge/merge_writer_parts.cpp",

@@ -5,8 +5,8 @@ SCALE = ("python", "tests/python/writer/test_scale_out.py", "-k")
 
 MUTATIONS = [
     Mutation("a plan takes any option of a format", "writer/run/plan_pack.cpp",
-             "  tell_sizing(options, plan);\n  try_format_options(options, ",
-             "  tell_sizing(options, plan);\n  if (options.jobs > 999) try_format_options(options, ",
+             "  note_sizing(options, plan);\n  try_format_options(options, ",
+             "  note_sizing(options, plan);\n  if (options.jobs > 999) try_format_options(options, ",
              ("packer", "a plan and a preview*")),
     Mutation("a file that changed since the plan is packed", "writer/source/rows/file_source.cpp",
              "    if (is_saved_) require_unchanged(*row, file, path);\n", "", (*SCALE, "changed_since_the_plan")),

@@ -64,7 +64,7 @@ MUTATIONS = [
              "      annotations_.sets[set]->append_identity(annotations_.rows[set][i], out);\n", "", (*ANNOTATIONS, "resumed")),
     Mutation("a changed panoptic mask does not change the plan", "writer/source/annotations/coco.cpp",
              "    if (kind_ == Kind::panoptic) masks_.append_identity(row, out);\n", "", (*ANNOTATIONS, "test_panoptic")),
-    Mutation("images without a panoptic mask are not lost", "writer/source/annotations/panoptic_masks.cpp",
+    Mutation("images without a panoptic mask are not lost", "writer/source/annotations/coco_elements.cpp",
              "  if (num_lost == 0) return;\n", "  return;\n", (*ANNOTATIONS, "masks_that_are_missing")),
     Mutation("a drawn subset depends on the order", "writer/source/choose/sampled_source.cpp",
              "hash_key(sample.key)}", "i}", (*SAMPLE, "format_or_order")),

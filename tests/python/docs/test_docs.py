@@ -68,7 +68,7 @@ def test_tables_of_options_have_the_defaults(table, header):
 def test_places_of_an_operation():
     """Each place that docs/CONTRIBUTING.md lists for a new operation has its example, Invert."""
     rows = (REPO / "docs" / "CONTRIBUTING.md").read_text().partition("`Invert` shows all places")[2].partition("\n\n")[2].partition("\n\n")[0]
-    places = [re.findall(r"`([\w./]+\.(?:hpp|cpp|py))`", row.split(" | ")[0]) for row in rows.splitlines()[2:]]
+    places = [re.findall(r"`([\w./]+/[\w.]+\.(?:hpp|cpp|py))`", row.split(" | ")[0]) for row in rows.splitlines()[2:]]
     assert len(places) == 8 and all(places)
     for alternatives in places:
         assert any("invert" in (REPO / path).read_text().lower() for path in alternatives), alternatives

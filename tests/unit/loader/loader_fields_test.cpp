@@ -61,7 +61,7 @@ TEST_CASE("Places of fields do not overlap") {
                                      {.is_ragged = true, .bytes = 33},
                                      {.is_ragged = false, .bytes = 0},
                                      {.is_ragged = true, .bytes = 0}};
-  const FieldPlaces places(rooms, k_batch);
+  const FieldSlots places(rooms, k_batch);
   std::vector<std::byte> memory(places.total_bytes() + 64);
   void* start = memory.data();
   std::size_t room = memory.size();

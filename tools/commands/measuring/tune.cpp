@@ -1,9 +1,16 @@
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/commands/commands.hpp"
-#include "bale/tools/measure/trials/setting_trials.hpp"
+#include "bale/tools/measure/bench_device.hpp"
+#include "bale/tools/measure/bench_stages.hpp"
+#include "bale/tools/measure/process_usage.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
@@ -11,6 +18,40 @@
 
 namespace bale::tools {
 namespace {
+
+/// "2 workers, 8 batches in the ring".
+std::string setting_text(unsigned workers, std::uint32_t prefetch) {
+  return fmt::format("{}, {} batches in the ring", plural(workers, "worker"), prefetch);
+}
+
+/// Measures settings of a pipeline one after another, each on other samples than the one before, because the samples of
+/// one are in memory afterwards.
+class SettingTrials {
+ public:
+  /// Calls `show_status` with what is measured, and with an empty text at the end of a measurement. `pipeline` outlives
+  /// this object.
+  SettingTrials(const PipelineCommand& pipeline, double seconds, std::function<void(const std::string&)> show_status)
+      : pipeline_(pipeline), seconds_(seconds), show_status_(std::move(show_status)) {}
+
+  /// Runs the pipeline for the number of seconds given. Throws what Loader throws, and `interrupted`.
+  TuneRow measure(unsigned workers, std::uint32_t prefetch);
+  /// Images per second of reading without decoding, with as many threads as `row` has workers.
+  double reading_alone(const TuneRow& row);
+
+  /// The pipeline with the setting of `row`, with batches on a device.
+  DecodingTrial decoding(const TuneRow& row, int device, DecodeOn decode);
+
+  unsigned cores() const { return cores_; }
+
+ private:
+  LoaderOptions options_of(unsigned workers, std::uint32_t prefetch) const;
+
+  const PipelineCommand& pipeline_;
+  double seconds_;
+  std::function<void(const std::string&)> show_status_;
+  unsigned cores_ = usable_cores();
+  std::uint64_t epoch_ = 0;
+};
 
 constexpr std::uint32_t k_first_prefetch = 4;
 
@@ -86,6 +127,51 @@ std::string decoding_text(const DecodingFigures& figures) {
 int exit_code_of(NoVerdict why) { return why == NoVerdict::machine_too_busy ? k_exit_retryable : k_exit_failure; }
 
 }  // namespace
+
+LoaderOptions SettingTrials::options_of(unsigned workers, std::uint32_t prefetch) const {
+  LoaderOptions options = pipeline_.options;
+  options.workers = workers;
+  options.prefetch = prefetch;
+  return options;
+}
+
+TuneRow SettingTrials::measure(unsigned workers, std::uint32_t prefetch) {
+  TuneRow row{.workers = workers, .prefetch = prefetch};
+  Progress progress;
+  const StopOnSignal stop(progress.stop);
+  show_status_(setting_text(workers, prefetch));
+  Loader loader(pipeline_.spec, options_of(workers, prefetch));
+  loader.set_epoch(epoch_);
+  const MachineTimes before = machine_times();
+  row.result = measure_loader_for(loader, seconds_, progress);
+  row.add_shares(before, machine_times(), cores_);
+  epoch_ = loader.epoch() + 1;
+  show_status_("");
+  return row;
+}
+
+double SettingTrials::reading_alone(const TuneRow& row) {
+  const Dataset dataset = Dataset::open(pipeline_.spec, {.relative_names = true});
+  Progress progress;
+  const StopOnSignal stop(progress.stop);
+  const auto images = static_cast<std::uint64_t>(row.result.images_per_s() * seconds_) + 1;
+  show_status_("reading alone");
+  const LoaderOptions options = options_of(row.workers, row.prefetch);
+  const StageResult result = measure_reading(dataset, options, epoch_ * dataset.size(), images, progress);
+  show_status_("");
+  return result.images_per_s();
+}
+
+DecodingTrial SettingTrials::decoding(const TuneRow& row, int device, DecodeOn decode) {
+  Progress progress;
+  const StopOnSignal stop(progress.stop);
+  show_status_(decode == DecodeOn::host ? "batches on the device, decoded by workers"
+                                        : "batches decoded by the device");
+  DecodingTrial trial = measure_decoding(pipeline_.spec, options_of(row.workers, row.prefetch), device, decode,
+                                         seconds_, cores_, progress);
+  show_status_("");
+  return trial;
+}
 
 int run_tune(const TuneCommand& command, Terminal& terminal) {
   TuneTable table(command, terminal);

@@ -11,8 +11,8 @@
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 #include "bale/writer/index/add_indexes.hpp"
 
@@ -75,9 +75,9 @@ int run_index(const IndexCommand& command, Terminal& terminal) {
                     shown_name(command.spec), plural(indexes.failures.size(), "shard")));
     return k_exit_skipped;
   }
-  show_lines(flawed_image_lines(image_conditions(Dataset::open(command.spec, {.relative_names = true}),
-                                                 k_max_named_images, command.max_pixels),
-                                terminal.options()),
+  show_lines(unusable_image_lines(image_conditions(Dataset::open(command.spec, {.relative_names = true}),
+                                                   k_max_named_images, command.max_pixels),
+                                  terminal.options()),
              terminal);
   std::uint64_t num_sidecars = 0;
   if (!command.sidecars.empty()) {

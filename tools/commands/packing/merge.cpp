@@ -3,8 +3,8 @@
 
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/packing/pack_summary.hpp"
-#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/progress.hpp"
 #include "bale/writer/request/report_json.hpp"
 #include "bale/writer/request/run_lines.hpp"
 

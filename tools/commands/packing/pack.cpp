@@ -1,7 +1,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/packing/pack_summary.hpp"
-#include "bale/tools/terminal/attended.hpp"
+#include "bale/tools/terminal/progress.hpp"
 
 namespace bale::tools {
 

@@ -109,7 +109,7 @@ int show_packed(const PackOutcome& outcome, const RunRemarks& remarks, SummarySt
     terminal.print(labels_text(remarks.labels) + summary_text(report, outcome.seconds, style));
   }
   if (!style.quiet) show_lines(added_lines(report), terminal);
-  show_lines(flawed_image_lines(outcome.images, terminal.options()), terminal);
+  show_lines(unusable_image_lines(outcome.images, terminal.options()), terminal);
   show_lines(kinds_lines(report), terminal);
   if (num_skipped(report) == 0) return k_exit_ok;
   terminal.flush();

@@ -31,7 +31,7 @@ std::string head_text(const DatasetSummary& summary) {
                                    entered > 0 ? fmt::format(", {} with seek points", entered) : "")});
   table.add({"size", human_bytes(summary.num_bytes)});
   table.add({"version", summary.version});
-  if (summary.images.num_flawed() > 0) {
+  if (summary.images.num_unusable() > 0) {
     table.add({"bad images",
                fmt::format("{} incomplete, {} that cannot be decoded{}", human_count(summary.images.num_incomplete),
                            human_count(summary.images.num_undecodable),

@@ -78,7 +78,7 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
   NoticeLog notices = dataset.notices();
   globs.note_unmatched(notices, command.spec);
   show_notices(notices, "entry", terminal);
-  show_lines(left_out_lines(counts), terminal);
+  show_lines(where_lines(counts), terminal);
   return 0;
 }
 

@@ -10,8 +10,8 @@
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"
-#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {

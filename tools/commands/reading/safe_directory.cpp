@@ -60,7 +60,7 @@ bool holds(int fd, Bytes bytes) {
 }
 
 /// What exists under the name. Does not follow links or wait for a FIFO.
-Found look_at(int parent, const std::string& base, Bytes bytes) {
+Found compare_existing(int parent, const std::string& base, Bytes bytes) {
   const int fd = ::openat(parent, base.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT ? Found::nothing : Found::other;
   struct stat info {};
@@ -152,7 +152,7 @@ Written SafeDirectory::write(std::string_view name, Bytes bytes, bool replace) {
   check_contained(name);
   const int parent = parent_of(name);
   const std::string base = base_name(std::string(name));
-  const Found found = look_at(parent, base, bytes);
+  const Found found = compare_existing(parent, base, bytes);
   if (found == Found::same) return Written::kept;
   if (found == Found::other && !replace) {
     throw Error(ErrorCode::exists, "file is there already with other content",

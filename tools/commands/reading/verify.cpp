@@ -11,8 +11,8 @@
 #include "bale/reader/dataset_check.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
-#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {

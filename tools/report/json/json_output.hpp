@@ -70,6 +70,6 @@ std::string doctor_json(const PipelineCommand& pipeline, const DoctorFigures& fi
 std::string cache_json(const RemoteCache& cache, const std::vector<RemoteCache::File>& files);
 std::string cache_check_json(const RemoteCache::CheckReport& report);
 std::string cache_removal_json(const RemoteCache& cache, std::uint64_t removed, bool is_dry_run);
-std::string cache_fetch_json(const RemoteCache& cache, const FetchPlan& plan, bool is_dry_run);
+std::string cache_fetch_json(const RemoteCache& cache, const FetchList& plan, bool is_dry_run);
 
 }  // namespace bale::tools

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/text/human.hpp"
+#include "bale/loader/transform/members/dtype_name.hpp"
 #include "bale/tools/terminal/table.hpp"
 
 namespace bale::tools {
@@ -13,6 +19,42 @@ namespace {
 
 double seconds_an_image(const StageResult& result) {
   return result.images > 0 ? result.seconds / static_cast<double>(result.images) : 0;
+}
+
+constexpr std::size_t k_max_peers = 20;
+constexpr std::uint64_t k_max_file = std::uint64_t{1} << 26;
+
+/// Of a row of bench_train.py (`median`) or bench_regimes.py. None if it failed.
+std::optional<double> rate_of(const Json& row) {
+  const Json* const median = row.find("median");
+  const Json* const figure = (median != nullptr ? *median : row).find("images_per_s");
+  if (figure == nullptr || !figure->is_number()) return std::nullopt;
+  const double rate = figure->as_real("images_per_s");
+  return rate > 0 ? std::optional(rate) : std::nullopt;
+}
+
+std::string transform_text(const Transform& transform) {
+  std::string text = fmt::format("bale.transforms.train({}", transform.width);
+  if (transform.dtype != DType::uint8) text += fmt::format(", dtype=\"{}\"", dtype_name(transform.dtype));
+  if (transform.normalize) text += ", normalize=True";
+  return text + ")";
+}
+
+std::string shuffle_text(const Shuffle& shuffle) {
+  switch (shuffle.kind) {
+    case Shuffle::Kind::full:
+      return {};
+    case Shuffle::Kind::none:
+      return ", shuffle=False";
+    case Shuffle::Kind::block:
+    case Shuffle::Kind::stream:
+      return fmt::format(", shuffle=\"{}\", order=bale.Order(block_samples={}, window_blocks={})",
+                         shuffle.kind == Shuffle::Kind::block ? "block" : "stream", shuffle.block_samples,
+                         shuffle.window_blocks);
+    case Shuffle::Kind::node_local:
+      return ", shuffle=\"node-local\"";
+  }
+  return {};
 }
 
 }  // namespace
@@ -51,6 +93,58 @@ std::string device_lines(const DeviceFigures& device) {
                         *device.idle_share * 100);
   }
   return text;
+}
+
+std::vector<PeerFigure> load_peer_figures(const std::string& path) {
+  if (path.empty()) return {};
+  const std::vector<std::byte> bytes = read_file(path, k_max_file);
+  std::map<std::string, double> best;
+  try {
+    const Json content = parse_json(as_text(bytes));
+    for (const Json& row : content.list("rows")) {
+      const Json* const given = row.find("name");
+      if (given == nullptr || !given->is_text()) continue;
+      const std::string& name = given->as_text("name");
+      if (const auto rate = rate_of(row); rate && !name.starts_with("bale")) best[name] = std::max(best[name], *rate);
+    }
+  } catch (const Error&) {
+    throw Error(ErrorCode::invalid_argument, "not figures of loaders",
+                {.path = path, .hint = "give what scripts/bench/bench_train.py --json printed"});
+  }
+  std::vector<PeerFigure> figures;
+  for (const auto& [name, rate] : best) figures.push_back({name, rate});
+  std::sort(figures.begin(), figures.end(),
+            [](const PeerFigure& a, const PeerFigure& b) { return a.images_per_s > b.images_per_s; });
+  figures.resize(std::min(figures.size(), k_max_peers));
+  return figures;
+}
+
+std::string python_literal(std::string_view raw) {
+  const bool is_text = printable(raw) == raw;
+  std::string literal(is_text ? "\"" : "b\"");
+  for (const char c : raw) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      literal += '\\';
+      literal += c;
+    } else if (!is_text && (byte < 0x20 || byte > 0x7E)) {
+      literal += fmt::format("\\x{:02x}", byte);
+    } else {
+      literal += c;
+    }
+  }
+  return literal + "\"";
+}
+
+std::string python_loader(std::string_view spec, const LoaderOptions& options) {
+  std::string text = fmt::format("bt.Loader({}, batch_size={}, workers={}, prefetch={}, transform={}",
+                                 python_literal(without_secrets(spec)), options.batch_size, options.workers,
+                                 options.prefetch, transform_text(options.transform));
+  text += shuffle_text(options.shuffle);
+  if (options.worker_mode == WorkerMode::threads) text += ", threads=True";
+  if (options.max_pixels != k_default_max_pixels)
+    text += fmt::format(", reading=bale.Reading(max_pixels={})", options.max_pixels);
+  return text + ")";
 }
 
 }  // namespace bale::tools

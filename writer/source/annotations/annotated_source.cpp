@@ -143,7 +143,7 @@ class AnnotatedLister {
     }
     if (!is_list_) listing.places.push_back(path_);
     FileListing found = files.finish(path_);
-    tell_unused_options(options_,
+    note_unused_options(options_,
                         {"pair", "pair_path", "annotations", "annotations_format", "class_map", "list_jobs",
                          "keep_extensions", is_list_ ? "root" : ""},
                         "these are images with annotations", path_, found.notices);

@@ -18,7 +18,6 @@
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/coco_elements.hpp"
 #include "bale/writer/source/annotations/json_elements.hpp"
-#include "bale/writer/source/annotations/panoptic_masks.hpp"
 #include "bale/writer/source/tables/listed_text.hpp"
 
 namespace bale {

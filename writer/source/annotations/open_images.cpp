@@ -13,7 +13,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
-#include "bale/writer/source/annotations/relative_box.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"

@@ -11,7 +11,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
-#include "bale/writer/source/annotations/relative_box.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
 #include "bale/writer/source/annotations/yolo_lines.hpp"
 #include "bale/writer/source/classes/class_names.hpp"

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/writer/source/annotations/relative_box.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
 
 namespace bale {

@@ -113,7 +113,7 @@ std::unique_ptr<Source> renumber_classes(std::shared_ptr<const Source> source, s
   return std::make_unique<RenumberedSource>(std::move(source), std::move(all), std::move(classes), std::move(labels));
 }
 
-void tell_unused_options(const SourceOptions& options, std::initializer_list<std::string_view> used,
+void note_unused_options(const SourceOptions& options, std::initializer_list<std::string_view> used,
                          std::string_view why, std::string_view place, NoticeLog& notices) {
   constexpr std::string_view k_of_all[] = {"include", "exclude"};
   for (const std::string& name : given_source_options(options, false)) {

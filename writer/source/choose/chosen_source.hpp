@@ -26,7 +26,7 @@ std::unique_ptr<Source> renumber_classes(std::shared_ptr<const Source> source, s
 /// Adds a notice for each given option of `options` that is none of `used` (names of members). `place` is the path of
 /// the source, and `why` follows "has no effect: ", such as "this is a list of files". Of `include`, `exclude` and
 /// `kind`, which every source uses, nothing is said.
-void tell_unused_options(const SourceOptions& options, std::initializer_list<std::string_view> used,
+void note_unused_options(const SourceOptions& options, std::initializer_list<std::string_view> used,
                          std::string_view why, std::string_view place, NoticeLog& notices);
 
 /// Samples of a source that have the key of an earlier one, such as x.png next to x.jpg.

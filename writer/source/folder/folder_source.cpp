@@ -54,12 +54,12 @@ class FolderLister {
       refuse("`include` and `exclude` leave no image", filter_.advice());
     }
     for (std::string& place : distant_.places(listing_.rows)) listing_.places.push_back(std::move(place));
-    filter_.tell_unmatched(listing_.notices, root_);
+    filter_.note_unmatched(listing_.notices, root_);
     if (options_.flat) {
-      tell_unused_options(options_, {"pair", "pair_path", "allow_empty", "flat", "list_jobs", "keep_extensions"},
+      note_unused_options(options_, {"pair", "pair_path", "allow_empty", "flat", "list_jobs", "keep_extensions"},
                           "the folder is packed without class folders", root_, listing_.notices);
     } else {
-      tell_unused_options(options_, {"class_map", "pair", "pair_path", "allow_empty", "list_jobs", "keep_extensions"},
+      note_unused_options(options_, {"class_map", "pair", "pair_path", "allow_empty", "list_jobs", "keep_extensions"},
                           "this is a folder of class folders", root_, listing_.notices);
     }
     return std::move(listing_);
@@ -98,7 +98,7 @@ class FolderLister {
     for (const std::string& name : top.files) {
       const std::string path = below(root_, name);
       if (filter_.excludes(name)) {
-        listing_.notices.leave_out(path, NameFilter::k_left_out);
+        listing_.notices.leave_out(path, NameFilter::k_filtered);
       } else if (!std::binary_search(top.broken_links.begin(), top.broken_links.end(), name, python_less)) {
         listing_.notices.add(path, "not in a class folder");
       }
@@ -194,7 +194,7 @@ class FolderLister {
     found_any_ = true;
     const std::size_t start = std::min(directory.size(), key_start());
     if (!filter_.takes_all() && !filter_.takes(below(std::string_view(directory).substr(start), name))) {
-      listing_.notices.leave_out(below(directory, name), NameFilter::k_left_out);
+      listing_.notices.leave_out(below(directory, name), NameFilter::k_filtered);
       return false;
     }
     if (!directory_added_) directory_ = listing_.rows.add_directory(directory, start);

@@ -149,7 +149,7 @@ void DirectoryWalk::take_file(const char* name, Kind kind, DirectoryFiles& files
   // Reading a broken link reports it, as any sample that cannot be read.
   if ((kind == Kind::file || kind == Kind::broken_link) && rules_.wanted(name)) return files.add(name);
   const std::string path = below(files.path(), name);
-  if (rules_.excluded && rules_.excluded(path, false)) return notices_.leave_out(path, NameFilter::k_left_out);
+  if (rules_.excluded && rules_.excluded(path, false)) return notices_.leave_out(path, NameFilter::k_filtered);
   const bool is_image = !rules_.why_unwanted_image.empty() && is_image_name(name);
   if (kind == Kind::file) return notices_.add(path, is_image ? rules_.why_unwanted_image : rules_.why_unwanted);
   if (kind == Kind::gone) return notices_.add(path, "gone since it was listed");

@@ -138,19 +138,19 @@ bool NameFilter::excludes_all_in(const std::string& directory) {
   });
 }
 
-void NameFilter::tell_unmatched(NoticeLog& notices, std::string_view place) const {
-  const auto tell = [&](std::string_view option, const std::vector<NamePattern>& patterns) {
+void NameFilter::note_unmatched(NoticeLog& notices, std::string_view place) const {
+  const auto note = [&](std::string_view option, const std::vector<NamePattern>& patterns) {
     for (const NamePattern& pattern : patterns) {
       if (!pattern.has_matched()) notices.no_match(option, pattern.text(), place);
     }
   };
-  tell("include", include_);
-  tell("exclude", exclude_);
+  note("include", include_);
+  note("exclude", exclude_);
 }
 
 std::string NameFilter::advice() const {
   NoticeLog unmatched;
-  tell_unmatched(unmatched, {});
+  note_unmatched(unmatched, {});
   return unmatched.empty() ? "loosen the patterns" : unmatched.warnings().front().what;
 }
 

@@ -78,10 +78,10 @@ class NameFilter {
   bool takes_all() const { return include_.empty() && exclude_.empty(); }
 
   /// Why takes() is false, and excludes_directory() true: reasons for NoticeLog::leave_out().
-  static constexpr std::string_view k_left_out = "as `include` and `exclude` say";
+  static constexpr std::string_view k_filtered = "as `include` and `exclude` say";
   static constexpr std::string_view k_excluded_directory = "a directory that `exclude` matches";
   /// Adds the patterns that matched nothing. Call it when all names were seen.
-  void tell_unmatched(NoticeLog& notices, std::string_view place) const;
+  void note_unmatched(NoticeLog& notices, std::string_view place) const;
   /// What to do if nothing is left.
   std::string advice() const;
 

@@ -1,16 +1,41 @@
 // Saved sources whose samples are files.
-#include "bale/writer/source/saved/saved_files.hpp"
-
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/writer/source/rows/file_rows.hpp"
 #include "bale/writer/source/rows/file_source.hpp"
+#include "bale/writer/source/saved/row_bytes.hpp"
 #include "bale/writer/source/saved/saved_source.hpp"
 
 namespace bale {
 namespace {
+
+/// Reads files of saved rows into a FileRows, each directory once.
+class SavedFileReader {
+ public:
+  /// `rows` must outlive this object.
+  explicit SavedFileReader(FileRows& rows) : rows_(rows) {}
+
+  /// Adds the file as a sample.
+  FileRow& add_sample(RowReader& in);
+  /// Adds the file as the next companion of the sample added last.
+  void add_companion(RowReader& in);
+
+ private:
+  struct Name {
+    std::uint32_t directory;
+    std::string_view name;
+  };
+  Name read_name(RowReader& in);
+  static void read_state(RowReader& in, FileRow& row);
+
+  FileRows& rows_;
+  std::unordered_map<std::string, std::uint32_t> directories_;  // by path and start of the key
+};
 
 /// The `json` field of a sample, or why it cannot be had.
 struct Extra {
@@ -117,8 +142,7 @@ class SavedFiles : public SavedSource {
   FileSource::Saved saved_;
 };
 
-}  // namespace
-
+/// Writes directory, name, size and time of a file.
 void save_file(const FileRows& rows, const FileRow& row, RowWriter& out) {
   const std::string_view directory = rows.directory(row.directory);
   out.text(directory);
@@ -127,6 +151,8 @@ void save_file(const FileRows& rows, const FileRow& row, RowWriter& out) {
   out.number(row.bytes);
   out.integer(row.mtime_ns);
 }
+
+}  // namespace
 
 SavedFileReader::Name SavedFileReader::read_name(RowReader& in) {
   const std::string_view directory = in.text();

@@ -153,7 +153,7 @@ std::unique_ptr<Source> open_class_lists(const std::string& path, const SourceOp
     listing.classes = labels.classes();
     listing.label_origin = {.reading = labels.reading()};
   }
-  tell_unused_options(
+  note_unused_options(
       options, {"pair", "pair_path", "root", "flat", "list_jobs", "keep_extensions", options.flat ? "" : "class_map"},
       options.flat ? "the files of the lists get no labels" : "these are lists of files by class", path,
       listing.notices);
@@ -188,7 +188,7 @@ std::unique_ptr<Source> open_list_source(const std::string& path, const SourceOp
   }
   FileListing listing = files.finish(list_name);
   const bool takes_classes = !listing.classes.empty() || (own.are_there() && !options.flat);
-  tell_unused_options(
+  note_unused_options(
       options,
       {"pair", "pair_path", "root", "null", "flat", "list_jobs", "keep_extensions", takes_classes ? "class_map" : ""},
       takes_classes ? "this is a list of files" : "the files of the list get no labels", list_name, listing.notices);

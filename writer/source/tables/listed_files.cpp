@@ -98,7 +98,7 @@ void ListedFiles::require_samples(const std::string& place, std::string_view why
 }
 
 FileListing ListedFiles::finish(const std::string& place) {
-  filter_.tell_unmatched(listing_.notices, place);
+  filter_.note_unmatched(listing_.notices, place);
   return std::move(listing_);
 }
 
@@ -169,7 +169,7 @@ FileRow* ListedFiles::add(const Place& place) {
   const std::string_view name = std::string_view(clean).substr(slash == std::string::npos ? 0 : slash + 1);
   std::string field = field_name(split_file_name(name).extension);
   if (!filter_.takes_all() && !filter_.takes(std::string(below_root))) {
-    listing_.notices.leave_out(clean, NameFilter::k_left_out);
+    listing_.notices.leave_out(clean, NameFilter::k_filtered);
     return nullptr;
   }
   const PairRules::Part part = pair_.part_of(name);

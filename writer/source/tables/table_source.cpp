@@ -125,11 +125,11 @@ class TableLister {
     }
     files.require_samples(path_, "the table names no image", {});
     table.listing = files.finish(path_);
-    tell_of_later(table);
+    note_later_rows(table);
     if (!has_extra) table.records = {};
     set_labels(table, has_extra);
     const bool is_labeled = !words_.empty();
-    tell_unused_options(
+    note_unused_options(
         options_,
         {"pair", "pair_path", "root", "path_column", "path_pattern", "flat", "list_jobs", "keep_extensions",
          options_.flat ? "" : "class_map", is_labeled ? "allow_unlabeled" : "", options_.flat ? "" : "label_column"},
@@ -156,7 +156,7 @@ class TableLister {
     return true;
   }
 
-  void tell_of_later(Table& table) const {
+  void note_later_rows(Table& table) const {
     if (table.later.empty()) return;
     std::stable_sort(table.later.begin(), table.later.end(),
                      [](const LaterRecord& a, const LaterRecord& b) { return a.sample < b.sample; });

@@ -11,7 +11,7 @@
 namespace bale {
 
 struct ImageConditions {
-  struct Flawed {
+  struct Unusable {
     std::string path;  // of the shard
     std::string key;
     ImageCondition condition = ImageCondition::unknown;  // if neither incomplete nor undecodable: above the limit
@@ -25,12 +25,12 @@ struct ImageConditions {
   std::uint64_t num_unknown = 0;      // not examined, of a kind that is not decoded, or samples without an image
   std::uint64_t num_above_limit = 0;  // of the complete and unknown ones, those with more pixels than `max_pixels`
   std::uint64_t max_pixels = k_default_max_pixels;
-  std::vector<Flawed> flawed{};  // the first ones that no loader takes
+  std::vector<Unusable> unusable{};  // the first ones that no loader takes
 
-  std::uint64_t num_flawed() const { return num_incomplete + num_undecodable + num_above_limit; }
+  std::uint64_t num_unusable() const { return num_incomplete + num_undecodable + num_above_limit; }
 };
 
-/// Counts the images by condition and names the first `max_named` flawed ones. `max_pixels` is that of the loader.
+/// Counts the images by condition and names the first `max_named` unusable ones. `max_pixels` is that of the loader.
 /// Opens every shard, reads no samples. Throws what Dataset::index() throws.
 ImageConditions image_conditions(const Dataset& dataset, std::size_t max_named,
                                  std::uint64_t max_pixels = k_default_max_pixels);

@@ -79,7 +79,7 @@ bool has_flaw(const std::string& path) {
   const ShardIndex index = scan_shard(path, k_tar_format);
   const auto& warnings = index.notices().warnings();
   return std::any_of(warnings.begin(), warnings.end(),
-                     [](const Warning& warning) { return warning.kind == WarningKind::flaw; });
+                     [](const Warning& warning) { return warning.kind == WarningKind::defect; });
 }
 
 std::string base256(std::initializer_list<int> tail, int first = 0x80) {
@@ -219,7 +219,7 @@ TEST_CASE_METHOD(
       const ShardIndex index = scan_shard(path, k_tar_format);
       const auto& warnings = index.notices().warnings();
       CHECK(warnings.size() == (has_marker ? 0 : 1));
-      for (const Warning& warning : warnings) CHECK(warning.kind == WarningKind::flaw);
+      for (const Warning& warning : warnings) CHECK(warning.kind == WarningKind::defect);
       if (cut.size() >= data_end) CHECK(read_samples(path) == samples);
     }
   }

@@ -45,7 +45,7 @@ PackReport merge_datasets(const DatasetMergeOptions& options, Progress& progress
 /// Merges the parts that Writers wrote into `destination`, in the order of their numbers, and removes them when the
 /// dataset is complete. Names the missing ones in MergeReport::missing_parts and changes nothing if there are any. May
 /// be called again, also after it was killed; a dataset that is merged already is left as it is. `parts` is their
-/// number, 0: as the Writers were told. Throws `not_found` if there are no parts, `invalid_argument` if they are of
+/// number, 0: as the Writers were given. Throws `not_found` if there are no parts, `invalid_argument` if they are of
 /// different numbers of parts, classes or options or if two have the same key, and what merge_datasets() throws.
 MergeReport merge_writer_parts(const std::string& destination, std::uint64_t parts, unsigned jobs, Progress& progress);
 

@@ -28,7 +28,7 @@ struct Notice {
 
 enum class WarningKind {
   remark,     // about a container or source whose samples are all delivered
-  flaw,       // the container violates its format: verify counts it as damage
+  defect,     // the container violates its format: verify counts it as damage
   no_match,   // a pattern, or names in a list, that match nothing
   no_effect,  // an option that this source does not use
 };
@@ -37,7 +37,7 @@ struct Warning {
   std::string place;  // path of the container; empty in its own scan
   std::string what;
   WarningKind kind = WarningKind::remark;
-  std::optional<std::uint64_t> offset{};  // of a flaw, in bytes
+  std::optional<std::uint64_t> offset{};  // of a defect, in bytes
   std::uint64_t count = 1;                // patterns, names or options that it stands for
   std::string subject{};                  // the pattern or option, if others of the same command may take it
 };
@@ -65,7 +65,7 @@ class NoticeLog {
   /// Adds a remark about the container being scanned. Each text is kept once.
   void warn(std::string_view what);
   /// Adds a violation of the container's format that readers tolerate.
-  void flaw(std::string_view what, std::uint64_t offset);
+  void defect(std::string_view what, std::uint64_t offset);
   /// Adds that `text`, given with the option, matches nothing in `place`.
   void no_match(std::string_view option, std::string_view text, std::string_view place);
   /// Adds that `count` things which the option names match nothing in `place`, as `what` says.
@@ -76,8 +76,8 @@ class NoticeLog {
   /// it.
   static NoticeLog of_all(std::initializer_list<const NoticeLog*> logs) { return of_all(std::vector(logs)); }
   static NoticeLog of_all(const std::vector<const NoticeLog*>& logs);
-  /// Removes all flaws.
-  void drop_flaws();
+  /// Removes all defects.
+  void drop_defects();
   /// Adds everything in `other`, as notices about the container `place`.
   void merge(const NoticeLog& other, std::string_view place);
 

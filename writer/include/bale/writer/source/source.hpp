@@ -203,7 +203,7 @@ std::vector<std::string> source_kinds();
 /// The result of detect_source().
 struct DetectedSource {
   std::string kind;    // one of source_kinds()
-  std::string told{};  // message for the user with the reason, if the case is not clear; else empty
+  std::string note{};  // message for the user with the reason, if the case is not clear; else empty
 };
 /// Guesses the kind of a source. A directory with a manifest.json, a shard spec and any other file is "packed"; a file
 /// with a table's suffix is "table"; a file of no format whose name ends in .txt or whose first line is the path of a
@@ -215,10 +215,10 @@ DetectedSource detect_source(const std::string& spec, const SourceOptions& optio
 /// kind. Throws what detect_source() throws.
 std::vector<SourceOptions> options_of_each(const std::vector<std::string>& specs, const SourceOptions& options);
 
-/// Opens `spec` as SourceOptions::kind or detect_source() says, which lists a directory once for both. `on_told`, if
-/// not empty, gets DetectedSource::told before the source is opened, unless that is empty. Throws what they and the
+/// Opens `spec` as SourceOptions::kind or detect_source() says, which lists a directory once for both. `on_note`, if
+/// not empty, gets DetectedSource::note before the source is opened, unless that is empty. Throws what they and the
 /// functions above throw, and `invalid_argument` for an unknown kind.
 std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions& options,
-                                    const std::function<void(const std::string& told)>& on_told = {});
+                                    const std::function<void(const std::string& note)>& on_note = {});
 
 }  // namespace bale

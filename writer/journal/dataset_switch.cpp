@@ -1,4 +1,4 @@
-#include "bale/writer/journal/replacement.hpp"
+#include "bale/writer/journal/dataset_switch.hpp"
 
 #include <algorithm>
 

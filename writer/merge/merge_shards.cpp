@@ -1,4 +1,4 @@
-#include "bale/writer/merge/join.hpp"
+#include "bale/writer/merge/merge_shards.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -85,7 +85,7 @@ std::vector<SkippedSample> skipped_by(const FinishedDataset& dataset) {
 
 class Join {
  public:
-  Join(const std::vector<FinishedDataset>& datasets, const JoinOptions& options, Progress& progress)
+  Join(const std::vector<FinishedDataset>& datasets, const ShardMergeOptions& options, Progress& progress)
       : datasets_(datasets), link_(options.link), progress_(progress) {
     require_alike(datasets);
     const Manifest& first = datasets.front().manifest;
@@ -281,7 +281,8 @@ std::vector<FinishedDataset> load_finished(const std::vector<std::string>& direc
   return datasets;
 }
 
-PackReport join_datasets(const std::vector<FinishedDataset>& datasets, const JoinOptions& options, Progress& progress) {
+PackReport merge_shards(const std::vector<FinishedDataset>& datasets, const ShardMergeOptions& options,
+                        Progress& progress) {
   return Join(datasets, options, progress).run();
 }
 
@@ -289,14 +290,14 @@ PackReport merge_datasets(const DatasetMergeOptions& options, Progress& progress
   require_local_name(options.destination, UrlUse::writing);
   const std::vector<FinishedDataset> datasets = load_finished(options.sources);
   if (datasets.empty()) throw Error(ErrorCode::invalid_argument, "nothing to merge: no dataset is named");
-  return join_datasets(datasets,
-                       {.destination = options.destination,
-                        .name = options.name,
-                        .link = options.link,
-                        .jobs = options.jobs,
-                        .mode = options.mode,
-                        .on_warning = options.on_warning},
-                       progress);
+  return merge_shards(datasets,
+                      {.destination = options.destination,
+                       .name = options.name,
+                       .link = options.link,
+                       .jobs = options.jobs,
+                       .mode = options.mode,
+                       .on_warning = options.on_warning},
+                      progress);
 }
 
 }  // namespace bale

@@ -19,7 +19,7 @@ struct FinishedDataset {
 };
 
 /// Where and how the joined dataset is written.
-struct JoinOptions {
+struct ShardMergeOptions {
   std::string destination;
   std::string name{};          // empty: default_name
   std::string default_name{};  // empty: last component of the destination
@@ -35,6 +35,7 @@ struct JoinOptions {
 std::vector<FinishedDataset> load_finished(const std::vector<std::string>& directories);
 
 /// Joins datasets of at least one sample. Throws what merge_datasets() throws.
-PackReport join_datasets(const std::vector<FinishedDataset>& datasets, const JoinOptions& options, Progress& progress);
+PackReport merge_shards(const std::vector<FinishedDataset>& datasets, const ShardMergeOptions& options,
+                        Progress& progress);
 
 }  // namespace bale

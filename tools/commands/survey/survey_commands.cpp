@@ -1,9 +1,9 @@
-#include "bale/tools/commands/survey/survey_options.hpp"
+#include "bale/tools/commands/survey/survey_commands.hpp"
 
 #include "bale/reader/names_apart.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
-#include "bale/tools/terminal/attended.hpp"
 #include "bale/tools/terminal/notices.hpp"
+#include "bale/tools/terminal/progress.hpp"
 
 namespace bale::tools {
 
