@@ -1,14 +1,16 @@
-// BatchView: what a Batch shows, wherever it lies: in a slot of the ring, or in memory of its own (batch_copy.hpp).
+// BatchView: what a Batch shows, wherever it lies: in a slot of the ring, or in memory of its own (BatchCopy).
 //
 // Threads: those of the Batch.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
+#include "bale/loader/fields/field_copies.hpp"
 #include "bale/loader/loader_options.hpp"
 #include "bale/loader/ring/field_places.hpp"
 #include "bale/loader/ring/ring.hpp"
@@ -45,6 +47,27 @@ struct BatchView {
   std::span<const std::uint64_t> samples{};
   std::span<const std::uint8_t> mask{};
   std::vector<BatchField> fields{};
+};
+
+// BatchCopy: a batch in its own memory, for callers that keep more batches than the ring has slots. It does not refer
+// to the ring.
+class BatchCopy final : public BatchView {
+ public:
+  explicit BatchCopy(const BatchView& from);
+
+ private:
+  Transform transform_;
+  std::vector<Transform> further_views_;
+  ViewLayout places_;
+  std::vector<RowResult> rows_{};
+  std::vector<std::int64_t> labels_;
+  std::vector<std::int64_t> partner_labels_;
+  std::vector<float> shares_;
+  std::vector<std::uint32_t> partners_;
+  std::vector<std::uint64_t> samples_;
+  std::vector<std::uint8_t> mask_;
+  FieldCopies fields_;
+  std::unique_ptr<std::byte[]> pixels_{};
 };
 
 }  // namespace bale::loader_detail

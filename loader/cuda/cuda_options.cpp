@@ -10,7 +10,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/batch/batch_mixer.hpp"
 #include "bale/loader/cuda/kernels/converter.hpp"
-#include "bale/loader/cuda/kernels/kernel_choice.hpp"
 #include "bale/loader/transform/list/check.hpp"
 #include "bale/loader/transform/members/members.hpp"
 

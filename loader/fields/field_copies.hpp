@@ -39,8 +39,6 @@ class FieldCopies {
   std::vector<Copy> copies_{};
 };
 
-// field_named(): the field of a batch by its name.
-
 /// The number of a field. Throws `invalid_argument` if the batch has no such field.
 template <typename AnyBatch>
 std::size_t checked_field(const AnyBatch& batch, std::size_t field) {

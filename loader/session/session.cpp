@@ -10,7 +10,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/shard/index/index_memory.hpp"
-#include "bale/loader/batch/batch_copy.hpp"
+#include "bale/loader/batch/batch_view.hpp"
 #include "bale/loader/nodes/node_local.hpp"
 #include "bale/loader/session/session_counting.hpp"
 #include "bale/loader/worker/process/worker_program.hpp"

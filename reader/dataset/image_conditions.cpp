@@ -30,10 +30,10 @@ ImageConditions image_conditions(const Dataset& dataset, std::size_t max_named, 
       }
       if (out.unusable.size() >= max_named) continue;
       out.unusable.push_back({.path = dataset.shard_path(number),
-                            .key = std::string(index.key(i)),
-                            .condition = condition,
-                            .width = index.width(i),
-                            .height = index.height(i)});
+                              .key = std::string(index.key(i)),
+                              .condition = condition,
+                              .width = index.width(i),
+                              .height = index.height(i)});
     }
   }
   return out;

@@ -8,7 +8,7 @@ MIXTURES = ("python", "tests/python/loader/test_python_mixtures.py")
 MUTATIONS = [
     Mutation("a batch is never copied, however many are kept", "loader/session/session.cpp",
              "  if (!options_.copy_when_held) return false;\n", "  if (options_.prefetch != 0) return false;\n", KEPT),
-    Mutation("a copied batch loses the end of its pixels", "loader/batch/batch_copy.cpp",
+    Mutation("a copied batch loses the end of its pixels", "loader/batch/batch_view.cpp",
              "  std::memcpy(pixels_.get(), from.pixels.data(), num_bytes);",
              "  std::memcpy(pixels_.get(), from.pixels.data(), num_bytes / 2);", KEPT),
     Mutation("every row has room for the largest image", "loader/fields/row_layout.cpp",

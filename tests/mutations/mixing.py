@@ -11,7 +11,7 @@ MUTATIONS = [
              (*MIX, "-k", "formulas")),
     Mutation("16 bits are mixed as they are", "loader/batch/batch_mixer.cpp",
              "values[halves[value]] = floats[value];", "(void)floats;", (*MIX, "-k", "device")),
-    Mutation("copies have no shares", "loader/batch/batch_copy.cpp",
+    Mutation("copies have no shares", "loader/batch/batch_view.cpp",
              "shares_(values_of(from.shares)),", "shares_(),",
              (*MIX, "-k", "every_way")),
     Mutation("a box starts at the left edge", "loader/batch/batch_mixer.cpp",

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "bale/loader/cuda/cuda_loader.hpp"
-#include "bale/loader/cuda/kernels/kernel_choice.hpp"
+#include "bale/loader/cuda/kernels/converter.hpp"
 #include "bale/tools/measure/step/dummy_step.hpp"
 
 namespace bale::tools {

@@ -7,7 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/codec/reused_memory.hpp"
-#include "bale/formats/image/resample/nearest.hpp"
+#include "bale/formats/image/resample/resample_filter.hpp"
 #include "bale/formats/image/resample/resample_kernels.hpp"
 
 namespace bale {

@@ -8,7 +8,6 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/names/uri_encoding.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
-#include "bale/formats/storage/location/listing_parts.hpp"
 #include "bale/formats/storage/location/locate.hpp"
 #include "bale/formats/storage/location/remote_url.hpp"
 

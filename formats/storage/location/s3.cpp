@@ -9,8 +9,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/storage/aws/answers/s3_answers.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
-#include "bale/formats/storage/location/listing_parts.hpp"
 #include "bale/formats/storage/location/locate.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
 #include "bale/formats/storage/location/s3_account.hpp"
 
 namespace bale {

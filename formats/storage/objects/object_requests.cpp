@@ -15,8 +15,8 @@
 #include "bale/formats/storage/aws/answers/s3_answers.hpp"
 #include "bale/formats/storage/aws/sigv4.hpp"
 #include "bale/formats/storage/http/retry.hpp"
-#include "bale/formats/storage/location/listing_parts.hpp"
 #include "bale/formats/storage/location/locate.hpp"
+#include "bale/formats/storage/location/remote_url.hpp"
 #include "bale/formats/storage/location/s3_account.hpp"
 
 namespace bale {

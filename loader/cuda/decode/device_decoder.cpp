@@ -7,7 +7,7 @@
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/image/resample/resample_weights.hpp"
 #include "bale/loader/cuda/kernels/convert_args.hpp"
-#include "bale/loader/cuda/kernels/kernel_choice.hpp"
+#include "bale/loader/cuda/kernels/converter.hpp"
 
 namespace bale::cuda_detail {
 

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "bale/formats/image/blur/blur.hpp"
-#include "bale/formats/image/resample/nearest.hpp"
+#include "bale/formats/image/resample/resample_filter.hpp"
 #include "bale/formats/image/warp/warp.hpp"
 #include "bale/loader/transform/geometry/rotation.hpp"
 #include "bale/loader/transform/geometry/size_after.hpp"

@@ -12,7 +12,6 @@
 #include "bale/loader/transform/json/json.hpp"
 #include "bale/loader/transform/transforms.hpp"
 #include "bale/python/bindings/batch/batch_rows.hpp"
-#include "bale/python/bindings/batch/dlpack.hpp"
 #include "bale/python/bindings/batch/process_batch.hpp"
 #include "bale/python/bindings/bindings.hpp"
 

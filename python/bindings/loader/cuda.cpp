@@ -15,7 +15,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/python/bindings/batch/batch_rows.hpp"
-#include "bale/python/bindings/batch/dlpack.hpp"
 #include "bale/python/bindings/batch/process_batch.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"

@@ -43,7 +43,7 @@ MUTATIONS = [
     Mutation("devices get planes", "loader/worker/worker.cpp",
              "options_.device_pixels == 0 ? FieldForm::decodable : FieldForm::original", "FieldForm::decodable",
              ("python", "tests/python/device/test_python_decode_on_device.py", "-k", "workers_do")),
-    Mutation("merged shards lose their planes", "writer/merge/join.cpp",
+    Mutation("merged shards lose their planes", "writer/merge/merge_shards.cpp",
              "      if (field.codec == name_of(Codec::planes)) options_.jpeg_planes = true;\n", "", (*PLANES, "-k", "merged")),
     Mutation("a plan does not ask for names", "writer/plan/plan.cpp",
              "  require_room_for_fields(source, options);\n", "", NAMES),

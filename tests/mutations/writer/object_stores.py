@@ -7,7 +7,7 @@ FAULTS = ("python", "tests/python/objects/test_remote_writing_faults.py", "-k")
 ODD = ("python", "tests/python/remote/test_remote_odd_servers.py", "-k")
 
 MUTATIONS = [
-    Mutation("a part of a listing that comes again ends it", "formats/storage/location/listing_parts.hpp",
+    Mutation("a part of a listing that comes again ends it", "formats/storage/location/remote_url.hpp",
              "    if (part.next.empty() && is_new) return;", "    if (part.next.empty() || !is_new || asked.contains(part.next)) return;",
              (*ODD, "repeats_itself")),
     Mutation("the hub's token goes to any host", "formats/storage/location/hub_location.cpp",

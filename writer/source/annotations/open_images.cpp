@@ -17,7 +17,6 @@
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
 #include "bale/writer/source/rows/source_root.hpp"
-#include "bale/writer/source/tables/listed_text.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 
 namespace bale {

@@ -3,12 +3,15 @@
 // Memory: one block and the longest record. For one thread.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 
 namespace bale {
@@ -64,5 +67,27 @@ char delimiter_of(std::string_view header);
 /// Splits the record into cells and removes their quotes. Overwrites `cells`. A quote inside an unquoted cell is text.
 /// `skip_spaces`: spaces before a cell do not belong to it, as in "a, b".
 void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells, bool skip_spaces = false);
+
+// ListedText: a text file on disk of which a source has listed parts, to read them again when a sample is read.
+//
+// Threads: const methods may be called by many threads at once.
+
+class ListedText {
+ public:
+  /// `what` names the file in errors: "table", "annotations". A literal. Throws `not_found`, `io`.
+  ListedText(const std::string& path, std::string_view what);
+
+  const std::string& path() const { return file_.path(); }
+  /// Appends `bytes` bytes from `offset` on. Throws `changed` if the file was changed since it was opened, and `io`.
+  void append(std::uint64_t offset, std::uint64_t bytes, std::string& out) const;
+  std::string read(std::uint64_t offset, std::uint64_t bytes) const;
+
+ private:
+  void examine(struct stat& info) const;
+
+  File file_;
+  std::string_view what_;
+  struct stat first_ {};
+};
 
 }  // namespace bale

@@ -13,7 +13,6 @@
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
-#include "bale/writer/source/tables/listed_text.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 #include "bale/writer/source/tables/table_rows.hpp"
 

@@ -1,4 +1,4 @@
-#include "bale/loader/batch/batch_copy.hpp"
+#include "bale/loader/batch/batch_view.hpp"
 
 #include <algorithm>
 #include <cstring>
