@@ -130,7 +130,7 @@ Error named(const Error& error, const RemoteUrl& location) {
 VersionCatalog::VersionCatalog(std::shared_ptr<CacheDirectory> cache)
     : cache_(std::move(cache)), since_(std::time(nullptr)) {}
 
-std::optional<VersionCatalog::Known> VersionCatalog::recorded(const RemoteUrl& location) {
+std::optional<VersionCatalog::KnownVersion> VersionCatalog::recorded(const RemoteUrl& location) {
   if (!cache_) return std::nullopt;
   const std::string path = cache_->path_of(location.identity(), ".url");
   struct stat info {};
@@ -148,7 +148,7 @@ std::optional<VersionCatalog::Known> VersionCatalog::recorded(const RemoteUrl& l
       return std::nullopt;  // a record of another file
     }
     const auto asker = static_cast<std::uint32_t>(json.count("asker"));
-    Known known{.version = std::move(version), .pin = json.text_or_empty("pin")};
+    KnownVersion known{.version = std::move(version), .pin = json.text_or_empty("pin")};
     known.is_recent = is_believed(location, known, info.st_mtim.tv_sec);
     if (known.version.etag.empty() && !(known.is_recent && cache_->slots().is_alive(asker))) return std::nullopt;
     return known;
@@ -157,7 +157,7 @@ std::optional<VersionCatalog::Known> VersionCatalog::recorded(const RemoteUrl& l
   }
 }
 
-bool VersionCatalog::is_believed(const RemoteUrl& location, const Known& known, std::time_t asked_at) {
+bool VersionCatalog::is_believed(const RemoteUrl& location, const KnownVersion& known, std::time_t asked_at) {
   const std::time_t now = std::time(nullptr);
   const bool is_fresh_wanted = FreshVersions::are_wanted();
   if (!is_fresh_wanted && asked_at <= now && (now - asked_at < k_recent_s || asked_at >= since_)) return true;
@@ -232,7 +232,7 @@ void VersionCatalog::record_missing(const RemoteUrl& location) const {
 }
 
 VersionCatalog::Answer VersionCatalog::ask_or_record_missing(const RemoteUrl& location,
-                                                             const std::optional<Known>& known) const {
+                                                             const std::optional<KnownVersion>& known) const {
   try {
     return ask(location, known);
   } catch (const Error& error) {
@@ -241,7 +241,7 @@ VersionCatalog::Answer VersionCatalog::ask_or_record_missing(const RemoteUrl& lo
   }
 }
 
-VersionCatalog::Answer VersionCatalog::ask(const RemoteUrl& location, const std::optional<Known>& known) const {
+VersionCatalog::Answer VersionCatalog::ask(const RemoteUrl& location, const std::optional<KnownVersion>& known) const {
   const std::string if_none_match = known ? validator_of(known->version) : std::string();
   // Of a file that is probably the same only the header is wanted.
   const std::uint64_t head_bytes = known && if_none_match.empty() ? 1 : head_bytes_of(location);
@@ -302,7 +302,8 @@ std::uint64_t VersionCatalog::most_unsized_bytes(const RemoteUrl& location) cons
 
 /// If the server cannot be reached, the version that is known; what the cache lacks of it fails when it is read. Once
 /// that happened, this server is not asked again for versions that are known: each would be waited for.
-VersionCatalog::Answer VersionCatalog::ask_or_believe(const RemoteUrl& location, const std::optional<Known>& known) {
+VersionCatalog::Answer VersionCatalog::ask_or_believe(const RemoteUrl& location,
+                                                      const std::optional<KnownVersion>& known) {
   const bool may_believe = known && !known->version.etag.empty();
   const std::string server = location.server();
   {
@@ -324,7 +325,7 @@ VersionCatalog::Answer VersionCatalog::ask_or_believe(const RemoteUrl& location,
 }
 
 /// The content digest: the caller's, else the one recorded for this version.
-std::string VersionCatalog::pin_of(const FileVersion& version, const std::optional<Known>& known) {
+std::string VersionCatalog::pin_of(const FileVersion& version, const std::optional<KnownVersion>& known) {
   if (const std::string_view pin = PinnedContent::current(); !pin.empty()) return std::string(pin);
   return known && known->version == version ? known->pin : std::string();
 }
@@ -367,7 +368,7 @@ VersionCatalog::Answer VersionCatalog::look_up(const RemoteUrl& location) {
   UrlLock asking;
   if (cache_) asking = UrlLock(join_path(cache_->path(), "names"), identity, network_timeout());
   if (is_recorded_as_missing(location)) throw Error(ErrorCode::not_found, "no such file", {.path = location.shown()});
-  const std::optional<Known> known = recorded(location);
+  const std::optional<KnownVersion> known = recorded(location);
   // What nobody read before, though it was looked for, is not there.
   if (!known && location.is_offline() && may_be_missing(location)) {
     throw Error(ErrorCode::not_found, "no such file in the cache", {.path = location.shown()});

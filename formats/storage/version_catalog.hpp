@@ -80,23 +80,23 @@ class VersionCatalog {
   static std::string content_identity(const RemoteUrl& location, const FileVersion& version);
 
  private:
-  struct Known {
+  struct KnownVersion {
     FileVersion version;
     std::string pin{};       // digest of the content that it belonged to when the server was asked
     bool is_recent = false;  // believed
   };
   std::optional<FileVersion> known_or_turn(const std::string& identity, Turn& turn);
-  std::optional<Known> recorded(const RemoteUrl& location);
-  bool is_believed(const RemoteUrl& location, const Known& known, std::time_t asked_at);
+  std::optional<KnownVersion> recorded(const RemoteUrl& location);
+  bool is_believed(const RemoteUrl& location, const KnownVersion& known, std::time_t asked_at);
   bool is_whole(const RemoteUrl& location, const FileVersion& version) const;
   void record(const RemoteUrl& location, const FileVersion& version, const std::string& pin) const;
-  static std::string pin_of(const FileVersion& version, const std::optional<Known>& known);
+  static std::string pin_of(const FileVersion& version, const std::optional<KnownVersion>& known);
   bool is_recorded_as_missing(const RemoteUrl& location) const;
   void record_missing(const RemoteUrl& location) const;
-  Answer ask_or_record_missing(const RemoteUrl& location, const std::optional<Known>& known) const;
-  Answer ask_or_believe(const RemoteUrl& location, const std::optional<Known>& known);
+  Answer ask_or_record_missing(const RemoteUrl& location, const std::optional<KnownVersion>& known) const;
+  Answer ask_or_believe(const RemoteUrl& location, const std::optional<KnownVersion>& known);
   std::uint64_t most_unsized_bytes(const RemoteUrl& location) const;
-  Answer ask(const RemoteUrl& location, const std::optional<Known>& known) const;
+  Answer ask(const RemoteUrl& location, const std::optional<KnownVersion>& known) const;
 
   const std::shared_ptr<CacheDirectory> cache_;
   const std::time_t since_;

@@ -28,12 +28,12 @@ namespace bale::python {
 namespace {
 
 /// Releases the GIL for a scope, in which poll_signals() may take it.
-class Waiting {
+class GilFreeWait {
  public:
-  Waiting() { current_ = &without_gil_; }
-  ~Waiting() { current_ = nullptr; }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
+  GilFreeWait() { current_ = &without_gil_; }
+  ~GilFreeWait() { current_ = nullptr; }
+  GilFreeWait(const GilFreeWait&) = delete;
+  GilFreeWait& operator=(const GilFreeWait&) = delete;
 
   static void poll_signals() {
     if (current_ != nullptr) current_->check_signals();
@@ -43,7 +43,7 @@ class Waiting {
   WithoutGil without_gil_;
   static thread_local WithoutGil* current_;
 };
-thread_local WithoutGil* Waiting::current_ = nullptr;
+thread_local WithoutGil* GilFreeWait::current_ = nullptr;
 
 /// Buffer views; the objects cannot move or change their bytes while this exists.
 class Buffers {
@@ -105,10 +105,10 @@ class PythonWriter {
     Writer::Options options{.pack = pack_options(from_str(destination), given), .classes = strings(classes)};
     if (memory_bytes) options.memory_bytes = *memory_bytes;
     options.part = part;
-    options.on_wait = &Waiting::poll_signals;
+    options.on_wait = &GilFreeWait::poll_signals;
     keys_name_files_ = options.pack.format.layout->keys_name_files;
     max_pixels_ = options.pack.max_pixels;
-    const Waiting waiting;
+    const GilFreeWait waiting;
     writer_ = std::make_unique<Writer>(std::move(options));
   }
   ~PythonWriter() {
@@ -127,7 +127,7 @@ class PythonWriter {
     for (const auto& [name, value] : values) {
       fields.push_back({names.emplace_back(from_str(nb::cast<nb::str>(name))), buffers.bytes_of(value)});
     }
-    const Waiting waiting;
+    const GilFreeWait waiting;
     return writer_->add(raw_key, fields, label.value_or(k_no_label));
   }
 
@@ -169,25 +169,25 @@ class PythonWriter {
         ++i;
       }
     }
-    const Waiting waiting;
+    const GilFreeWait waiting;
     return writer_->add_many(samples);
   }
   std::uint64_t count() const { return writer_->count(); }
   bool keys_name_files() const { return keys_name_files_; }
   bool contains(const nb::str& key) {
     const std::string raw_key = from_str(key);
-    const Waiting waiting;
+    const GilFreeWait waiting;
     return writer_->contains(raw_key);
   }
   std::uint64_t checkpoint() {
-    const Waiting waiting;
+    const GilFreeWait waiting;
     return writer_->checkpoint();
   }
   /// The report of a pack, as JSON text.
   nb::str close() {
     std::string json;
     {
-      const Waiting waiting;
+      const GilFreeWait waiting;
       const PackReport report = writer_->close();
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
       json = pack_json(report, seconds, {}, conditions_of(report, max_pixels_));

@@ -79,17 +79,17 @@ struct SampleChange {
 };
 
 void add_sample_changes(const ListSamples& before, const ListSamples& after, std::vector<std::string>& changes) {
-  struct Known {
+  struct KnownSample {
     std::uint64_t key;
     std::uint64_t content;
     bool is_there;
   };
-  std::vector<Known> known;
+  std::vector<KnownSample> known;
   before([&](std::string_view key, std::uint64_t content) { known.push_back({hash_key(key), content, false}); });
-  const auto comes_first = [](const Known& a, const Known& b) { return a.key < b.key; };
+  const auto comes_first = [](const KnownSample& a, const KnownSample& b) { return a.key < b.key; };
   std::sort(known.begin(), known.end(), comes_first);
   const auto find = [&](std::string_view key) {
-    const Known wanted{hash_key(key), 0, false};
+    const KnownSample wanted{hash_key(key), 0, false};
     const auto found = std::lower_bound(known.begin(), known.end(), wanted, comes_first);
     return found != known.end() && found->key == wanted.key ? &*found : nullptr;
   };
@@ -97,7 +97,7 @@ void add_sample_changes(const ListSamples& before, const ListSamples& after, std
   SampleChange removed;
   SampleChange changed;
   after([&](std::string_view key, std::uint64_t content) {
-    Known* const sample = find(key);
+    KnownSample* const sample = find(key);
     if (sample == nullptr) return added.add(key);
     sample->is_there = true;
     if (sample->content != k_unknown_content && sample->content != content) changed.add(key);

@@ -124,8 +124,6 @@ std::string temporary_name() {
   return fmt::format("{}{}-{}-{:016x}", k_prefix, machine_digits(), ::getpid(), random_number());
 }
 
-bool is_temporary_name(std::string_view name) { return split_name(name).has_value(); }
-
 bool is_stale_temporary(int directory, const std::string& name) {
   const std::optional<NameParts> parts = split_name(name);
   struct stat info {};

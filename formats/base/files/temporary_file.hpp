@@ -15,8 +15,6 @@ namespace bale {
 
 /// A unique name: ".bale-tmp-", 16 digits for the machine, a process number and 16 random digits.
 std::string temporary_name();
-/// Whether temporary_name() may have made it, in any process.
-bool is_temporary_name(std::string_view name);
 
 /// Whether a file of an open directory is stale: its process is gone, or it was last written over an hour ago, which is
 /// the only sign if another machine or container made it.

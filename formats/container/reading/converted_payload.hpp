@@ -40,9 +40,6 @@ std::uint32_t type_bytes(std::string_view type);
 std::optional<ArrayConversion> array_delivery(std::string_view type, const std::vector<std::uint64_t>& shape,
                                               std::uint64_t skip);
 
-/// The longest front of a value that pillow_delivery() looks at.
-inline constexpr std::size_t k_pillow_front_bytes = 512;
-
 /// A raw image as MosaicML and LitData store what Pillow has: u32 width, height and length of the mode, the mode, the
 /// bytes of Image.tobytes(). A gray image is a PGM if it `is_image`, the image of its sample. nullopt if the front is
 /// malformed, or of a mode that has no whole bytes per pixel.

@@ -34,18 +34,18 @@ std::string numpy_type(hid_t type) {
   }
   if (is_half(type, H5T_ORDER_LE)) return "<f2";
   if (is_half(type, H5T_ORDER_BE)) return ">f2";
-  struct Known {
+  struct NamedType {
     hid_t id;
     const char* descr;
   };
-  const std::array<Known, 20> known{{
+  const std::array<NamedType, 20> known{{
       {H5T_STD_U8LE, "|u1"},   {H5T_STD_U8BE, "|u1"},   {H5T_STD_I8LE, "|i1"},   {H5T_STD_I8BE, "|i1"},
       {H5T_STD_U16LE, "<u2"},  {H5T_STD_U16BE, ">u2"},  {H5T_STD_I16LE, "<i2"},  {H5T_STD_I16BE, ">i2"},
       {H5T_STD_U32LE, "<u4"},  {H5T_STD_U32BE, ">u4"},  {H5T_STD_I32LE, "<i4"},  {H5T_STD_I32BE, ">i4"},
       {H5T_STD_U64LE, "<u8"},  {H5T_STD_U64BE, ">u8"},  {H5T_STD_I64LE, "<i8"},  {H5T_STD_I64BE, ">i8"},
       {H5T_IEEE_F32LE, "<f4"}, {H5T_IEEE_F32BE, ">f4"}, {H5T_IEEE_F64LE, "<f8"}, {H5T_IEEE_F64BE, ">f8"},
   }};
-  for (const Known& candidate : known) {
+  for (const NamedType& candidate : known) {
     if (H5Tequal(type, candidate.id) > 0) return candidate.descr;
   }
   return {};

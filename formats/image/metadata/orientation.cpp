@@ -139,13 +139,13 @@ class RawProfile {
 
 /// What Pillow has found after reading the whole file. A JPEG's EXIF segments are joined; of everything else, the last
 /// one counts.
-struct Found {
+struct FoundMetadata {
   std::optional<std::vector<std::byte>> exif{};
   std::optional<std::string> raw_exif{};
   std::string xmp{};
 };
 
-void note_text(Bytes chunk, Found& found) {
+void note_text(Bytes chunk, FoundMetadata& found) {
   const std::string_view keyword = png_keyword(chunk);
   if (keyword != k_raw_exif && keyword != k_xmp_keyword) return;
   std::optional<PngText> text = unpack_png_text(chunk);
@@ -157,8 +157,8 @@ void note_text(Bytes chunk, Found& found) {
   }
 }
 
-Found find(Bytes image, const ImagePieces& from) {
-  Found found;
+FoundMetadata find(Bytes image, const ImagePieces& from) {
+  FoundMetadata found;
   for (const Piece& piece : from.pieces) {
     if (piece.kind == PieceContent::other) continue;
     const Bytes content = content_of(image, piece);
@@ -217,7 +217,7 @@ void append_chunk(std::vector<std::byte>& out, std::string_view chunk) {
 }  // namespace
 
 int read_orientation(Bytes image, const ImagePieces& pieces) {
-  Found found = find(image, pieces);
+  FoundMetadata found = find(image, pieces);
   std::optional<int> stated;
   if (found.exif) {
     stated = read_exif_orientation(*found.exif);

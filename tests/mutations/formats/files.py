@@ -32,7 +32,7 @@ MUTATIONS = [
              "  const std::string temporary = temporary_name();\n", "  const std::string temporary = base;\n",
              (*EXTRACT, "-k", "killed")),
     Mutation("extract keeps whatever has the name", "tools/commands/reading/safe_directory.cpp",
-             "  return same ? Found::same : Found::other;\n", "  return same ? Found::same : Found::same;\n", (*EXTRACT, "-k", "kept_or_refused")),
+             "  return same ? Existing::same : Existing::other;\n", "  return same ? Existing::same : Existing::same;\n", (*EXTRACT, "-k", "kept_or_refused")),
     Mutation("extract merges names that differ by case", "tools/commands/reading/extract.cpp",
              "  if (directory.ignores_case()) case_check.emplace(directory.path());\n", "",
              (*EXTRACT, "-k", "differ_by_case")),

@@ -46,7 +46,7 @@ int enter(int parent, const std::string& name) {
   return ::openat(parent, name.c_str(), k_directory_flags);
 }
 
-enum class Found { nothing, same, other };
+enum class Existing { nothing, same, other };
 
 bool holds(int fd, Bytes bytes) {
   std::vector<std::byte> buffer(std::min(k_compared_bytes, bytes.size()));
@@ -60,14 +60,14 @@ bool holds(int fd, Bytes bytes) {
 }
 
 /// What exists under the name. Does not follow links or wait for a FIFO.
-Found compare_existing(int parent, const std::string& base, Bytes bytes) {
+Existing compare_existing(int parent, const std::string& base, Bytes bytes) {
   const int fd = ::openat(parent, base.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (fd < 0) return errno == ENOENT ? Found::nothing : Found::other;
+  if (fd < 0) return errno == ENOENT ? Existing::nothing : Existing::other;
   struct stat info {};
   const bool same = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
                     static_cast<std::uint64_t>(info.st_size) == bytes.size() && holds(fd, bytes);
   ::close(fd);
-  return same ? Found::same : Found::other;
+  return same ? Existing::same : Existing::other;
 }
 
 /// Renames. Without `replace`, does not overwrite a file that appeared in the meantime, if the file system supports
@@ -152,14 +152,14 @@ Written SafeDirectory::write(std::string_view name, Bytes bytes, bool replace) {
   check_contained(name);
   const int parent = parent_of(name);
   const std::string base = base_name(std::string(name));
-  const Found found = compare_existing(parent, base, bytes);
-  if (found == Found::same) return Written::kept;
-  if (found == Found::other && !replace) {
+  const Existing found = compare_existing(parent, base, bytes);
+  if (found == Existing::same) return Written::kept;
+  if (found == Existing::other && !replace) {
     throw Error(ErrorCode::exists, "file is there already with other content",
                 {.path = shown(name), .hint = "use `force` to replace files"});
   }
-  write_new(parent, base, name, bytes, found == Found::other);
-  return found == Found::other ? Written::replaced : Written::created;
+  write_new(parent, base, name, bytes, found == Existing::other);
+  return found == Existing::other ? Written::replaced : Written::created;
 }
 
 /// A file is complete before it gets its name.

@@ -39,11 +39,11 @@ class DirectoryStream {
     }
   }
 
-  struct Found {
+  struct EntryKind {
     Kind kind;
     bool through_link;
   };
-  Found kind_of(const dirent& entry) const {
+  EntryKind kind_of(const dirent& entry) const {
     if (entry.d_type == DT_REG) return {Kind::file, false};
     if (entry.d_type == DT_DIR) return {Kind::directory, false};
     if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return {Kind::other, false};
@@ -82,7 +82,7 @@ DirectoryListing DirectoryListing::read(const std::string& path) {
     listing.inode_ = info.st_ino;
     DirectoryStream stream(std::move(fd), path);
     while (const dirent* entry = stream.next()) {
-      const DirectoryStream::Found found = stream.kind_of(*entry);
+      const DirectoryStream::EntryKind found = stream.kind_of(*entry);
       listing.entries_.push_back({listing.names_.size(), found.kind, found.through_link});
       listing.names_ += entry->d_name;
       listing.names_ += '\0';

@@ -58,7 +58,7 @@ std::vector<DirectoryFiles> DirectoryWalk::files_below(const std::string& top) {
     waiting_.push_back({top, 1});
   }
   while (!waiting_.empty()) {
-    const Waiting next = std::move(waiting_.back());
+    const PendingDirectory next = std::move(waiting_.back());
     waiting_.pop_back();
     try {
       read_directory(next.path, next.node);

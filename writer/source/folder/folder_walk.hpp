@@ -102,7 +102,7 @@ class DirectoryWalk {
     dev_t device = 0;
     ino_t inode = 0;
   };
-  struct Waiting {
+  struct PendingDirectory {
     std::string path;
     std::size_t node;
   };
@@ -119,7 +119,7 @@ class DirectoryWalk {
   NoticeLog& notices_;
   std::vector<SourceLoss>& losses_;
   std::vector<Node> nodes_;
-  std::vector<Waiting> waiting_;
+  std::vector<PendingDirectory> waiting_;
   std::vector<DirectoryFiles> found_;
   std::set<std::pair<dev_t, ino_t>> seen_;  // visited directories, over all trees
   ListAhead ahead_;

@@ -118,8 +118,8 @@ bool CacheUsage::sweep() {
   return true;
 }
 
-CacheUsage::Held CacheUsage::held_now() const {
-  Held held;
+CacheUsage::HeldBytes CacheUsage::held_now() const {
+  HeldBytes held;
   for (int i = 0; i < k_max_looks; ++i) {
     held = {.bytes = bytes(), .reserved = 0};
     for (const std::atomic<std::uint64_t>& reserved : layout_->reserved) {
@@ -138,7 +138,7 @@ bool CacheUsage::is_counted() const {
 void CacheUsage::set_counted() { layout_->counted_in.store(this_start()); }
 
 /// What was reserved and given back while the disk was counted stays so.
-void CacheUsage::correct(const Held& before, std::uint64_t on_disk) {
+void CacheUsage::correct(const HeldBytes& before, std::uint64_t on_disk) {
   const std::uint64_t right = before.reserved + on_disk;
   if (right > before.bytes) {
     added(right - before.bytes);

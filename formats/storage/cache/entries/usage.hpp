@@ -46,14 +46,14 @@ class CacheUsage {
   /// Sets bytes() to `on_disk()`, which counts, and what living processes have reserved.
   template <typename Count>
   void count_again(Count on_disk) {
-    const Held held = held_now();
+    const HeldBytes held = held_now();
     correct(held, on_disk());
     set_counted();
   }
   /// The same. `on_disk()` may return nullopt: then bytes() stays as it is, and the result is false.
   template <typename Count>
   bool try_count_again(Count on_disk) {
-    const Held held = held_now();
+    const HeldBytes held = held_now();
     const std::optional<std::uint64_t> bytes = on_disk();
     if (!bytes) return false;
     correct(held, *bytes);
@@ -65,12 +65,12 @@ class CacheUsage {
 
  private:
   struct Layout;
-  struct Held {
+  struct HeldBytes {
     std::uint64_t bytes = 0;     // on the disk or reserved
     std::uint64_t reserved = 0;  // of it
   };
-  Held held_now() const;
-  void correct(const Held& before, std::uint64_t on_disk);
+  HeldBytes held_now() const;
+  void correct(const HeldBytes& before, std::uint64_t on_disk);
   void set_counted();
   std::atomic<std::uint64_t>* own() const;
 

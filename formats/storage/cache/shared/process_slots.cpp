@@ -50,7 +50,7 @@ void ProcessSlots::take(File file) const {
 }
 
 /// What the parent had is not the child's: its lock says that the parent lives.
-const ProcessSlots::Own& ProcessSlots::own() const {
+const ProcessSlots::OwnSlot& ProcessSlots::own() const {
   if (owner_.load() == ::getpid()) return own_;
   const auto no_fork = FileLock::hold_off_forks();
   if (owner_.load() == ::getpid()) return own_;  // another thread was first

@@ -40,18 +40,18 @@ class ProcessSlots {
  private:
   static constexpr std::uint32_t k_generation_bits = 23;
 
-  struct Own {
+  struct OwnSlot {
     FileLock file;
     std::uint32_t token = 0;
   };
-  const Own& own() const;
+  const OwnSlot& own() const;
   void take(File file) const;
   static bool lock(int fd, std::uint32_t slot);
   bool is_locked(std::uint32_t slot) const;
 
   const std::string path_;
   std::atomic<std::uint32_t>* generations_ = nullptr;  // of each slot, mapped
-  mutable Own own_;
+  mutable OwnSlot own_;
   mutable std::atomic<pid_t> owner_{0};  // of `own_`
 };
 
