@@ -193,7 +193,7 @@ PackReport add(std::unique_ptr<Source> source, const PackOptions& options, const
     return {.outputs = {{options.destination, addition.base()}}, .added = std::move(added)};
   }
   Plan plan = addition.plan();
-  tell_sizing(options, plan);
+  note_sizing(options, plan);
   PackReport report = pack_source(addition.source(), std::move(plan), options, progress);
   addition.added().version = version_id(report.outputs.front().manifest);
   report.added = std::move(addition.added());
@@ -205,7 +205,7 @@ PackPreview preview_add(std::unique_ptr<Source> source, const PackOptions& optio
   Addition addition(std::move(source), options, rules, progress);
   if (!addition.fit(current_manifest(options))) return {};
   const Plan plan = addition.plan();
-  tell_sizing(options, plan);
+  note_sizing(options, plan);
   require_may_run(options, plan, samples_of(addition.source(), plan));
   return preview_of(addition.source(), options, plan);
 }

@@ -26,6 +26,7 @@ def home(bale, photos, tmp_path_factory):
     def put(name, source=pictures[1]):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, root / name)
+    put("imagenet/week48/n01440764/week48.JPEG")
     put("scenes/a.jpg")
     put("scenes/a.mask.png")
     (root / "VOC2012/Annotations").mkdir(parents=True)
