@@ -1,4 +1,4 @@
-# The one list of the Debian 12 packages that bale needs, and the function that installs what is missing.
+# The one list of the Debian 12 packages that bale needs, and the functions that install what is missing.
 # Sourced by the other scripts; names only, no versions: Debian's stable ones are what we test with.
 # A build without them names them too (scripts/cmake/BaleDependencies.cmake); a test compares the two.
 
@@ -70,4 +70,16 @@ install_packages() {
     echo "apt-get failed (its whole output: $log)" >&2
     return 1
   fi
+}
+
+# python_environment DIRECTORY "REQUIREMENTS..." [VENV-ARGUMENT...]: made once, and again when the requirements change.
+python_environment() {
+  local directory=$1 requirements=$2 wanted
+  shift 2
+  wanted=$(cat $requirements)
+  [ "$wanted" != "$(cat "$directory/installed.txt" 2>/dev/null)" ] || return 0
+  printf '\n== Python environment: %s\n' "$requirements"
+  /usr/bin/python3 -m venv "$@" "$directory"
+  "$directory/bin/python" -m pip install --quiet --disable-pip-version-check --requirement <(printf '%s\n' "$wanted")
+  printf '%s\n' "$wanted" >"$directory/installed.txt"
 }

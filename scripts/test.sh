@@ -29,18 +29,6 @@ step() { printf '\n== %s\n' "$*"; }
 step "Packages"
 install_packages "${BALE_BUILD_PACKAGES[@]}" "${BALE_EXTRA_PACKAGES[@]}" "${BALE_TEST_PACKAGES[@]}"
 
-# python_environment DIRECTORY "REQUIREMENTS..." [VENV-ARGUMENT...]: made once, and again when the requirements change.
-python_environment() {
-  local directory=$1 requirements=$2
-  shift 2
-  local wanted
-  wanted=$(cat $requirements)
-  [ "$wanted" != "$(cat "$directory/installed.txt" 2>/dev/null)" ] || return 0
-  step "Python environment: $requirements"
-  /usr/bin/python3 -m venv "$@" "$directory"
-  "$directory/bin/python" -m pip install --quiet --disable-pip-version-check --requirement <(printf '%s\n' "$wanted")
-  printf '%s\n' "$wanted" >"$directory/installed.txt"
-}
 venv=$PWD/.venv examples_venv=$PWD/.venv-examples
 python_environments() {
   python_environment "$venv" "tests/python/requirements.txt tests/python/requirements-remote.txt"

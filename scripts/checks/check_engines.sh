@@ -11,10 +11,6 @@ shift || true
 venv=$PWD/.venv-engines requirements=tests/python/requirements-engines.txt
 
 install_packages "${BALE_ENGINE_PACKAGES[@]}"
-if ! cmp -s "$requirements" "$venv/installed.txt"; then
-  /usr/bin/python3 -m venv --clear --system-site-packages "$venv"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements"
-  cp "$requirements" "$venv/installed.txt"
-fi
+python_environment "$venv" "$requirements" --clear --system-site-packages
 BALE_TEST_ENGINES=1 BALE_BUILD_DIR=$build PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m pytest -q \
   -p no:cacheprovider tests/python/launch/test_python_{slurm,ray,ray_train,spark}.py "$@"

@@ -11,10 +11,6 @@ shift || true
 venv=$PWD/.venv-pages requirements=tests/python/requirements-pages.txt
 
 install_packages "${BALE_PAGES_PACKAGES[@]}"
-if ! cmp -s "$requirements" "$venv/installed.txt"; then
-  /usr/bin/python3 -m venv --clear "$venv"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements"
-  cp "$requirements" "$venv/installed.txt"
-fi
+python_environment "$venv" "$requirements" --clear
 BALE_TEST_PAGES=1 BALE_BUILD_DIR=$build PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m pytest -q \
   -p no:cacheprovider tests/python/pages "$@"

@@ -11,12 +11,8 @@ build=${BALE_BUILD_DIR:-$home/build}
 venv=$home/.venv-types
 [ -e "$build/python/bale/_bale.pyi" ] || { echo "no $build/python/bale/_bale.pyi: build the Python package first" >&2; exit 1; }
 
-if ! cmp -s "$home/scripts/checks/types/requirements.txt" "$venv/installed.txt"; then
-  rm -rf "$venv"
-  /usr/bin/python3 -m venv --system-site-packages "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$home/scripts/checks/types/requirements.txt"
-  cp "$home/scripts/checks/types/requirements.txt" "$venv/installed.txt"
-fi
+. "$home/scripts/packages.sh"
+(cd "$home" && python_environment "$venv" scripts/checks/types/requirements.txt --clear --system-site-packages)
 
 cd "$build/python"  # where the stubs of the native module lie next to the Python files
 found=0

@@ -17,12 +17,8 @@ python=${BALE_PYTHON_PACKAGE:-$build/python}
 [ -e "$python/bale/_bale.pyi" ] || { echo "no $python/bale/_bale.pyi: build with -DBALE_PYTHON=ON" >&2; exit 1; }
 command -v doxygen >/dev/null || { echo "Doxygen is missing: apt-get install doxygen" >&2; exit 1; }
 
-if ! cmp -s "$home/scripts/release/site/requirements.txt" "$venv/installed.txt"; then
-  rm -rf "$venv"
-  python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$home/scripts/release/site/requirements.txt"
-  cp "$home/scripts/release/site/requirements.txt" "$venv/installed.txt"
-fi
+. "$home/scripts/packages.sh"
+(cd "$home" && python_environment "$venv" scripts/release/site/requirements.txt --clear)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
