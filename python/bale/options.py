@@ -11,22 +11,17 @@ Size = Union[int, str]  # bytes: 1 << 30, "1GiB", "256MB"
 OnError = Literal["fail", "skip", "quarantine"]
 
 
-class ShardOptions(TypedDict, total=False):
-    """Options of pack(), convert() and plan(). `bale pack --help` explains them."""
+class SampleOptions(TypedDict, total=False):
+    """Options of pack(), convert(), plan() and add(). `bale pack --help` explains them."""
 
-    format: str
-    layout: str
     compress: str
     size: int
     level: int
     label_base: int
-    name: str
     shard_size: Size
     shard_count: int
     shard_samples: int
     shuffle: int
-    split: str
-    stratify: bool
     source: str
     include: Union[str, Sequence[str]]
     exclude: Union[str, Sequence[str]]
@@ -39,6 +34,22 @@ class ShardOptions(TypedDict, total=False):
     sample_seed: int
     max_samples: int
     on_error: OnError
+    check_images: bool
+    max_pixels: int
+    jobs: Union[int, Literal["auto"]]
+    dry_run: bool
+    strict: bool
+    quiet: bool
+
+
+class ShardOptions(SampleOptions, total=False):
+    """Options of pack(), convert() and plan()."""
+
+    format: str
+    layout: str
+    name: str
+    split: str
+    stratify: bool
     sidecars: str
     jpeg_code: str
     seek_points: bool
@@ -48,13 +59,7 @@ class ShardOptions(TypedDict, total=False):
     strip_metadata: bool
     quality: int
     jpeg_lossless: bool
-    check_images: bool
-    max_pixels: int
     decode: bool
-    jobs: Union[int, Literal["auto"]]
-    dry_run: bool
-    strict: bool
-    quiet: bool
 
 
 class WriteOptions(ShardOptions, total=False):
@@ -66,7 +71,7 @@ class WriteOptions(ShardOptions, total=False):
 
 
 class FileOptions(TypedDict, total=False):
-    """Options of pack() and plan() for sources that are not packed."""
+    """Options of pack(), plan() and add() for sources that are not packed."""
 
     pair: str
     pair_path: Union[str, Sequence[str]]
@@ -103,56 +108,15 @@ class ConvertOptions(WriteOptions, total=False):
     cache_limit: Size
 
 
-class AddOptions(TypedDict, total=False):
+class AddOptions(SampleOptions, FileOptions, total=False):
     """Options of add(). `bale add --help` explains them."""
 
-    source: str
-    include: Union[str, Sequence[str]]
-    exclude: Union[str, Sequence[str]]
-    class_map: str
-    class_folders: bool
-    pair: str
-    pair_path: Union[str, Sequence[str]]
-    annotations: Union[str, Sequence[str]]
-    annotations_format: Literal["coco", "voc", "yolo", "yolo-polygons", "yolo-pose", "openimages"]
-    flat: bool
-    keep_extensions: bool
-    allow_empty: bool
-    list_jobs: int
-    root: str
-    path_column: str
-    path_pattern: str
-    label_column: str
-    allow_unlabeled: bool
-    files_from: str
-    null: bool
-    exclude_from: str
-    where: str
-    sample: Union[int, str]
-    sample_per_class: bool
-    sample_seed: int
-    max_samples: int
-    on_error: OnError
-    shard_size: Size
-    shard_count: int
-    shard_samples: int
-    shuffle: int
-    compress: str
-    size: int
-    level: int
-    label_base: int
-    check_images: bool
-    max_pixels: int
     skip_existing: bool
     message: str
-    jobs: Union[int, Literal["auto"]]
     resume: bool
     restart: bool
-    dry_run: bool
-    strict: bool
     cache_dir: str
     cache_limit: Size
-    quiet: bool
 
 
 class VerifyOptions(TypedDict, total=False):

@@ -33,21 +33,25 @@ def typed_dict(name: str, bases: str, text: str, rows: dict[str, str]) -> str:
 
 
 def options_text() -> str:
-    pack, convert, plan = (dict(_bale.option_rows(command)) for command in ("pack", "convert", "plan"))
+    pack, convert, plan, add = (dict(_bale.option_rows(command)) for command in ("pack", "convert", "plan", "add"))
     shard = {name: kind for name, kind in pack.items() if name in convert and name in plan}
     write = {name: kind for name, kind in convert.items() if name not in shard}
     files = {name: kind for name, kind in plan.items() if name not in shard}
     assert pack == {**shard, **write, **files} | pack and set(pack) == {*shard, *write, *files}
+    sample = {name: kind for name, kind in shard.items() if name in add}
+    assert set(files) <= set(add)
     return HEAD + "".join([
-        typed_dict("ShardOptions", "TypedDict", "Options of pack(), convert() and plan(). `bale pack --help` explains them.",
-                   {**shard, **QUIET}),
+        typed_dict("SampleOptions", "TypedDict", "Options of pack(), convert(), plan() and add(). `bale pack --help` explains them.",
+                   {**sample, **QUIET}),
+        typed_dict("ShardOptions", "SampleOptions", "Options of pack(), convert() and plan().",
+                   {name: kind for name, kind in shard.items() if name not in sample}),
         typed_dict("WriteOptions", "ShardOptions", "Options of both pack() and convert().", write),
-        typed_dict("FileOptions", "TypedDict", "Options of pack() and plan() for sources that are not packed.", files),
+        typed_dict("FileOptions", "TypedDict", "Options of pack(), plan() and add() for sources that are not packed.", files),
         typed_dict("PackOptions", "WriteOptions, FileOptions", "Options of pack().", {}),
         typed_dict("PlanOptions", "ShardOptions, FileOptions", "Options of plan().", CACHE),
         typed_dict("ConvertOptions", "WriteOptions", "Options of convert().", CACHE),
-        typed_dict("AddOptions", "TypedDict", "Options of add(). `bale add --help` explains them.",
-                   {**dict(_bale.option_rows("add")), **CACHE, **QUIET}),
+        typed_dict("AddOptions", "SampleOptions, FileOptions", "Options of add(). `bale add --help` explains them.",
+                   {**{name: kind for name, kind in add.items() if name not in sample and name not in files}, **CACHE}),
         typed_dict("VerifyOptions", "TypedDict", "Options of verify(). `bale verify --help` explains them.",
                    {**dict(_bale.option_rows("verify")), **CACHE, **QUIET})])
 
