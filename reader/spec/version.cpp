@@ -50,8 +50,11 @@ std::string version_id(const Manifest& manifest) {
 
 std::string kept_version(std::string_view id) { return fmt::format("{}/{}.json", k_versions_name, id); }
 
-std::vector<DatasetVersion> dataset_versions(const std::string& directory) {
-  std::vector<DatasetVersion> versions{version_of(load_manifest(join_name(directory, k_manifest_name)))};
+std::vector<DatasetVersion> dataset_versions(const std::string& directory, const std::string& newest) {
+  std::optional<DatasetVersion> kept;
+  if (!newest.empty()) kept = load_kept(directory, newest);
+  std::vector<DatasetVersion> versions{kept ? *std::move(kept)
+                                            : version_of(load_manifest(join_name(directory, k_manifest_name)))};
   std::set<std::string> seen{versions.back().id};
   while (!versions.back().parent.empty() && seen.insert(versions.back().parent).second) {
     std::optional<DatasetVersion> older = load_kept(directory, versions.back().parent);

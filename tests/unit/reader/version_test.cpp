@@ -72,4 +72,9 @@ TEST_CASE_METHOD(test::InTempDir, "a beginning that two versions have is refused
   current.parent = version_id(current);  // no version is before itself
   write(dir / "manifest.json", current);
   CHECK(dataset_versions(dir.path()).size() == 1);
+
+  // A version that is kept, and from which no later one leads to the current one, has its own history.
+  const std::vector<DatasetVersion> older = dataset_versions(dir.path(), first);
+  REQUIRE(older.size() == 1);
+  CHECK(older.front().id == first);
 }

@@ -1,5 +1,4 @@
 // `log`: the versions of a packed dataset, and which of them a state of a training run saw.
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,11 +26,7 @@ std::vector<DatasetVersion> versions_of(const std::string& spec) {
     throw Error(ErrorCode::invalid_argument, "has no versions: it is not one directory with a manifest.json",
                 {.path = spec, .hint = "name a dataset that bale packed"});
   }
-  const DatasetPart& part = parts.front();
-  std::vector<DatasetVersion> versions = dataset_versions(part.directory);
-  const auto is_named = [&](const DatasetVersion& version) { return version.id == part.version; };
-  if (!part.version.empty()) versions.erase(versions.begin(), std::find_if(versions.begin(), versions.end(), is_named));
-  return versions;
+  return dataset_versions(parts.front().directory, parts.front().version);
 }
 
 /// The version in the first state of a Loader in the JSON, at any depth.

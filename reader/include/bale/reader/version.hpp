@@ -40,9 +40,9 @@ struct DatasetVersion {
   std::string created_by{};
 };
 
-/// The versions of the dataset in a directory, from the current one to the first, as far as they are kept. Throws
-/// `not_found` if the directory has no manifest.
-std::vector<DatasetVersion> dataset_versions(const std::string& directory);
+/// The versions of the dataset in a directory, from the current one, or from the one that `newest` names, to the first,
+/// as far as they are kept. Throws `not_found` if the directory has no manifest.
+std::vector<DatasetVersion> dataset_versions(const std::string& directory, const std::string& newest = {});
 
 /// A directory and what its spec has after the '@'.
 struct VersionSpec {
