@@ -1,7 +1,8 @@
 #include "bale/reader/class_merge.hpp"
 
 #include <algorithm>
-#include <map>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,33 @@ std::int64_t LabelMap::operator()(std::int64_t label) const {
               {.path = path_, .hint = "read this dataset alone, or pack it again with a name for each class"});
 }
 
+ClassNumbers::ClassNumbers(std::vector<std::string> classes) : classes_(std::move(classes)) {
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    if (!classes_[i].empty()) numbers_.emplace(classes_[i], static_cast<std::int64_t>(i));
+  }
+}
+
+std::vector<std::int64_t> ClassNumbers::add(const NamedClasses& dataset) {
+  std::vector<std::int64_t> numbers;
+  std::set<std::int64_t> given;
+  for (const std::string& name : dataset.classes) {
+    if (name.empty()) {  // a number that no class has
+      numbers.push_back(k_no_label);
+      continue;
+    }
+    const auto [known, is_new] = numbers_.emplace(name, static_cast<std::int64_t>(classes_.size()));
+    if (is_new) classes_.push_back(name);
+    if (!given.insert(known->second).second) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("two of its classes are called \"{}\", so it cannot be read as one with other classes",
+                              printable(name)),
+                  {.path = dataset.path, .hint = "read it alone, or pack it again with one name per class"});
+    }
+    numbers.push_back(known->second);
+  }
+  return numbers;
+}
+
 MergedClasses merge_classes(const std::vector<NamedClasses>& datasets) {
   MergedClasses merged;
   const bool all_same = std::all_of(datasets.begin(), datasets.end(), [&](const NamedClasses& dataset) {
@@ -28,26 +56,9 @@ MergedClasses merge_classes(const std::vector<NamedClasses>& datasets) {
     merged.maps.resize(datasets.size());
     return merged;
   }
-  std::map<std::string, std::int64_t> numbers;
-  for (const NamedClasses& dataset : datasets) {
-    std::vector<std::int64_t> labels;
-    for (const std::string& name : dataset.classes) {
-      if (name.empty()) {  // a number that no class has
-        labels.push_back(k_no_label);
-        continue;
-      }
-      const auto [known, is_new] = numbers.emplace(name, static_cast<std::int64_t>(merged.classes.size()));
-      if (is_new) merged.classes.push_back(name);
-      if (std::find(labels.begin(), labels.end(), known->second) != labels.end()) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("two of its classes are called \"{}\", so it cannot be read as one with other classes",
-                                printable(name)),
-                    {.path = dataset.path, .hint = "read it alone, or pack it again with one name per class"});
-      }
-      labels.push_back(known->second);
-    }
-    merged.maps.emplace_back(dataset.path, std::move(labels));
-  }
+  ClassNumbers numbers;
+  for (const NamedClasses& dataset : datasets) merged.maps.emplace_back(dataset.path, numbers.add(dataset));
+  merged.classes = numbers.classes();
   return merged;
 }
 

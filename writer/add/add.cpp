@@ -9,6 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/reader/class_merge.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/add/existing_samples.hpp"
 #include "bale/writer/journal/journal.hpp"
@@ -77,8 +78,8 @@ class Addition {
   /// The dataset's classes keep their numbers. New ones get the next.
   void take_classes() {
     const std::vector<std::string>& ours = source_->classes();
-    std::vector<std::string> all = base().classes;
-    if (ours.empty() != all.empty()) {
+    if (ours == base().classes) return;
+    if (ours.empty() != base().classes.empty()) {
       const auto is_label = [](const ManifestField& field) { return field.name == k_label_field; };
       const bool are_labeled = std::any_of(base().fields.begin(), base().fields.end(), is_label);
       if (ours.empty() ? has_labels(*source_) : are_labeled) {
@@ -88,14 +89,12 @@ class Addition {
                "give `class_map`, or pack both with names of classes");
       }
     }
-    std::vector<std::int64_t> numbers;
-    for (const std::string& name : ours) {
-      const auto known = name.empty() ? all.end() : std::find(all.begin(), all.end(), name);
-      numbers.push_back(name.empty() ? k_no_label : known - all.begin());
-      if (name.empty() || known != all.end()) continue;
-      all.push_back(name);
-      added_.new_classes.push_back(name);
-    }
+    ClassNumbers known(base().classes);
+    const std::vector<std::string> places = source_->places();
+    std::vector<std::int64_t> numbers =
+        known.add({.path = places.empty() ? std::string() : places.front(), .classes = ours});
+    std::vector<std::string> all = known.classes();
+    added_.new_classes.assign(all.begin() + static_cast<std::ptrdiff_t>(base().classes.size()), all.end());
     if (all == ours) return;
     for (std::size_t n = 0; n < numbers.size(); ++n) {
       if (numbers[n] == static_cast<std::int64_t>(n) || ours[n].empty()) continue;

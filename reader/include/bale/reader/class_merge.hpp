@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,24 @@ namespace bale {
 struct NamedClasses {
   std::string path;                  // of the dataset, for messages
   std::vector<std::string> classes;  // name of label 0, 1, ...
+};
+
+/// Class names with their numbers. The classes of further datasets get the numbers of those of the same name, and new
+/// ones the next numbers.
+class ClassNumbers {
+ public:
+  ClassNumbers() = default;
+  /// These classes keep their numbers. Of two with one name, further datasets get the number of the first.
+  explicit ClassNumbers(std::vector<std::string> classes);
+
+  const std::vector<std::string>& classes() const { return classes_; }
+  /// The number of each class of the dataset; k_no_label for an empty name, which is a number that no class has. Throws
+  /// `invalid_argument` if two of its classes have the same name.
+  std::vector<std::int64_t> add(const NamedClasses& dataset);
+
+ private:
+  std::vector<std::string> classes_;
+  std::map<std::string, std::int64_t> numbers_;
 };
 
 /// Translates the labels of one dataset to those of the merged one.
