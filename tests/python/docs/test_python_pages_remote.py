@@ -68,7 +68,8 @@ def test_remote(bale, photos, moto, serve, work):  # noqa: F811
     assert "s3://bucket/packed" in run_shell(cache, folder, env)
     (code,) = blocks_of("REMOTE", "python")
     code = changed(code, ("batch_size=256, workers=8", "batch_size=16, workers=1"), ("224", "32"))
-    scale = changed(blocks_of("SCALE", "python")[-1], ("packs/train", "packed"), ("256", "16"), ("224", "32"))
+    (scale,) = [block for block in blocks_of("SCALE", "python") if "node-local" in block]
+    scale = changed(scale, ("packs/train", "packed"), ("256", "16"), ("224", "32"))
     shown = "print(sum(len(images) for images, labels in loader))\n"
     out = run_script(f"import bale, bale.torch as bt\nif __name__ == '__main__':\n    import os\n    os.chdir({str(folder)!r})\n" +
                      "".join(f"    {line}\n" for line in (code + shown + scale + shown).splitlines()), python=SYSTEM_PYTHON, **env)

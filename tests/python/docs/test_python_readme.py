@@ -1,5 +1,7 @@
-"""The Python of README.md, docs/PYTHON.md and docs/TRANSFORMS.md runs as it stands, one block after the other, but for sizes."""
+"""The Python of README.md, docs/DATALOADER.md and docs/TRANSFORMS.md runs as it stands, one block after the other, but for sizes."""
 import re
+import shlex
+import shutil
 
 from conftest import REPO
 from python_support import SYSTEM_PYTHON, run_script
@@ -17,21 +19,30 @@ def test_the_block_of_the_readme_runs(bale, photos, tmp_path):
 
 
 def test_the_blocks_run(bale, photos, tmp_path):
-    """Those of docs/PYTHON.md."""
-    bale.pack(photos, tmp_path / "packed")
-    blocks = re.findall(r"```python\n(.*?)```", (REPO / "docs" / "PYTHON.md").read_text(), re.S)
-    assert len(blocks) == 5
+    """Those of docs/DATALOADER.md, on packs of its own commands."""
+    page = (REPO / "docs" / "DATALOADER.md").read_text()
+    (tmp_path / "imagenet").mkdir()
+    for split in ("train", "val"):
+        shutil.copytree(photos, tmp_path / "imagenet" / split)
+    fish = tmp_path / "imagenet" / "train" / "n01440764" / "n01440764_10026.JPEG"
+    fish.parent.mkdir()
+    shutil.copy(next(photos.rglob("*.JPEG")), fish)
+    (commands,) = re.findall(r"```sh\n(.*?)```", page, re.S)
+    for line in commands.splitlines():
+        bale.ok(*shlex.split(line, comments=True)[1:], cwd=tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(blocks) == 7
     code = "\n".join(blocks)
-    (tmp_path / "cat.jpg").write_bytes(next(photos.rglob("*.JPEG")).read_bytes())
-    for long, short in (("range(90)", "range(2)"), ("batch_size=256", "batch_size=16"), ('"packed-once", 256', '"packed-once", 16, workers=2'), ("workers=8", "workers=2"),
-                        ('"photos"', repr(str(photos)))):
+    for long, short in (("range(90)", "range(2)"), ("batch_size=256", "batch_size=16"), ("workers=8", "workers=2"), ('"photos"', repr(str(photos))),
+                        ("(0, 2, 64), (2, 3, 96), (3, 4, 128)", "(0, 2, 16), (2, 3, 24), (3, 4, 32)"), ("224", "32")):
         assert long in code
         code = code.replace(long, short)
-    out = run_script(f"import os\nos.chdir({str(tmp_path)!r})\nseen = []\n"
-                     "train = lambda images, labels: seen.append(images.shape)\n"
-                     "use = lambda images, labels, mask: seen.append(images.shape)\n"
-                     f"{code}\nprint(len(seen), state['epoch'], report['samples'])", python=SYSTEM_PYTHON)
-    assert out == "12 2 40\n"
+    out = run_script(f"import os\nos.chdir({str(tmp_path)!r})\nimport torch\nshapes = []\n"
+                     "step = lambda images, labels: shapes.append(images.shape)\n"
+                     "use = lambda images, labels, mask: shapes.append(images.shape)\n"
+                     "device, model = torch.device('cpu'), torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())\n"
+                     f"{code}\nprint(len(shapes), seen, num_classes, state['epoch'], report['samples'], image.size)", python=SYSTEM_PYTHON)
+    assert out.splitlines()[1:] == ["9 40 6 4 40 (64, 64)"]
 
 
 def test_the_blocks_of_transforms_run(bale, photos, tmp_path):

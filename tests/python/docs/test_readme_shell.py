@@ -1,4 +1,4 @@
-"""The shell lines of README.md and docs/COMMANDS.md run as they stand, on small folders of the names that they use."""
+"""The shell lines of README.md, docs/COMMANDS.md and docs/MIGRATION.md run as they stand, on small folders of the names that they use."""
 import json
 import os
 import re
@@ -55,11 +55,11 @@ def home(bale, photos, tmp_path_factory):
 
 
 def shell_blocks():
-    """Those of the README that pack, and then those of the page."""
+    """Those of the README that pack, and then those of the pages."""
     readme = (REPO / "README.md").read_text()
     assert readme.index("scripts/quickstart.sh") < readme.index('export PATH="$PWD/build/bin') < readme.index("\nbale pack imagenet")
     part = readme[readme.index("## Pack"):readme.index("## Train in PyTorch")]
-    return re.findall(r"```sh\n(.*?)```", part + (REPO / "docs" / "COMMANDS.md").read_text(), re.S)
+    return re.findall(r"```sh\n(.*?)```", part + "".join((REPO / "docs" / f"{page}.md").read_text() for page in ("COMMANDS", "MIGRATION")), re.S)
 
 
 def test_the_lines_run(home):

@@ -89,8 +89,8 @@ def test_list_of_a_loader(both):
     assert ours["singles"] == 4 and ours["steps"] == 3
 
 
-def test_migration_names_every_script():
-    named = set(re.findall(r"`(\w+\.(?:py|ipynb))`", (REPO / "docs" / "MIGRATION.md").read_text()))
+def test_the_page_names_every_script():
+    named = set(re.findall(r"`(\w+\.(?:py|ipynb))`", (REPO / "docs" / "DATALOADER.md").read_text()))
     there = {path.name for path in SCRIPTS.iterdir() if path.suffix in (".py", ".ipynb")} - {"common.py", "run_notebook.py"}
     assert there == {name for name in named if (SCRIPTS / name).exists()} and len(there) == 13
 
