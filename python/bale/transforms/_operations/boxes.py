@@ -32,7 +32,8 @@ class RandomIoUCrop(Operation):
 
     Notes
     -----
-    After 1,000 rounds or 40,000 rectangles the image stays unchanged; torchvision loops forever.
+    After 1,000 rounds or 40,000 rectangles the image stays unchanged; torchvision loops forever. A rectangle without height or width is
+    drawn again; torchvision divides by zero.
     """
 
     min_scale: float = 0.3

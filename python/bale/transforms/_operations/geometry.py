@@ -153,7 +153,8 @@ class FixedSizeCrop(Operation):
     """Crops sides that are longer than `size` at a random place, and pads shorter ones at the right and the bottom.
 
     Both sides are cropped at the same random share of what they are too long. Of torchvision's reference for detection
-    (references/detection/transforms.py); not in torchvision itself.
+    (references/detection/transforms.py); not in torchvision itself. Boxes are clipped, and those that are cropped away stay, without area,
+    until SanitizeBoundingBoxes drops them; the reference drops them itself.
     """
 
     size: Size
