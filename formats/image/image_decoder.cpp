@@ -123,7 +123,7 @@ struct ImageDecoder::State {
     if (!image_detail::has_planes_signature(bytes)) return bytes;
     stored = bytes;
     if (check == WholeCheck::decode) return restore();
-    planes.open(bytes);
+    planes.open(bytes, check == WholeCheck::none);
     if (planes.is_verbatim()) return planes.verbatim();
     has_planes = true;
     return planes.head();

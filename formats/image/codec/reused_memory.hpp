@@ -11,22 +11,23 @@
 
 namespace bale::image_detail {
 
-/// Never initialized. If it has more than `kept` bytes, it shrinks after a few images in a row that need less than half
-/// of it, to what the largest of them needs.
+/// Never initialized. If more than `kept` bytes were used, it gives pages back to the kernel after a few images in a
+/// row that need less than half of them, and keeps what the largest of these needs.
 class ReusedMemory {
  public:
   explicit ReusedMemory(std::size_t kept) : kept_(kept) {}
 
   /// At least `size` bytes, which replace those of the last call.
   std::uint8_t* get(std::size_t size) {
-    const bool is_outsized = capacity_ > kept_ && size < capacity_ / 2;
+    const bool is_outsized = used_ > kept_ && size < used_ / 2;
     num_outsized_ = is_outsized ? num_outsized_ + 1 : 0;
     largest_ = is_outsized ? std::max(largest_, size) : 0;
     if (size > capacity_) {
-      renew(size);
+      renew(std::max(size, std::min(2 * capacity_, kept_)));
     } else if (num_outsized_ > k_patience) {
-      renew(largest_);
+      give_back_pages(std::max(largest_, kept_));
     }
+    used_ = std::max(used_, size);
     return memory_.get();
   }
   /// Frees the memory if it is larger than `limit`.
@@ -40,28 +41,33 @@ class ReusedMemory {
   static constexpr int k_patience = 8;  // images; crops of large images differ much in size
 
   void renew(std::size_t size) {
-    if (capacity_ > kept_) give_back_pages();
-    memory_.reset();  // before the new memory is allocated, so that both never exist at once
+    if (used_ > kept_) give_back_pages(0);  // malloc keeps memory that lies in the middle of its heap
+    memory_.reset();                        // before the new memory is allocated, so that both never exist at once
     capacity_ = 0;
     num_outsized_ = 0;
     largest_ = 0;
+    used_ = 0;
     memory_.reset(new std::uint8_t[size]);
     capacity_ = size;
   }
 
-  /// malloc keeps memory that lies in the middle of its heap. The kernel takes the pages of this block.
-  void give_back_pages() {
+  /// The kernel takes the pages after the first `size` bytes. Other memory costs nothing until it is used again.
+  void give_back_pages(std::size_t size) {
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto begin = reinterpret_cast<std::uintptr_t>(memory_.get());
-    const std::uintptr_t first = (begin + page - 1) / page * page;
+    const std::uintptr_t first = (begin + size + page - 1) / page * page;
     const std::uintptr_t end = (begin + capacity_) / page * page;
     if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+    used_ = size;
+    num_outsized_ = 0;
+    largest_ = 0;
   }
 
   std::unique_ptr<std::uint8_t[]> memory_;
   std::size_t kept_;
   std::size_t capacity_ = 0;
-  int num_outsized_ = 0;     // images in a row that need less than half
+  std::size_t used_ = 0;     // that may have pages
+  int num_outsized_ = 0;     // images in a row that need less than half of that
   std::size_t largest_ = 0;  // what these need
 };
 

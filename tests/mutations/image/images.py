@@ -117,7 +117,8 @@ MUTATIONS = [
              "pixels + region.y * stride + std::size_t{region.x} * pixel_bytes,", "pixels,", (*KINDS, "-k", "crops_are")),
     Mutation("a resized WebP becomes a PNG of its name", "writer/edits/image_edits.cpp",
              "  if (!keeps_kind) name_ =", "  if (!keeps_kind && image.width == 0) name_ =", (*EDITS, "-k", "become_pngs")),
-    Mutation("memory that shrinks is replaced below decoded pixels", "formats/image/image_decoder.cpp",
-             ".rgb = buffer.data(), .stride", ".rgb = pixels_for(region), .stride",
-             ("image_region", "Memory that shrinks*")),
+    Mutation("memory that a large image used is never given back", "formats/image/codec/reused_memory.hpp",
+             "if (first < end) ::madvise(", "if (first > end) ::madvise(", ("image_region", "Memory of a large image*")),
+    Mutation("memory that shrinks loses what it keeps", "formats/image/codec/reused_memory.hpp",
+             "      give_back_pages(std::max(largest_, kept_));", "      give_back_pages(0);", ("image_region", "Memory of a large image*")),
 ]

@@ -8,9 +8,11 @@ RIGHT_PIXELS = ("image_planes", "*or the pixels are right")
 
 MUTATIONS = [
     Mutation("the header of planes is not compared with its checksum", FIELD,
-             "if (crc32c(before) != checksum)", "if (crc32c(before) != checksum && false)", RIGHT_PIXELS),
+             "if (!is_checked && crc32c(before) != checksum)", "if (false)", RIGHT_PIXELS),
     Mutation("a row of planes is not compared with its checksum", FIELD,
-             "if (crc32c(bytes) != checksums_[row])", "if (false)", RIGHT_PIXELS),
+             "if (crc32c(row_bytes(row)) != checksums_[row])", "if (false)", RIGHT_PIXELS),
+    Mutation("checksums of planes are believed without being asked to", FIELD,
+             "is_checked_ = is_checked;", "is_checked_ = true;", RIGHT_PIXELS),
     Mutation("what planes restore is not compared with the original's checksum", FIELD,
              "header_.original_bytes() || crc32c(out) != header_.original_crc32c())", "header_.original_bytes())",
              ("image_planes", "*a bit of what is stored as it is*")),

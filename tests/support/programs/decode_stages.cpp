@@ -3,10 +3,11 @@
 //   bale_decode_stages FOLDER [ROUNDS] [--simd NAME]
 //
 // The samples are the JPEGs of the folder, read from the page cache, in two lanes as in the loader's workers. They are
-// made as for training (RandomResizedCrop and flip), the same with seek points, and as for evaluation (Resize 256,
-// center crop 224). Times are CPU time. Most stages cannot run alone: their time is that of all stages up to them,
-// minus that of all before them, medians of the rounds. An image that the baseline decoder does not read, such as a
-// progressive one, has no Huffman stage; its time is in that of the pixels. Cycles are those of the time stamp counter.
+// made as for training (RandomResizedCrop and flip) and as for evaluation (Resize 256, center crop 224), each also with
+// seek points and from planes. Times are CPU time. Most stages cannot run alone: their time is that of all stages up to
+// them, minus that of all before them, medians of the rounds. An image that the baseline decoder does not read, such as
+// a progressive one, has no Huffman stage; its time is in that of the pixels. Cycles are those of the time stamp
+// counter.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -29,6 +30,8 @@
 #include "bale/formats/image/jpeg/entropy/baseline_seek_points.hpp"
 #include "bale/formats/image/jpeg/library/jpeg_decoder.hpp"
 #include "bale/formats/image/jpeg/pixels/region_pixels.hpp"
+#include "bale/formats/image/jpeg/planes/jpeg_planes.hpp"
+#include "bale/formats/image/jpeg/planes/planes_field.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
@@ -51,18 +54,30 @@ constexpr std::size_t k_output_bytes = 224 * 224 * 3;
 struct Sample {
   std::vector<std::byte> jpeg{};
   std::vector<std::byte> record{};
+  std::vector<std::byte> planes{};
   std::uint32_t crc = 0;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
-  off_t offset = 0;  // in the file of all samples
-  Region region{};   // that is decoded
+  off_t offset = 0;  // in the file of all samples, of the JPEG
+  off_t planes_offset = 0;
+  Region region{};  // that is decoded
 };
+
+enum class Form { file, with_seek_points, planes };
 
 struct Regime {
   const char* name;
   bale::Transform transform;
-  bool seeks;
+  Form form;
+
+  bool seeks() const { return form == Form::with_seek_points; }
+  bool has_planes() const { return form == Form::planes; }
+  const std::vector<std::byte>& stored(const Sample& sample) const {
+    return has_planes() ? sample.planes : sample.jpeg;
+  }
 };
+
+enum class Part { headers, tables, rows };
 
 /// Cycles of the time stamp counter per second; 0 if the CPU has none.
 double counter_rate() {
@@ -94,8 +109,6 @@ double memory_rate() {
 /// The Huffman stage of the baseline decoder alone.
 class HuffmanStage {
  public:
-  enum class Part { headers, tables, rows };
-
   /// False if the image is none of the baseline decoder's, or has no seek points for each row although it should.
   bool begin(const Sample& sample, bool seeks, Part part) {
     jpeg_.open(sample.jpeg);
@@ -161,6 +174,38 @@ class HuffmanStage {
   std::uint32_t row_ = 0;
 };
 
+/// The same of planes: headers, the classes of all blocks, and the rows that the region needs.
+class PlaneStage {
+ public:
+  void run(const Sample& sample, Part part) {
+    header_.open(sample.planes, true);
+    jpeg_.open(header_.is_verbatim() ? header_.verbatim() : header_.head());
+    const auto frame = baseline_frame(jpeg_.info());
+    if (part == Part::headers || header_.is_verbatim() || !frame) return;
+    if (!pixels_.prepare(*frame, sample.region, baseline_kernels())) return;
+    decoder_.open(*frame);
+    header_.classes(0, decoder_.num_blocks());
+    if (part == Part::tables) return;
+    CoefficientRows rows;
+    for (std::uint32_t i = 0; i < frame->num_components; ++i) {
+      const std::size_t across = pixels_.blocks_across(i);
+      const std::size_t size = across * frame->components[i].blocks_down * k_block_size;
+      rows[i] = {.coefficients = reinterpret_cast<std::int16_t*>(memory_[i].get(size * 2)), .blocks_across = across};
+    }
+    decoder_.store_in(rows, pixels_.mcus(), pixels_.layout());
+    for (std::uint32_t row = pixels_.first_mcu_row(); row < pixels_.end_mcu_row(); ++row) {
+      decoder_.decode_row(header_.row(row), header_.classes(row, decoder_.num_blocks()));
+    }
+  }
+
+ private:
+  PlanesHeader header_{};
+  JpegDecoder jpeg_{};
+  RegionPixels pixels_{};
+  PlaneDecoder decoder_{};
+  std::array<AlignedMemory, 3> memory_{};
+};
+
 /// One core's work on all samples, in two lanes.
 class Stages {
  public:
@@ -173,20 +218,26 @@ class Stages {
 
   void read() {
     for (const Sample& sample : samples_) {
-      bytes_.resize(sample.jpeg.size());
-      if (::pread(file_, bytes_.data(), bytes_.size(), sample.offset) < 0)
-        throw bale::Error(bale::ErrorCode::io, "pread");
+      bytes_.resize(regime_.stored(sample).size());
+      const off_t offset = regime_.has_planes() ? sample.planes_offset : sample.offset;
+      if (::pread(file_, bytes_.data(), bytes_.size(), offset) < 0) throw bale::Error(bale::ErrorCode::io, "pread");
     }
   }
   void checksum() {
-    for (const Sample& sample : samples_) sum_ += bale::crc32c(sample.jpeg);
+    for (const Sample& sample : samples_) {
+      sum_ += regime_.has_planes() ? bale::check_planes(sample.planes) : bale::crc32c(sample.jpeg);
+    }
   }
-  void huffman(HuffmanStage::Part part) {
+  void entropy(Part part) {
+    if (regime_.has_planes()) {
+      for (const Sample& sample : samples_) planes_.run(sample, part);
+      return;
+    }
     std::array<bool, 2> has_rows{};
     bale::test::in_lanes(
         samples_.size(),
         [&](std::size_t lane, std::size_t i) {
-          has_rows[lane] = huffman_[lane].begin(samples_[i], regime_.seeks, part);
+          has_rows[lane] = huffman_[lane].begin(samples_[i], regime_.seeks(), part);
         },
         [&] {
           if (!has_rows[0] || !has_rows[1]) return std::array<bool, 2>{!has_rows[0], !has_rows[1]};
@@ -201,8 +252,8 @@ class Stages {
     bale::test::in_lanes(
         samples_.size(),
         [&](std::size_t lane, std::size_t i) {
-          decoders_[lane].open(samples_[i].jpeg, bale::k_default_max_pixels, bale::WholeCheck::none);
-          if (regime_.seeks) decoders_[lane].use_seek_points(kept(samples_[i]));
+          decoders_[lane].open(regime_.stored(samples_[i]), bale::k_default_max_pixels, bale::WholeCheck::none);
+          if (regime_.seeks()) decoders_[lane].use_seek_points(kept(samples_[i]));
           upcoming[lane] = {&decoders_[lane], samples_[i].region};
         },
         [&] { return bale::ImageDecoder::decode_ahead(upcoming[0], upcoming[1]); },
@@ -212,8 +263,8 @@ class Stages {
     bale::test::in_lanes(
         samples_.size(),
         [&](std::size_t lane, std::size_t i) {
-          pipelines_[lane].begin(samples_[i].jpeg, {.seed = 1, .sample = i},
-                                 regime_.seeks ? kept(samples_[i]) : bale::KeptSeekPoints{}, bale::WholeCheck::none);
+          pipelines_[lane].begin(regime_.stored(samples_[i]), {.seed = 1, .sample = i},
+                                 regime_.seeks() ? kept(samples_[i]) : bale::KeptSeekPoints{}, bale::WholeCheck::none);
         },
         [&] { return bale::SamplePipeline::decode_ahead(pipelines_[0], pipelines_[1]); },
         [&](std::size_t lane, std::size_t) { pipelines_[lane].finish(out_); });
@@ -230,6 +281,7 @@ class Stages {
   std::vector<std::byte> bytes_{};
   std::uint32_t sum_ = 0;
   std::array<HuffmanStage, 2> huffman_{};
+  PlaneStage planes_{};
   std::array<bale::ImageDecoder, 2> decoders_{};
   std::array<bale::SamplePipeline, 2> pipelines_;
   std::vector<std::byte> out_ = std::vector<std::byte>(k_output_bytes);
@@ -246,8 +298,11 @@ std::vector<Sample> load(const std::string& folder, int file) {
     sample.height = header.height;
     sample.crc = bale::crc32c(sample.jpeg);
     sample.record = bale::make_seek_points(sample.jpeg);
+    bale::make_planes(sample.jpeg, sample.planes);
     sample.offset = offset;
     offset += ::pwrite(file, sample.jpeg.data(), sample.jpeg.size(), offset);
+    sample.planes_offset = offset;
+    offset += ::pwrite(file, sample.planes.data(), sample.planes.size(), offset);
     samples.push_back(std::move(sample));
   }
   if (samples.size() % 2 != 0) samples.pop_back();
@@ -285,18 +340,17 @@ void measure(std::vector<Sample>& samples, int file, const Regime& regime, std::
   for (std::size_t i = 0; i < samples.size(); ++i) {
     view.draw({.seed = 1, .sample = i}, samples[i].width, samples[i].height);
     samples[i].region = view.needed();
-    file_bytes += static_cast<double>(samples[i].jpeg.size());
-    coded_bytes += static_cast<double>(scan_bytes(samples[i], regime.seeks));
+    file_bytes += static_cast<double>(regime.stored(samples[i]).size());
+    coded_bytes += static_cast<double>(scan_bytes(samples[i], regime.form != Form::file));
     pixels += static_cast<double>(samples[i].region.width) * samples[i].region.height;
   }
   const double count = static_cast<double>(samples.size());
   Stages stages(samples, file, regime);
-  using Part = HuffmanStage::Part;
   const std::array<std::function<void()>, 7> work{[&] { stages.read(); },
                                                   [&] { stages.checksum(); },
-                                                  [&] { stages.huffman(Part::headers); },
-                                                  [&] { stages.huffman(Part::tables); },
-                                                  [&] { stages.huffman(Part::rows); },
+                                                  [&] { stages.entropy(Part::headers); },
+                                                  [&] { stages.entropy(Part::tables); },
+                                                  [&] { stages.entropy(Part::rows); },
                                                   [&] { stages.decode(); },
                                                   [&] { stages.make(); }};
   std::array<std::vector<double>, 7> seconds;
@@ -319,8 +373,8 @@ void measure(std::vector<Sample>& samples, int file, const Regime& regime, std::
   row("reading from the page cache", took[0], "byte of the file", file_bytes);
   row("checksum", took[1], "byte of the file", file_bytes);
   row("headers", took[2], "", 0);
-  row("Huffman tables, byte stuffing", took[3] - took[2], "", 0);
-  row("Huffman codes", took[4] - took[3], "byte of entropy-coded data", coded_bytes);
+  row(regime.has_planes() ? "classes" : "Huffman tables, byte stuffing", took[3] - took[2], "", 0);
+  row(regime.has_planes() ? "planes" : "Huffman codes", took[4] - took[3], "byte of entropy-coded data", coded_bytes);
   row("inverse DCT, chroma, RGB", took[5] - took[4], "pixel decoded", pixels);
   row("draws, resize, flip", took[6] - took[5], "pixel decoded", pixels);
   // The copy from the page cache, the checksum, the copy without stuffing, pixels between the stages, the output.
@@ -339,9 +393,13 @@ int run(const std::string& folder, std::size_t rounds) {
   const double bandwidth = memory_rate();
   fmt::print("{} JPEGs, {}; {:.2f} GHz by the time stamp counter, memory {:.1f} GB/s (bytes read and written)\n",
              samples.size(), bale::simd_target(), cycles / 1e9, bandwidth / 1e9);
-  for (const Regime& regime : {Regime{"crop + flip", bale::train_transform(), false},
-                               Regime{"crop + flip, seek points", bale::train_transform(), true},
-                               Regime{"evaluation", bale::val_transform(224, 256), false}}) {
+  const bale::Transform train = bale::train_transform();
+  const bale::Transform evaluation = bale::val_transform(224, 256);
+  for (const Regime& regime :
+       {Regime{"crop + flip", train, Form::file}, Regime{"crop + flip, seek points", train, Form::with_seek_points},
+        Regime{"crop + flip, planes", train, Form::planes}, Regime{"evaluation", evaluation, Form::file},
+        Regime{"evaluation, seek points", evaluation, Form::with_seek_points},
+        Regime{"evaluation, planes", evaluation, Form::planes}}) {
     measure(samples, file, regime, rounds, cycles, bandwidth);
   }
   ::close(file);

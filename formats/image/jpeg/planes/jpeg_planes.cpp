@@ -45,7 +45,7 @@ bool has_planes_signature(Bytes bytes) {
   return bytes.size() >= k_signature.size() && std::equal(k_signature.begin(), k_signature.end(), bytes.begin());
 }
 
-void PlanesHeader::open(Bytes stored) {
+void PlanesHeader::open(Bytes stored, bool is_checked) {
   if (!has_planes_signature(stored)) fail("the signature is missing");
   NumberReader reader(stored.subspan(k_signature.size()));
   const std::uint8_t version = reader.u8();
@@ -58,11 +58,11 @@ void PlanesHeader::open(Bytes stored) {
   }
   original_crc32c_ = reader.u32();
   original_bytes_ = reader.number();
-  const std::uint64_t head_bytes = reader.number();
-  const std::uint64_t packed_bytes = reader.number();
-  if (head_bytes > original_bytes_) fail("the size of the header is wrong");
-  is_verbatim_ = head_bytes == 0;
-  const Bytes packed = reader.bytes(packed_bytes);
+  head_bytes_ = reader.number();
+  if (head_bytes_ > original_bytes_) fail("the size of the header is wrong");
+  is_verbatim_ = head_bytes_ == 0;
+  packed_head_ = reader.bytes(reader.number());
+  head_.clear();
   const std::uint64_t num_rows = reader.number();
   if (num_rows > k_max_rows) fail("it has too many rows");
   ends_.assign(1, 0);
@@ -76,11 +76,12 @@ void PlanesHeader::open(Bytes stored) {
   const Bytes before = stored.first(stored.size() - reader.rest().size());
   const std::uint32_t checksum = reader.u32();
   if (reader.has_failed()) fail("it is cut off");
-  if (crc32c(before) != checksum) fail("the checksum of the header does not match");
+  is_checked_ = is_checked;
+  if (!is_checked && crc32c(before) != checksum) fail("the checksum of the header does not match");
   stored_ = stored;
   if (is_verbatim_) {
-    head_ = reader.rest();
-    if (head_.size() != original_bytes_) fail("its size is wrong");
+    packed_head_ = reader.rest();
+    if (packed_head_.size() != original_bytes_) fail("its size is wrong");
     return;
   }
   const std::size_t first = stored.size() - reader.rest().size();
@@ -88,25 +89,36 @@ void PlanesHeader::open(Bytes stored) {
   const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
   if (!std::ranges::all_of(stored.last(k_plane_padding), is_zero)) fail("bytes after its rows");
   for (std::size_t& end : ends_) end += first;
-  head_ = packed;
-  if (packed_bytes == head_bytes) return;
-  if (head_bytes > k_max_head_bytes || zstd_content_size(packed, k_max_head_bytes) != head_bytes) {
-    fail("the size of the header is wrong");
+}
+
+Bytes PlanesHeader::head() {
+  if (packed_head_.size() == head_bytes_) return packed_head_;
+  if (head_.empty()) {
+    if (head_bytes_ > k_max_head_bytes || zstd_content_size(packed_head_, k_max_head_bytes) != head_bytes_) {
+      fail("the size of the header is wrong");
+    }
+    head_.resize(head_bytes_);
+    zstd_decompress(packed_head_, head_);
   }
-  inflated_head_.resize(head_bytes);
-  zstd_decompress(packed, inflated_head_);
-  head_ = inflated_head_;
+  return head_;
 }
 
 void PlanesHeader::check_rows() const {
-  if (is_verbatim_ && crc32c(head_) != original_crc32c_) fail("the checksum of the original does not match");
-  for (std::uint32_t i = 0; i < num_rows(); ++i) row(i);
+  if (is_verbatim_ && crc32c(verbatim()) != original_crc32c_) fail("the checksum of the original does not match");
+  for (std::uint32_t i = 0; i < num_rows(); ++i) check_row(i);
+}
+
+Bytes PlanesHeader::row_bytes(std::uint32_t row) const {
+  return stored_.subspan(ends_[row], ends_[row + 1] - ends_[row]);
+}
+
+void PlanesHeader::check_row(std::uint32_t row) const {
+  if (crc32c(row_bytes(row)) != checksums_[row]) fail("the checksum of a row does not match");
 }
 
 Bytes PlanesHeader::row(std::uint32_t row) const {
-  const Bytes bytes = stored_.subspan(ends_[row], ends_[row + 1] - ends_[row]);
-  if (crc32c(bytes) != checksums_[row]) fail("the checksum of a row does not match");
-  return bytes;
+  if (!is_checked_) check_row(row);
+  return row_bytes(row);
 }
 
 Bytes PlanesHeader::classes(std::uint32_t row, std::uint32_t num_blocks) {
@@ -123,7 +135,8 @@ Bytes PlanesHeader::classes(std::uint32_t row, std::uint32_t num_blocks) {
 
 void PlanesRestorer::restore(Bytes stored, std::vector<std::byte>& out) {
   header_.open(stored);
-  out.assign(header_.head().begin(), header_.head().end());
+  const Bytes first = header_.is_verbatim() ? header_.verbatim() : header_.head();
+  out.assign(first.begin(), first.end());
   if (!header_.is_verbatim()) {
     if (!write_scan(out)) fail("a row is damaged");
     out.insert(out.end(), k_end_of_image.begin(), k_end_of_image.end());

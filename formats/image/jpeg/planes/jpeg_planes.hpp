@@ -23,32 +23,37 @@ bool has_planes_signature(Bytes bytes);
 /// know.
 class PlanesHeader {
  public:
-  /// Borrows from `stored`. Its checksum is compared.
-  void open(Bytes stored);
+  /// Borrows from `stored`. `is_checked`: check_planes() accepted these bytes, and no checksums are compared again.
+  void open(Bytes stored, bool is_checked = false);
 
   std::uint64_t original_bytes() const { return original_bytes_; }
   std::uint32_t original_crc32c() const { return original_crc32c_; }
   /// Whether there are no planes: the original follows as it is.
   bool is_verbatim() const { return is_verbatim_; }
   /// The original, if it is there as it is.
-  Bytes verbatim() const { return head_; }
-  /// The bytes of the original up to its scan. Valid until the next open().
-  Bytes head() const { return head_; }
+  Bytes verbatim() const { return packed_head_; }
+  /// The bytes of the original up to its scan; inflated by the first call. Valid until the next open().
+  Bytes head();
   /// The classes of the blocks of a row, which has `num_blocks`.
   Bytes classes(std::uint32_t row, std::uint32_t num_blocks);
   std::uint32_t num_rows() const { return static_cast<std::uint32_t>(checksums_.size()); }
   /// Compares the checksums of all rows; of an original that is there as it is, its own.
   void check_rows() const;
-  /// Row `row`, after which k_plane_padding bytes follow. Its checksum is compared.
+  /// Row `row`, after which k_plane_padding bytes follow.
   Bytes row(std::uint32_t row) const;
 
  private:
+  void check_row(std::uint32_t row) const;
+  Bytes row_bytes(std::uint32_t row) const;
+
   Bytes stored_{};
-  Bytes head_{};
+  bool is_checked_ = false;
+  Bytes packed_head_{};
+  std::uint64_t head_bytes_ = 0;
   bool is_verbatim_ = false;
   std::uint64_t original_bytes_ = 0;
   std::uint32_t original_crc32c_ = 0;
-  std::vector<std::byte> inflated_head_;
+  std::vector<std::byte> head_;  // empty if it is stored as it is, or not inflated yet
   Bytes packed_classes_{};
   std::vector<std::byte> classes_;
   std::vector<std::size_t> ends_;  // of the rows, after the beginning of the first

@@ -21,7 +21,8 @@ namespace bale {
 
 /// What open() checks before a region is read.
 enum class WholeCheck : std::uint8_t {
-  none,    // nothing: a region of a truncated image may decode, although decode_image() refuses the image
+  none,    // nothing: a region of a truncated image may decode, although decode_image() refuses the image; and the
+           // checksums of planes are taken to be right
   end,     // that the end of the image is there, or else that all of it decodes
   decode,  // that all of it decodes
 };
