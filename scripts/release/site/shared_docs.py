@@ -3,11 +3,13 @@ import importlib.util
 import inspect
 import os
 import pathlib
+import sys
 
 import griffe
 
 SPEC = importlib.util.spec_from_file_location("_docs", pathlib.Path(os.environ["BALE_SITE_PYTHON"]) / "bale" / "_docs.py")
 docs = importlib.util.module_from_spec(SPEC)
+sys.modules["_docs"] = docs  # dataclasses look their module up
 SPEC.loader.exec_module(docs)
 
 
