@@ -1,7 +1,6 @@
 #include "bale/loader/ring/ring.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include <fmt/format.h>
@@ -9,7 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
-#include "bale_version.hpp"
+#include "bale/formats/base/version.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -145,13 +144,13 @@ Ring Ring::create(const RingShape& shape, SharedMemory::With with) {
   SharedMemory memory = SharedMemory::create(layout.total_bytes, with);
   // New memory is all zeros, which is a valid value of every field.
   auto* const header = new (memory.data()) Header{.shape = shape, .layout = layout};
-  std::strncpy(header->version, k_version_text, sizeof header->version - 1);
+  version().copy(header->version, sizeof header->version - 1);
   return Ring(std::move(memory));
 }
 
 Ring Ring::attach(SharedMemory memory) {
   const auto* const header = reinterpret_cast<const Header*>(memory.data());
-  if (memory.size() < sizeof(Header) || std::string_view(header->version) != k_version_text) {
+  if (memory.size() < sizeof(Header) || std::string_view(header->version) != version()) {
     throw Error(ErrorCode::damaged, "the worker and the program that started it are of different versions of bale",
                 {.hint = "set BALE_WORKER to the bale-worker that belongs to the program"});
   }

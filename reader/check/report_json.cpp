@@ -56,7 +56,7 @@ Json check_object(const CheckReport& report) {
     if (!damage.field.empty()) finding["field"] = bytes_to_json(damage.field);
     if (damage.offset) finding["offset"] = *damage.offset;
     finding["what"] = shown_json(damage.what);
-    finding["code"] = verdict_of(damage.code).name;
+    finding["code"] = error_code_name(damage.code);
     findings.push_back(std::move(finding));
   }
   Json leftovers = Json::array();

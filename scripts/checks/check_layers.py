@@ -33,6 +33,7 @@ ALLOWED = {
     "loader/worker": READER | {"loader/transform", "loader/ring", "loader/options"},
     "loader": LOADER,
     "loader/cuda": LOADER,
+    "bale.hpp": LOADER | {"writer"},
     "tools/terminal": READER,
     "tools/help": {"formats/base"},
     "tools/measure": LOADER | {"loader/cuda", "tools/terminal"},

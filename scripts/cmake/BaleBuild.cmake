@@ -112,6 +112,9 @@ function(bale_add_room name)
   target_link_libraries(bale_${name} PUBLIC ${ROOM_PUBLIC} PRIVATE ${ROOM_PRIVATE} $<BUILD_INTERFACE:bale_warnings>)
   # Pixels, draws and weights must come out the same on every CPU: no fused multiply-add of the compiler's choosing.
   target_compile_options(bale_${name} PRIVATE -ffp-contract=off)
+  if(NOT BUILD_SHARED_LIBS)  # what links a static library does not export it, so two versions in one process do not mix
+    set_target_properties(bale_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  endif()
   bale_unity(bale_${name})
   set_property(GLOBAL APPEND PROPERTY BALE_ROOMS bale_${name})
 endfunction()

@@ -10,12 +10,12 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/version.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/open_shards.hpp"
 #include "bale/tools/cli/parser.hpp"
 #include "bale/tools/terminal/signals.hpp"
-#include "bale_version.hpp"
 
 namespace bale::tools {
 namespace {
@@ -35,7 +35,7 @@ class CacheWarnings {
 /// hint and errno if they are known.
 std::string error_json(const Error& error) {
   const ErrorContext& context = error.context();
-  Json inner{{"code", verdict_of(error.code()).name}, {"message", error.what()}};
+  Json inner{{"code", error_code_name(error.code())}, {"message", error.what()}};
   if (!context.path.empty()) inner["path"] = bytes_to_json(shown_name(context.path));
   if (!context.key.empty()) inner["key"] = bytes_to_json(context.key);
   if (context.offset) inner["offset"] = *context.offset;
@@ -65,7 +65,7 @@ int run(int argc, const char* const* argv, bool& prints_json, Terminal& terminal
   } else if (request == Parser::Request::short_help) {
     terminal.print(short_help_text(command, terminal.out_width()));
   } else if (request == Parser::Request::version) {
-    terminal.print(fmt::format("bale {}\n", k_version_text));
+    terminal.print(fmt::format("bale {}\n", version()));
   } else {
     code = command.run(terminal);
   }

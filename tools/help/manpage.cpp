@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "bale/formats/base/version.hpp"
 #include "bale/tools/help/command_model.hpp"
-#include "bale_version.hpp"
 
 namespace bale::tools {
 namespace {
@@ -119,7 +119,7 @@ constexpr const char* k_notes =
 std::span<const VariableModel> environment_variables() { return k_variables; }
 
 std::string man_page(const CommandModel& program) {
-  std::string text = fmt::format(".TH BALE 1 \"\" \"bale {}\" \"User Commands\"\n", k_version_text);
+  std::string text = fmt::format(".TH BALE 1 \"\" \"bale {}\" \"User Commands\"\n", version());
   text += ".SH NAME\nbale \\- packs folders of small images into shards and reads them back fast\n.SH SYNOPSIS\n";
   for (const CommandModel& command : program.commands) text += synopsis(command) + "\n.br\n";
   text += fmt::format(".SH DESCRIPTION\n{}\n.SH COMMANDS\n", roff(program.summary));

@@ -4,18 +4,18 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/version.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/shard_table.hpp"
 #include "bale/writer/source/saved/saved_source.hpp"
-#include "bale_version.hpp"
 
 namespace bale {
 namespace {
 
 /// What determines the bytes and is not an option: all parts must agree in it.
 Json maker_of(const PackOptions& options) {
-  return {{"bale", k_version_text},
+  return {{"bale", version()},
           {"edits", Json::object_of(describe_edits(options.edits, !options.format.layout->keeps_bytes))}};
 }
 
@@ -68,9 +68,9 @@ std::string plan_head_text(const PlanHead& head) {
 PlanHead parse_plan_head(std::string_view text, const std::string& path) {
   const Json json = parse_json(text);
   const Json& maker = json.at("maker");
-  if (maker.text("bale") != k_version_text) {
+  if (maker.text("bale") != version()) {
     throw Error(ErrorCode::unsupported,
-                fmt::format("bale {} made this plan, this is bale {}", printable(maker.text("bale")), k_version_text),
+                fmt::format("bale {} made this plan, this is bale {}", printable(maker.text("bale")), version()),
                 {.path = path, .hint = "plan and pack with one version, so that all parts have the same bytes"});
   }
   PlanHead head{.options = options_from_json(json.at("options")),

@@ -7,13 +7,13 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/version.hpp"
 #include "bale/reader/dataset/merge_edits.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/journal/journal_lines.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/shard/quarantine.hpp"
-#include "bale_version.hpp"
 
 namespace bale {
 namespace {
@@ -42,7 +42,7 @@ class DatasetManifest {
                  .edits = std::move(edits),
                  .keys = facts.keys,
                  .plan = plan.fingerprint,
-                 .created_by = fmt::format("bale {}", k_version_text)};
+                 .created_by = fmt::format("bale {}", version())};
     if (plan.base) begin_with(*plan.base);
   }
 

@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "bale/formats/base/error.hpp"
-#include "bale_version.hpp"
+#include "bale/formats/base/version.hpp"
 
 namespace bale::h5 {
 
@@ -30,7 +30,7 @@ void write_common(OutputFile& file, const WriterOptions& options, const std::vec
     file.write_strings("class_names", {options.class_names.begin(), options.class_names.end()});
   }
   const std::uint64_t num_samples = labels.size();
-  file.write_attribute(file.id(), "bale_version", k_version_text);
+  file.write_attribute(file.id(), "bale_version", version());
   file.write_attribute(file.id(), "layout", options.layout);
   file.write_attribute(file.id(), "num_samples", H5T_STD_U64LE, H5T_NATIVE_UINT64, &num_samples);
 }

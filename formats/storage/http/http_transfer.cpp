@@ -8,8 +8,8 @@
 
 #include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/version.hpp"
 #include "bale/formats/storage/http/libcurl.hpp"
-#include "bale_version.hpp"
 
 namespace bale {
 namespace {
@@ -53,7 +53,7 @@ bool may_succeed_later(CURLcode code) {
   }
 }
 
-const std::string user_agent = fmt::format("bale/{}", k_version_text);
+const std::string user_agent = fmt::format("bale/{}", version());
 
 }  // namespace
 

@@ -7,12 +7,12 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/version.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/plan_file.hpp"
 #include "bale/writer/source/saved/saved_source.hpp"
-#include "bale_version.hpp"
 
 namespace {
 
@@ -95,7 +95,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   std::string head = pieces.next();
   constexpr std::string_view k_version_mark = "@VERSION@";  // a plan of another version is refused
   if (const std::size_t at = head.find(k_version_mark); at != std::string::npos) {
-    head.replace(at, k_version_mark.size(), k_version_text);
+    head.replace(at, k_version_mark.size(), version());
   }
   open_and_read(plan_of(head, pieces.next(), num_rows));
   return 0;

@@ -1,8 +1,12 @@
 """A stranger's CMake project finds the installed package, builds against it and runs."""
+import ctypes
 import os
+import shutil
 import subprocess
 
 from conftest import BUILD, FORMATS, REPO, images_by_key
+
+import bale
 
 
 def run(*command, **kwargs):
@@ -29,6 +33,7 @@ def test_consumer_project(photos, tmp_path):
         assert all(20 < int(line.split()[1]) < 235 for line in lines[:2])
     assert run(build / "wrapped", tmp_path / FORMATS[0]) == "8\n"  # a library hides bale from the program
     assert (prefix / "share" / "doc" / "bale" / "LICENSE").is_file()
+    check_plugin(build / "libplugin.so", tmp_path, num_images=len(expected))
     # Without it, the error names every place.
     worker = prefix / "libexec" / "bale" / "bale-worker"
     worker.rename(tmp_path / "moved-worker")
@@ -37,6 +42,22 @@ def test_consumer_project(photos, tmp_path):
     run(build / "train_loop", tmp_path / FORMATS[0], env={**os.environ, "BALE_WORKER": str(tmp_path / "moved-worker")})
     # The installed program runs too.
     assert run(prefix / "bin" / "bale", "--version", env={**os.environ, "PATH": "/nowhere"}).startswith("bale ")
+
+
+def check_plugin(plugin, folder, num_images):
+    """It exports nothing of bale, so that each of several in a process, here with that of Python, has a bale of its own."""
+    exported = run("nm", "--dynamic", "--defined-only", "--demangle", plugin).splitlines()
+    assert [line.split()[-1] for line in exported if "bale" in line or "plugin" in line] == ["plugin_rows", "plugin_version"]
+    places = set()
+    for name in ("a.so", "b.so"):
+        loaded = ctypes.CDLL(shutil.copy(plugin, folder / name), ctypes.RTLD_GLOBAL)
+        for function in (loaded.plugin_rows, loaded.plugin_version):
+            function.restype = ctypes.c_void_p
+        places.add(loaded.plugin_version())
+        assert ctypes.string_at(loaded.plugin_version()).decode() == bale.__version__
+        assert int(ctypes.string_at(loaded.plugin_rows(os.fsencode(folder / FORMATS[0])))) >= num_images
+        assert ctypes.string_at(loaded.plugin_rows(os.fsencode(folder / "none"))) == b"not_found"
+    assert len(places) == 2
 
 
 def configured(folder, lines, *options):

@@ -10,6 +10,7 @@
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/base/text/human.hpp"
+#include "bale/formats/base/version.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands/commands.hpp"
@@ -18,7 +19,6 @@
 #include "bale/tools/report/html/pictures.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/signals.hpp"
-#include "bale_version.hpp"
 
 namespace bale::tools {
 namespace {
@@ -70,7 +70,7 @@ std::string page_of(const PreviewCommand& command, std::uint64_t size, std::uint
   const std::string body =
       fmt::format("<h1><bdi>{}</bdi></h1>\n<p class=\"dim\">{} of {}, drawn at random with seed {}</p>\n",
                   html_text(spec), human_count(num_shown), plural(size, "sample"), command.seed) +
-      "<div class=\"sheet\">\n" + figures + "</div>\n" + html_footer(fmt::format("Made by bale {}.", k_version_text));
+      "<div class=\"sheet\">\n" + figures + "</div>\n" + html_footer(fmt::format("Made by bale {}.", version()));
   return html_page("Samples of " + spec, body);
 }
 

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/version.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/html/charts.hpp"
 #include "bale/tools/report/html/page.hpp"
-#include "bale_version.hpp"
 
 namespace bale::tools {
 namespace {
@@ -69,7 +69,7 @@ std::string page_of(const std::string& what, const std::string& headline, const 
   if (!advice.empty())
     body += fmt::format("<ul class=\"findings\"><li class=\"warn\">{}</li></ul>\n", html_sentence(advice));
   body += "<section style=\"margin-top:14px\">" + chart + rest + "</section>\n";
-  body += html_footer(fmt::format("Measured by bale {}.", k_version_text));
+  body += html_footer(fmt::format("Measured by bale {}.", version()));
   return html_page(what, body);
 }
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/text/human.hpp"
+#include "bale/formats/base/version.hpp"
 #include "bale/tools/report/html/charts.hpp"
 #include "bale/tools/report/html/page.hpp"
 #include "bale/tools/report/html/pages.hpp"
 #include "bale/tools/report/html/survey_sections.hpp"
-#include "bale_version.hpp"
 
 namespace bale::tools {
 namespace {
@@ -170,7 +170,7 @@ std::string survey_page(const SurveyReport& report, const PageLimits& limits) {
   body +=
       html_footer(fmt::format("Made by bale {}. Every image was read and decoded at reduced size; "
                               "<code>bale verify --decode</code> decodes all of it.",
-                              k_version_text));
+                              version()));
   return html_page("Report on " + report.title, body);
 }
 

@@ -46,6 +46,8 @@ struct Verdict {
 /// All rows, in the order of the enumeration.
 std::span<const Verdict> verdicts();
 const Verdict& verdict_of(ErrorCode code);
+/// "not_found" for ErrorCode::not_found. Lives as long as the program.
+inline std::string_view error_code_name(ErrorCode code) { return verdict_of(code).name; }
 
 /// Where an error happened and what to do about it. Every part is optional.
 struct ErrorContext {
