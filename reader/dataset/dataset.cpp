@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/system/parallel.hpp"
 #include "bale/reader/dataset/merge_edits.hpp"
 #include "bale/reader/dataset/read_requests.hpp"
 #include "bale/reader/names_apart.hpp"
@@ -176,6 +177,18 @@ void Dataset::State::keep_texts(SampleView& sample, Scratch& scratch) {
     const std::lock_guard lock(other_fields_mutex);  // a name that the manifest does not have
     field.name = *other_fields.emplace(field.name).first;
   }
+}
+
+OwnedSample Dataset::read(std::uint64_t i) const {
+  Scratch scratch;
+  return OwnedSample(read(i, scratch));
+}
+
+std::vector<OwnedSample> Dataset::read_many(std::span<const std::uint64_t> indices, unsigned threads) const {
+  std::vector<OwnedSample> samples(indices.size());
+  prefetch(indices);
+  run_parallel(indices.size(), threads, [&](std::size_t i) { samples[i] = read(indices[i]); });
+  return samples;
 }
 
 Bytes Dataset::read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const {

@@ -1,4 +1,5 @@
 """examples/cpp, built against the installed package and run."""
+import json
 import subprocess
 
 import numpy as np
@@ -53,6 +54,24 @@ def test_a_recipe_of_python_makes_the_same_pixels(examples, packed, tmp_path):
         assert images.shape == (8, 48, 48, 3)
         weighted = int((np.arange(1, images.size + 1, dtype=np.uint64) * images.reshape(-1)).sum())
     assert run(examples / "recipe", packed, tmp_path / "recipe.json") == f"8 {weighted}\n"
+
+
+def test_a_state_of_python_continues_and_comes_back(examples, packed, tmp_path):
+    options = dict(workers=1, seed=3, shuffle=True, transform=bale.transforms.train(32))
+    with bale.Loader(packed, 8, **options) as loader:
+        loader.set_epoch(2)
+        expected = [batch.samples.tolist() for batch in loader]
+        loader.set_epoch(2)
+        next(iter(loader))
+        (tmp_path / "state.json").write_text(json.dumps(loader.state_dict()))
+    samples, state = run(examples / "resume", packed, tmp_path / "state.json").splitlines()
+    assert [int(sample) for sample in samples.split()] == expected[1]
+    with bale.Loader(packed, 8, **options) as loader:
+        loader.load_state_dict(json.loads(state))
+        assert [batch.samples.tolist() for batch in loader] == expected[2:]
+    (tmp_path / "state.json").write_text("{}")
+    done = subprocess.run([examples / "resume", packed, tmp_path / "state.json"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("invalid_argument: this is not a state of a Loader: no member")
 
 
 @pytest.mark.skipif(pyarrow is None, reason="pyarrow is not installed, which has DLPack's header")

@@ -259,3 +259,81 @@ TEST_CASE("Batches that do not fit into memory are refused when the loader is ma
   CHECK(error.code() == ErrorCode::out_of_memory);
   CHECK(error.context().hint.find("prefetch") != std::string::npos);
 }
+
+TEST_CASE("A loop over a Loader is an epoch, and continues one that was left") {
+  const Pack pack(40);
+  Loader expected(pack.path, small_batches(2, WorkerMode::threads));
+  const auto digests = epochs(expected, 2);
+  LoaderOptions options = small_batches(2, WorkerMode::threads);
+  options.prefetch = 3;
+  options.copy_when_held = false;  // so a loop holds one batch at most
+  Loader loader(pack.path, options);
+  std::vector<std::uint64_t> found;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (const Batch& batch : loader) {
+      found.push_back(digest(batch));
+      if (found.size() == 2) break;
+    }
+    if (epoch == 0) {
+      for (const Batch& batch : loader) found.push_back(digest(batch));
+    }
+  }
+  CHECK(found == digests);
+  CHECK(loader.counters().batches_copied == 0);
+}
+
+TEST_CASE("Samples that own their memory, from a loop and from many threads") {
+  const Pack pack(45, {}, 10);
+  const Dataset dataset = Dataset::open(pack.path);
+  const auto equals = [&](const OwnedSample& sample, std::uint64_t i) {
+    Scratch scratch;
+    const SampleView view = dataset.read(i, scratch);
+    REQUIRE(sample.key == view.key);
+    REQUIRE(sample.label == view.label);
+    REQUIRE(sample.fields.size() == view.fields.size());
+    for (const FieldView& field : view.fields) CHECK(std::ranges::equal(sample.find(field.name)->bytes, field.bytes));
+  };
+  std::vector<OwnedSample> kept;
+  for (OwnedSample sample : dataset) kept.push_back(std::move(sample));
+  REQUIRE(kept.size() == 45);
+  for (std::uint64_t i = 0; i < 45; ++i) equals(kept[i], i);
+  const std::vector<std::uint64_t> indices{44, 3, 17, 3, 0, 29};
+  for (const unsigned threads : {0u, 1u, 4u}) {
+    const std::vector<OwnedSample> many = dataset.read_many(indices, threads);
+    REQUIRE(many.size() == indices.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) equals(many[i], indices[i]);
+  }
+  CHECK(dataset.read_many({}).empty());
+  const std::vector<std::uint64_t> beyond{0, 45};
+  CHECK(error_of([&] { dataset.read_many(beyond); }).code() == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("A state is the same after it was text, and what is not a state is refused") {
+  const Pack pack(40);
+  Loader loader(pack.path, small_batches(1, WorkerMode::threads));
+  (void)loader.next();
+  const LoaderState within = loader.state();
+  CHECK(LoaderState::from_json(within.to_json()) == within);
+  CHECK_THAT(within.to_json(), ContainsSubstring("\"dataset\": \"" + loader.dataset().version() + '"'));
+  const LoaderState passes{.epoch = 7 | std::uint64_t{3} << 40,
+                           .position = 5,
+                           .fingerprint = (std::uint64_t{1} << 63) - 1,
+                           .nodes = {.count = 2, .ranks = 4}};
+  CHECK(LoaderState::from_json(passes.to_json()) == passes);
+  const auto read = [](const std::string& members) {
+    return LoaderState::from_json(R"({"version": 1, "fingerprint": 9, )" + members + "}");
+  };
+  // Python's: the second pass of epoch 4; the end of that pass; another dictionary in it.
+  CHECK(read(R"("epoch": 4, "pass": 1, "position": 8)").epoch == (5 | std::uint64_t{1} << 40));
+  CHECK(read(R"("epoch": 5, "pass": 0, "passes_before": 1, "position": 0)").epoch == (5 | std::uint64_t{1} << 40));
+  CHECK(read(R"("epoch": 4, "position": 8, "mixture": {"a": [1]})").position == 8);
+  for (const char* const none :
+       {R"("epoch": 4)", R"("epoch": -1, "position": 0)", R"("epoch": 1099511627776, "position": 0)",
+        R"("epoch": 4, "position": 0, "worker": 1)", R"("epoch": 4, "position": 0, "dataset": "x")",
+        R"("epoch": 4, "position": 0, "dataset": "11112222333344445")", R"("epoch": 0, "position": 0, "version": 2)"}) {
+    CHECK(error_of([&] { read(none); }).code() == ErrorCode::invalid_argument);
+  }
+  for (const char* const none : {"", "{}", "[]", "7", "{\"version\": 1"}) {
+    CHECK(error_of([&] { LoaderState::from_json(none); }).code() == ErrorCode::invalid_argument);
+  }
+}

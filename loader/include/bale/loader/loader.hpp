@@ -3,7 +3,7 @@
 //
 //   bale::Loader loader{"packs/train", {.batch_size = 256, .seed = 1, .transform = bale::train_transform(224)}};
 //   for (int epoch = 0; epoch < 90; ++epoch) {
-//     while (auto batch = loader.next()) train(batch->pixels(), batch->labels(), batch->mask());
+//     for (const bale::Batch& batch : loader) train(batch.pixels(), batch.labels(), batch.mask());
 //   }
 //
 // Ownership: the Loader owns its workers and its Dataset. Batches may outlive it.
@@ -16,9 +16,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bale/formats/base/held.hpp"
@@ -43,6 +45,12 @@ struct LoaderState {
   std::uint64_t fingerprint = 0;        // of dataset, selection, shuffle and seed; below 2^63
   std::uint64_t dataset = 0;            // Dataset::identity(), by which a refused state names its version; 0: unknown
   Nodes nodes{.count = 0, .ranks = 0};  // Shuffle::node_local(), within an epoch: only they can continue; else 0 and 0
+
+  /// One line, which Python's loaders read: json.loads() makes it an argument of load_state_dict().
+  std::string to_json() const;
+  /// Reads what to_json() or, in Python, json.dumps(loader.state_dict()) wrote. Throws `invalid_argument` for anything
+  /// else.
+  static LoaderState from_json(std::string_view json);
 
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 };
@@ -143,9 +151,35 @@ class Loader {
   /// this Loader or any of its batches that is not a copy.
   MutableBytes pixel_memory() const;
 
+  /// The batches up to the end of the epoch, by next(): for (const Batch& batch : loader). A loop that was left by
+  /// `break` is continued by the next one. To keep a batch, move it.
+  class Iterator;
+  Iterator begin() BALE_LIFETIMEBOUND;
+  std::default_sentinel_t end() const { return {}; }
+
  private:
   friend class cuda_detail::CudaSession;  // one of its threads waits for workers
   Held<std::shared_ptr<loader_detail::Session>> session_;
 };
+
+/// An input iterator, which holds the batch that it is at.
+class Loader::Iterator {
+ public:
+  explicit Iterator(Loader& loader) : loader_(&loader), batch_(loader.next()) {}
+
+  Batch& operator*() { return *batch_; }
+  Iterator& operator++() {
+    batch_.reset();  // its slot is free before next() waits
+    batch_ = loader_->next();
+    return *this;
+  }
+  friend bool operator==(const Iterator& at, std::default_sentinel_t) { return !at.batch_; }
+
+ private:
+  Loader* loader_;
+  std::optional<Batch> batch_;
+};
+
+inline Loader::Iterator Loader::begin() { return Iterator(*this); }
 
 }  // namespace bale

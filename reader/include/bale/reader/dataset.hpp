@@ -1,12 +1,15 @@
 // Dataset: random access to a packed dataset of any format. All its shards are one sequence of samples.
 //
+//   const auto dataset = bale::Dataset::open("packed");
+//   for (const bale::OwnedSample& sample : dataset) use(sample.key, sample.label, sample.find("jpg")->bytes);
+//
 // Shards that a manifest lists are opened when they are first needed; other shards are opened by open(), unless
 // DatasetOptions::counting says later. So a method
 // that needs a shard's index or samples may throw what opening a shard throws: `not_found`, `damaged`, `changed`,
 // `unsupported`, `io`.
 //
-// Ownership: names of fields and classes borrow from the Dataset. A sample borrows from the caller's Scratch and lives
-// until it is used again.
+// Ownership: names of fields and classes borrow from the Dataset. A SampleView borrows from the caller's Scratch and
+// lives until it is used again; an OwnedSample has its own memory.
 // Memory: some hundred bytes per shard, the manifest, and the indexes of shards that are open or were used lately
 // (DatasetOptions::index_budget).
 // Every method of a Dataset that was moved from throws `invalid_argument`.
@@ -16,6 +19,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +30,7 @@
 #include "bale/formats/base/held.hpp"
 #include "bale/formats/base/lifetime.hpp"
 #include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/shard/owned_sample.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/shard.hpp"
 #include "bale/reader/open_shards.hpp"
@@ -173,6 +178,11 @@ class Dataset {
 
   /// All fields of sample `i`, until `scratch` is used again. Throws `damaged` if a checksum does not match, and `io`.
   SampleView read(std::uint64_t i, Scratch& scratch) const;
+  /// The same with memory of its own.
+  OwnedSample read(std::uint64_t i) const;
+  /// The same of many samples, in the order of `indices`, which may repeat. Their bytes are requested together and read
+  /// by `threads` threads (0: one per core). The first error ends it.
+  std::vector<OwnedSample> read_many(std::span<const std::uint64_t> indices, unsigned threads = 0) const;
   /// One field of sample `i`. Also throws `not_found` if the sample does not have it.
   Bytes read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const;
   /// The key of sample `i`. Reads only the shard's index.
@@ -194,10 +204,37 @@ class Dataset {
   /// Ranges are merged per shard, so pass all the samples that you will read next.
   void prefetch(std::span<const std::uint64_t> indices) const;
 
+  /// All samples in stored order, each as an OwnedSample: for (const auto& sample : dataset). Reading may throw what
+  /// read() throws.
+  class Iterator;
+  Iterator begin() const BALE_LIFETIMEBOUND;
+  std::default_sentinel_t end() const { return {}; }
+
  private:
   struct State;
   explicit Dataset(std::unique_ptr<State> state);
   Held<std::unique_ptr<State>> state_;
 };
+
+/// An input iterator, of which each thread has its own. It reads when it is dereferenced.
+class Dataset::Iterator {
+ public:
+  explicit Iterator(const Dataset& dataset) : dataset_(&dataset) {}
+
+  OwnedSample operator*() const { return dataset_->read(i_); }
+  Iterator& operator++() {
+    ++i_;
+    return *this;
+  }
+  friend bool operator==(const Iterator& at, std::default_sentinel_t) {
+    return at.dataset_->count_beyond(at.i_) <= at.i_;
+  }
+
+ private:
+  const Dataset* dataset_;
+  std::uint64_t i_ = 0;
+};
+
+inline Dataset::Iterator Dataset::begin() const { return Iterator(*this); }
 
 }  // namespace bale

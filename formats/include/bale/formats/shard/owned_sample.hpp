@@ -24,6 +24,7 @@ struct OwnedSample {
   std::uint32_t height = 0;
   std::vector<Field> fields;
 
+  OwnedSample() = default;
   /// Copies all that the view shows.
   explicit OwnedSample(const SampleView& sample)
       : key(sample.key), label(sample.label), width(sample.width), height(sample.height) {
