@@ -15,7 +15,7 @@ BALE_EXTRA_PACKAGES=(libavif-dev libjxl-dev)
 BALE_SAMPLE_PACKAGES=(python3-numpy python3-pil)
 # For test.sh: Catch2, the Python that runs the tests, programs that must read what we write, and a web server with TLS.
 BALE_TEST_PACKAGES=(
-  catch2 python3-dev python3-venv python3-numpy python3-pil python3-torchvision
+  catch2 python3-dev python3-venv python3-numpy python3-pil python3-torchvision libtorch-dev
   tar libarchive-tools bzip2 xz-utils zstd util-linux man-db gcc mold bindfs fuse3 nginx-light openssl dpkg-dev file
 )
 

@@ -4,7 +4,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import BUILD, REPO
+from conftest import BUILD, LONG, REPO
 
 import bale
 
@@ -28,8 +28,9 @@ def examples(tmp_path_factory):
     header.parent.mkdir(parents=True)
     if pyarrow:  # which has DLPack's header
         header.symlink_to(f"{pyarrow.get_include()}/arrow/c/dlpack_abi.h")
+    torch = "OFF" if LONG else "ON"  # LibTorch's headers take seconds to compile
     run("cmake", "-S", REPO / "examples" / "cpp", "-B", folder / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={folder / 'prefix'}",
-        f"-DDLPACK_INCLUDE_DIR={folder / 'include'}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
+        f"-DDLPACK_INCLUDE_DIR={folder / 'include'}", f"-DCMAKE_DISABLE_FIND_PACKAGE_Torch={torch}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
     run("cmake", "--build", folder / "build")
     return folder / "build"
 
@@ -78,3 +79,10 @@ def test_a_state_of_python_continues_and_comes_back(examples, packed, tmp_path):
 def test_dlpack_shares_the_batch(examples, packed):
     """Shape and strides, type 2 of 32 bits, the batch's own memory; the batch lives until its last tensor is deleted."""
     assert run(examples / "tensors", packed) == "8/12288 3/4096 64/64 64/1 2 32 1 8 64 10\n"
+
+
+@pytest.mark.skipif(not LONG, reason="LibTorch's headers take seconds to compile: only with BALE_LONG_TESTS")
+def test_libtorch_shares_the_batch(examples, packed):
+    if not (examples / "libtorch").exists():
+        pytest.skip("LibTorch's headers are not installed (Debian: libtorch-dev)")
+    assert run(examples / "libtorch", packed) == f"{len(bale.Dataset(packed)) // 8 * 8} 1\n"
