@@ -114,6 +114,8 @@ function(bale_add_room name)
   target_compile_options(bale_${name} PRIVATE -ffp-contract=off)
   if(NOT BUILD_SHARED_LIBS)  # what links a static library does not export it, so two versions in one process do not mix
     set_target_properties(bale_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    # The standard library's templates of bale's types are not hidden by that.
+    target_link_options(bale_${name} INTERFACE "LINKER:--exclude-libs,libbale_${name}.a")
   endif()
   bale_unity(bale_${name})
   set_property(GLOBAL APPEND PROPERTY BALE_ROOMS bale_${name})
