@@ -32,7 +32,7 @@ std::shared_ptr<Session> make_session(const std::string& spec, LoaderOptions opt
   });
 }
 
-void end(const Held<std::shared_ptr<Session>>& session) {
+void end_session(const Held<std::shared_ptr<Session>>& session) {
   if (session && session->is_of_this_process()) session->end();
 }
 
@@ -44,11 +44,11 @@ Loader::Loader(const std::string& spec, LoaderOptions options, Selection selecti
     : session_(make_session(spec, std::move(options), std::move(selection))) {}
 Loader::Loader(Loader&&) noexcept = default;
 Loader& Loader::operator=(Loader&& other) noexcept {
-  end(session_);
+  end_session(session_);
   session_ = std::move(other.session_);
   return *this;
 }
-Loader::~Loader() { end(session_); }
+Loader::~Loader() { end_session(session_); }
 
 void Loader::start() {
   as_in_processes([this] { session_->start(); });
@@ -57,6 +57,7 @@ std::optional<Batch> Loader::next() { return next({}); }
 std::optional<Batch> Loader::next(const std::function<void()>& on_wait) {
   return as_in_processes([&] { return session_->next(on_wait); });
 }
+void Loader::request_stop() { session_->request_stop(); }
 bool Loader::ready() const { return session_->ready(); }
 void Loader::set_epoch(std::uint64_t epoch) { session_->go_to(epoch, 0); }
 std::uint64_t Loader::epoch() const { return session_->epoch(); }

@@ -25,6 +25,7 @@ void for_options(Options& options, const Visit& visit) {
   visit(LoaderRow{}, options.workers);
   visit(LoaderRow{.keyword = "threads"}, options.worker_mode);
   visit(LoaderRow{.keyword = "prefetch"}, options.prefetch);
+  visit(LoaderRow{}, options.memory_bytes);
   visit(LoaderRow{}, options.copy_when_held);
   visit(LoaderRow{}, options.prefetch_next_epoch);
   visit(LoaderRow{.keyword = "seed"}, options.seed);

@@ -19,15 +19,14 @@ class FaultRecord {
   void quarantine(std::uint64_t sample) { quarantined_.insert(sample); }
   bool is_quarantined(std::uint64_t sample) const { return quarantined_.contains(sample); }
 
-  /// A sample is listed once, with the epoch in which it was met first.
-  void report(BadSample bad) {
-    if (listed_.insert(bad.sample).second) bad_samples_.push_back(std::move(bad));
+  /// A sample is listed once, with the epoch in which it was met first. Returns whether it is new.
+  bool report(BadSample bad) {
+    if (!listed_.insert(bad.sample).second) return false;
+    bad_samples_.push_back(std::move(bad));
+    return true;
   }
-  /// Reports the sample that a batch fails with. Reports it once, even if next() is called again.
-  void report_failure(std::uint64_t batch, BadSample bad) {
-    if (failed_batch_ != batch) report(std::move(bad));
-    failed_batch_ = batch;
-  }
+  /// Whether this batch did not fail the last time: next() may be called again.
+  bool is_first_failure(std::uint64_t batch) { return std::exchange(failed_batch_, batch) != batch; }
   const std::vector<BadSample>& bad_samples() const { return bad_samples_; }
 
   /// Counts one more substitute for a row of a batch. Returns 1 for the first.

@@ -100,6 +100,21 @@ void Session::open_batch(const OpenBatch& batch) {
 }
 
 std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
+  try {
+    return next_batch(on_wait);
+  } catch (...) {
+    deliver_events();
+    throw;
+  }
+}
+
+void Session::throw_if_stopped() {
+  if (!stop_requested_.exchange(false)) return;
+  throw Error(ErrorCode::interrupted, "a stop was requested", {.hint = "call next() again to continue"});
+}
+
+std::optional<Batch> Session::next_batch(const std::function<void()>& on_wait) {
+  throw_if_stopped();
   start();
   if (unfinished_move_) go_to(unfinished_move_->epoch, unfinished_move_->position);
   std::unique_lock lock(mutex_);
@@ -124,10 +139,18 @@ std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
                 {.hint = "let go of one before asking for the next, or raise prefetch"});
   }
   const OpenBatch batch = slots_.open().front();
+  const auto attend = [&] {
+    throw_if_stopped();
+    deliver_events();
+    on_wait ? on_wait() : poll_remote_wait();
+  };
   do {
-    wait_until_complete(lock, batch, on_wait);
+    wait_until_complete(lock, batch, attend);
     read_large_fields(lock, batch);
   } while (!settle_failed_rows(batch));
+  lock.unlock();
+  deliver_events();  // the batch is still open, if this throws
+  lock.lock();
   fields_.gather(ring_, batch.slot, ring_.slot(batch.slot).num_rows);
   Batch leased(std::make_unique<const Lease>(shared_from_this(), batch.slot));
   // The batch is no longer open and nothing below fails, so it is mixed once.
@@ -180,11 +203,7 @@ void Session::wait_until_complete(std::unique_lock<std::mutex>& lock, const Open
   for (;;) {
     const std::uint32_t seen = ring_.completions();
     if (ring_.complete(batch.slot, batch.number)) break;
-    if (on_wait) {
-      on_wait();
-    } else {
-      poll_remote_wait();
-    }
+    on_wait();
     if (workers_ && workers_->attend()) continue;
     const auto asked = std::chrono::steady_clock::now();
     ring_.wait_for_completion(seen, k_wait_ms);
@@ -213,7 +232,7 @@ void Session::close_open_batches(std::unique_lock<std::mutex>& lock) {
   for (const OpenBatch& batch : slots_.open()) ring_.close(batch.slot, batch.number);
   while (!slots_.open().empty()) {
     const OpenBatch batch = slots_.open().front();
-    wait_until_complete(lock, batch, {});
+    wait_until_complete(lock, batch, poll_remote_wait);
     slots_.take_oldest();
     slots_.free(batch.slot);
   }

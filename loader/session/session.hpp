@@ -4,6 +4,7 @@
 // destroys a Batch, and by the process pool's thread after a worker died; never while waiting and never by workers.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -37,6 +38,11 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void start();
   std::optional<Batch> next(const std::function<void()>& on_wait);
+  /// Any thread may call it.
+  void request_stop() {
+    stop_requested_.store(true);
+    ring_.announce_completion();
+  }
   bool ready() const;
   void go_to(std::uint64_t epoch, std::uint64_t position);
   /// Ends the Loader's use: stops the workers. The memory stays for batches that are still held.
@@ -90,6 +96,11 @@ class Session : public std::enable_shared_from_this<Session> {
   void open_batch(const OpenBatch& batch);
   std::optional<std::uint64_t> samples_for(const BatchPlace& place) const;
   bool may_open(const BatchPlace& place) const;
+  std::optional<Batch> next_batch(const std::function<void()>& on_wait);
+  void throw_if_stopped();
+  void report(BadSample bad);
+  void note(LoaderEvent event);
+  void deliver_events();
   void count_until_next(std::unique_lock<std::mutex>& lock);
   void use_counts();
   void use_clock();
@@ -141,6 +152,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<Move> unfinished_move_{};
   std::exception_ptr failure_;  // from opening a batch in release()
   FaultRecord faults_;
+  std::vector<LoaderEvent> events_;  // that on_event was not called for; empty without one
+  std::atomic<bool> has_events_{false};
+  std::atomic<bool> stop_requested_{false};
   LoaderCounters counters_{};
   std::uint64_t replaced_by_earlier_pools_ = 0;
 

@@ -51,6 +51,31 @@ BadSample Session::describe(const OpenBatch& batch, std::uint32_t row, BadSample
           .quarantined = faults_.is_quarantined(bad.sample)};
 }
 
+/// Requires mutex_.
+void Session::report(BadSample bad) {
+  LoaderEvent event{.kind = LoaderEvent::Kind::bad_sample, .reason = bad.reason, .sample = bad.sample, .key = bad.key};
+  if (faults_.report(std::move(bad))) note(std::move(event));
+}
+
+/// Requires mutex_.
+void Session::note(LoaderEvent event) {
+  if (!options_.on_event) return;
+  events_.push_back(std::move(event));
+  has_events_ = true;
+}
+
+/// Calls on_event for what was noted. Not with mutex_: it may call the Loader.
+void Session::deliver_events() {
+  if (!has_events_) return;
+  std::vector<LoaderEvent> events;
+  {
+    const std::lock_guard lock(mutex_);
+    events.swap(events_);
+    has_events_ = false;
+  }
+  for (const LoaderEvent& event : events) options_.on_event(event);
+}
+
 bool Session::has_failed_rows(const OpenBatch& batch) const {
   for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {
     if (is_failed(ring_.row(batch.slot, i))) return true;
@@ -86,19 +111,19 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
     if (!is_failed(row)) continue;
     if (options_.on_bad_sample == OnBadSample::fail) {
       const BadSample bad = describe(batch, i, BadSample::Action::failed);
-      faults_.report_failure(batch.number, bad);
+      if (faults_.is_first_failure(batch.number)) report(bad);
       throw with_advice(
           error_of_row(row),
           fmt::format("to continue without sample {}, set on_bad_sample to skip or substitute", bad.sample));
     }
     if (options_.on_bad_sample == OnBadSample::skip) {
-      faults_.report(describe(batch, i, BadSample::Action::skipped));
+      report(describe(batch, i, BadSample::Action::skipped));
       rows_.empty(batch.slot, i);
       row.state.store(Ring::row_state(batch.number, static_cast<std::uint32_t>(RowPhase::done)));
       continue;
     }
     const std::uint32_t attempts = faults_.next_attempt(batch.number, i);
-    if (attempts == 1) faults_.report(describe(batch, i, BadSample::Action::substituted));
+    if (attempts == 1) report(describe(batch, i, BadSample::Action::substituted));
     if (attempts > k_max_substitutes) {
       const Error last = error_of_row(row);
       throw Error(last.code(), fmt::format("{} samples in a row are bad; the last one: {}", attempts, last.message()),
@@ -132,11 +157,11 @@ void Session::settle_undecodable(const Batch& batch, std::uint32_t number, const
                             .place = {.epoch = batch.epoch(), .index = batch.index()}};
   if (options_.on_bad_sample != OnBadSample::skip) {
     const BadSample bad = describe(delivered, number, BadSample::Action::failed);
-    faults_.report_failure(delivered.number, bad);
+    if (faults_.is_first_failure(delivered.number)) report(bad);
     throw with_advice(error_of_row(row),
                       fmt::format("to continue without sample {}, set on_bad_sample to skip", bad.sample));
   }
-  faults_.report(describe(delivered, number, BadSample::Action::skipped));
+  report(describe(delivered, number, BadSample::Action::skipped));
   rows_.empty(slot, number);
 }
 
@@ -193,6 +218,7 @@ void Session::throw_storage_hangs(const OpenBatch& batch) const {
 
 void Session::on_worker_end(const WorkerEnd& end) {
   const std::lock_guard lock(mutex_);
+  note({.kind = LoaderEvent::Kind::worker_replaced, .reason = fmt::format("a worker {}", end.cause)});
   for (const OpenBatch& batch : slots_.open()) {
     for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) recover_row(batch, i, end);
     // Also for a row whose ticket the worker had drawn but not used: it is free, but the slot's counter is past it.
@@ -215,6 +241,10 @@ void Session::recover_row(const OpenBatch& batch, std::uint32_t i, const WorkerE
   if (end.fault == WorkerEnd::Fault::own) ++row.kills;
   if (end.fault == WorkerEnd::Fault::outside) ++row.interruptions;
   if (row.kills < k_max_kills && row.interruptions < k_max_interruptions) {
+    note({.kind = LoaderEvent::Kind::sample_retried,
+          .reason = fmt::format("a worker {} on this sample", end.cause),
+          .sample = row.sample,
+          .key = options_.on_event ? key_of(row) : ""});
     return set_phase(RowPhase::free);
   }
   faults_.quarantine(row.sample);

@@ -31,6 +31,16 @@ void require_memory(std::uint32_t num_slots, std::uint64_t slot_bytes) {
       {.hint = "use a smaller batch_size or prefetch, or smaller images"});
 }
 
+/// As many batches as LoaderOptions::memory_bytes has room for, at most `wanted`.
+std::uint32_t slots_within_budget(std::uint32_t wanted, std::uint32_t least, std::uint64_t slot_bytes,
+                                  std::uint64_t memory_bytes) {
+  if (memory_bytes == 0 || slot_bytes <= memory_bytes / wanted) return wanted;
+  if (slot_bytes <= memory_bytes / least) return static_cast<std::uint32_t>(memory_bytes / slot_bytes);
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("memory_bytes of {}: the least is {} batches of {} bytes", memory_bytes, least, slot_bytes),
+              {.hint = "raise memory_bytes, or use a smaller batch_size, smaller images or a smaller dtype"});
+}
+
 bool has_programs(const LoaderOptions& options) {
   return options.workers > 0 && options.worker_mode == WorkerMode::processes;
 }
@@ -116,8 +126,11 @@ Session::Session(const std::string& spec, LoaderOptions options, std::optional<S
 
 Ring Session::make_ring() {
   const std::vector<std::byte> config = pack_config(config_);
+  const std::uint32_t least = options_.copy_when_held ? k_min_slots : options_.workers == 0 ? 1 : 2;
   const std::uint32_t num_slots =
-      options_.copy_when_held ? std::max(options_.prefetch, k_min_slots) : options_.prefetch;
+      slots_within_budget(std::max(options_.prefetch, least), least,
+                          layout_.batch_bytes() + fields_.places().total_bytes(), options_.memory_bytes);
+  options_.prefetch = std::min(options_.prefetch, num_slots);
   Ring ring =
       Ring::create({.num_slots = num_slots,
                     .batch_size = options_.batch_size,

@@ -94,4 +94,16 @@ std::vector<Field> checked_fields(std::vector<Field> fields) {
   return fields;
 }
 
+Bytes BatchField::row(std::size_t i) const {
+  if (i >= present.size()) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("row {} of a batch of {}", i, present.size()));
+  }
+  if (offsets.empty()) {
+    const std::size_t bytes = data.size() / present.size();
+    return data.subspan(i * bytes, bytes);
+  }
+  const auto begin = static_cast<std::size_t>(offsets[i]);
+  return data.subspan(begin, static_cast<std::size_t>(offsets[i + 1]) - begin);
+}
+
 }  // namespace bale

@@ -314,7 +314,7 @@ TEST_CASE("A state is the same after it was text, and what is not a state is ref
   (void)loader.next();
   const LoaderState within = loader.state();
   CHECK(LoaderState::from_json(within.to_json()) == within);
-  CHECK_THAT(within.to_json(), ContainsSubstring("\"dataset\": \"" + loader.dataset().version() + '"'));
+  CHECK_THAT(within.to_json(), ContainsSubstring("\"dataset\":\"" + loader.dataset().version() + '"'));
   const LoaderState passes{.epoch = 7 | std::uint64_t{3} << 40,
                            .position = 5,
                            .fingerprint = (std::uint64_t{1} << 63) - 1,

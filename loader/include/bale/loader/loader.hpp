@@ -8,7 +8,7 @@
 //
 // Ownership: the Loader owns its workers and its Dataset. Batches may outlive it.
 // Every method of a Loader that was moved from throws `invalid_argument`.
-// Threads: a Loader is used by one thread at a time. Batches may be destroyed in any thread.
+// Threads: a Loader is used by one thread at a time, except request_stop(). Batches may be destroyed in any thread.
 // Processes: workers are separate programs (bale-worker), started on first use. They exit within a second after this
 // process ends, for whatever reason. After fork(), only the parent may use a Loader and its batches; in the child their
 // destructors do nothing.
@@ -107,12 +107,17 @@ class Loader {
   ///   `not_found`, `io`, `changed`, `retryable`  a shard cannot be read, so no sample is at fault, whatever
   ///   OnBadSample
   ///                       says: the next call tries again
+  ///   `interrupted`       request_stop() was called
   /// and what start() throws.
   [[nodiscard]] std::optional<Batch> next();
   /// The same. While it waits, it calls `on_wait` at least every 50 ms (with workers = 0: before every sample), on the
   /// calling thread and without holding a lock. `on_wait` may throw, which ends the wait; the next call waits for the
   /// same batch.
   [[nodiscard]] std::optional<Batch> next(const std::function<void()>& on_wait);
+
+  /// Ends the call of next() that waits now, or the next one, by the error `interrupted`. Nothing is lost: the call
+  /// after that continues. Any thread may call it, not a signal handler.
+  void request_stop();
 
   /// Whether next() would return without waiting for workers.
   bool ready() const;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,19 @@ enum class OnBadSample : std::uint8_t {
   substitute,  // another sample of the selection takes the row
 };
 
+/// What a Loader reports while it runs.
+struct LoaderEvent {
+  enum class Kind : std::uint8_t {
+    worker_replaced,  // a worker program ended, and another is started
+    sample_retried,   // the sample at which it ended is given to a worker again
+    bad_sample,       // one more of Loader::bad_samples()
+  };
+  Kind kind = Kind::bad_sample;
+  std::string reason{};      // one line
+  std::uint64_t sample = 0;  // this and the key: not of worker_replaced
+  std::string key{};
+};
+
 // one per core of this rank: affinity, CPU quota and $LOCAL_WORLD_SIZE are respected
 inline constexpr unsigned k_workers_auto = ~0U;
 
@@ -40,6 +54,9 @@ struct LoaderOptions {
   WorkerMode worker_mode = WorkerMode::processes;
   std::uint32_t prefetch = 4;  // batches in the ring, including those that the caller holds, for all workers together;
                                // DataLoader has prefetch_factor * num_workers
+  /// Of all batches in the ring, not counting copies; 0: no limit. Lowers prefetch until they fit. The Loader throws
+  /// `invalid_argument` if the least number of batches does not.
+  std::uint64_t memory_bytes = 0;
   bool copy_when_held = true;  // deliver copies if the caller holds too many slots; the ring then has at least 3 slots.
                                // false: next() throws if the caller holds all slots
   bool persistent_workers = true;   // false: workers exit at the end of each epoch; implies prefetch_next_epoch = false
@@ -80,6 +97,10 @@ struct LoaderOptions {
   /// epoch, which takes 1.5 times as long; later epochs of this loader decode faster. About 0.4% of the dataset's bytes
   /// is enough; images without room are decoded as before. 0: none. `bale index --seek-points` makes them permanently.
   std::uint64_t seek_point_cache_bytes = 0;
+  /// Called for each event on the thread that calls next(), while that waits or before it returns, so it needs no lock.
+  /// What it throws comes from next(), whose next call returns the same batch. CudaLoader calls it on a thread of its
+  /// own.
+  std::function<void(const LoaderEvent&)> on_event{};
   /// Path of bale-worker. Empty: $BALE_WORKER, else where set_worker_directory() says.
   std::string worker_program{};
 

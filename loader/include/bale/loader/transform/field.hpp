@@ -82,7 +82,6 @@ std::uint64_t array_type_bytes(std::string_view type);
 /// One field of all rows of a batch.
 ///
 /// Lifetime: borrows from the Batch or DeviceBatch, whose arrays it has. They are host memory in any case.
-/// Preconditions, which are not checked: row numbers are below the batch's size.
 struct BatchField {
   const Field* field = nullptr;  // with kind, type and shape filled in
   /// Arrays and masks: all rows, size() x shape, in C order. Else the bytes of all rows, end to end; rows of boxes and
@@ -93,14 +92,8 @@ struct BatchField {
   /// One per row. 0: the sample does not have the field (Field::optional), or the row has no sample.
   std::span<const std::uint8_t> present{};
 
-  Bytes row(std::size_t i) const {
-    if (!offsets.empty()) {
-      const auto begin = static_cast<std::size_t>(offsets[i]);
-      return data.subspan(begin, static_cast<std::size_t>(offsets[i + 1]) - begin);
-    }
-    const std::size_t bytes = present.empty() ? 0 : data.size() / present.size();
-    return data.subspan(i * bytes, bytes);
-  }
+  /// Throws `invalid_argument` for rows that the batch does not have.
+  Bytes row(std::size_t i) const;
 };
 
 /// Fills in the kind, and checks names and types. Throws `invalid_argument` and `unsupported`.
