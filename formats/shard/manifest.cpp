@@ -148,7 +148,23 @@ Manifest manifest_from_json(const Json& root, TakenShards& shards, bool has_chec
   return manifest;
 }
 
+constexpr const char* k_gone_member = "bale_gone_version";
+
 }  // namespace
+
+std::string gone_version_text(const GoneVersion& gone) {
+  return Json{{k_gone_member, 1}, {"version", gone.id}, {"why", gone.why}, {"parent", gone.parent}}.dump(
+             {.indent = 1}) +
+         '\n';
+}
+
+std::optional<GoneVersion> parse_gone_version(const std::string& text) {
+  constexpr std::size_t k_max_bytes = 4096;
+  if (text.size() > k_max_bytes || text.find(k_gone_member) == std::string::npos) return std::nullopt;
+  const Json root = parse_json(text);
+  if (!root.contains(k_gone_member)) return std::nullopt;
+  return GoneVersion{.id = root.text("version"), .why = root.text("why"), .parent = root.text("parent")};
+}
 
 std::string_view key_form_name(KeyForm form) {
   return form == KeyForm::encoded ? "encoded" : form == KeyForm::with_extensions ? "with extensions" : "";
@@ -197,6 +213,10 @@ std::string manifest_text(const Manifest& manifest) {
 
 Manifest parse_manifest(const std::string& text, const std::string& path) {
   try {
+    if (const std::optional<GoneVersion> gone = parse_gone_version(text)) {
+      throw Error(ErrorCode::not_found, fmt::format("version {} was {}", printable(gone->id), printable(gone->why)),
+                  {.path = path, .hint = "`bale log` lists the versions that are kept"});
+    }
     TakenShards shards(path);
     const Json root = parse_json(text, {.taken = "shards", .items = &shards});
     const bool has_checksum = root.contains("checksum");

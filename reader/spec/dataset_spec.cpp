@@ -120,8 +120,16 @@ DatasetSpec resolve_parts(const std::string& spec) {
 }  // namespace
 
 Manifest DatasetPart::load() const {
-  Manifest manifest = load_manifest(manifest_path);
-  if (version.empty() || version_id(manifest) == version) return manifest;
+  try {
+    Manifest manifest = load_manifest(manifest_path);
+    if (version.empty() || version_id(manifest) == version) return manifest;
+  } catch (const Error& error) {
+    if (version.empty() || error.code() != ErrorCode::not_found) throw;
+    // A version that is gone may be the current one again.
+    Manifest current = load_manifest(join_name(directory, k_manifest_name));
+    if (version_id(current) == version) return current;
+    throw;
+  }
   // It was replaced since the spec was resolved, and is kept.
   return load_manifest(join_name(directory, kept_version(version)));
 }

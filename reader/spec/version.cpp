@@ -1,7 +1,9 @@
 #include "bale/reader/version.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +18,12 @@ namespace {
 
 constexpr std::size_t k_id_digits = 16;
 constexpr std::size_t k_min_digits = 4;
+
+bool has_id_digits(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_full_id(std::string_view text) { return text.size() == k_id_digits && has_id_digits(text); }
 
 DatasetVersion version_of(const Manifest& manifest) {
   DatasetVersion version{.id = version_id(manifest),
@@ -32,7 +40,14 @@ DatasetVersion version_of(const Manifest& manifest) {
 std::optional<DatasetVersion> load_kept(const std::string& directory, const std::string& id) {
   const std::string path = join_name(directory, kept_version(id));
   if (!path_exists(path)) return std::nullopt;
-  DatasetVersion version = version_of(load_manifest(path));
+  DatasetVersion version;
+  try {
+    version = version_of(load_manifest(path));
+  } catch (const Error& error) {
+    const std::optional<GoneVersion> gone = parse_gone_version(std::string(as_text(read_file(path))));
+    if (!gone) throw;
+    version = {.id = gone->id, .parent = gone->parent, .gone = gone->why};
+  }
   if (version.id == id) return version;
   throw Error(ErrorCode::damaged, fmt::format("is the manifest of version {}", version.id),
               {.path = path, .hint = "copy the whole dataset again"});
@@ -64,15 +79,25 @@ std::vector<DatasetVersion> dataset_versions(const std::string& directory, const
   return versions;
 }
 
+std::vector<std::string> replaced_versions(const std::string& directory) {
+  std::vector<std::string> ids;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(join_name(directory, k_versions_name), error)) {
+    const std::string id = entry.path().stem().string();
+    if (entry.path().filename() != base_name(kept_version(id)) || !is_full_id(id)) continue;
+    if (!parse_gone_version(std::string(as_text(read_file(entry.path().string()))))) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
 std::optional<VersionSpec> split_version(const std::string& spec) {
   if (end_of_first_name(spec) != std::string::npos) return std::nullopt;
   const std::size_t query = begin_of_query(spec);
   const std::size_t at = spec.rfind('@', query);
   if (at == std::string::npos || at == 0 || spec[at - 1] == '/') return std::nullopt;
   const std::string id = spec.substr(at + 1, query - at - 1);
-  const bool is_id = id.size() >= k_min_digits && id.size() <= k_id_digits &&
-                     id.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!is_id) return std::nullopt;
+  if (id.size() < k_min_digits || id.size() > k_id_digits || !has_id_digits(id)) return std::nullopt;
   return VersionSpec{.directory = spec.substr(0, at) + spec.substr(query), .id = id};
 }
 
@@ -97,8 +122,10 @@ std::string with_version(const std::string& spec, std::string_view version) {
 
 std::string find_version(const VersionSpec& named) {
   std::set<std::string> found;
-  if (named.id.size() == k_id_digits && path_exists(join_name(named.directory, kept_version(named.id))))
-    return named.id;
+  if (is_full_id(named.id)) {  // the others need not be read
+    if (path_exists(join_name(named.directory, kept_version(named.id)))) return named.id;
+    if (version_id(load_manifest(join_name(named.directory, k_manifest_name))) == named.id) return named.id;
+  }
   for (const DatasetVersion& version : dataset_versions(named.directory)) {
     if (version.id.starts_with(named.id)) found.insert(version.id);
   }
@@ -116,15 +143,22 @@ std::string find_version(const VersionSpec& named) {
 Error other_version_error(const std::string& spec, std::uint64_t saw, std::uint64_t now, std::uint64_t epoch) {
   const std::optional<VersionSpec> named = split_version(spec);
   const std::string directory = named && names_version(spec) ? named->directory : spec;
-  bool is_kept = false;
+  bool is_known = false;
+  std::string gone;
   try {
-    is_kept = end_of_first_name(directory) == std::string::npos &&
-              find_version({.directory = directory, .id = version_id(saw)}) == version_id(saw);
+    is_known = end_of_first_name(directory) == std::string::npos &&
+               find_version({.directory = directory, .id = version_id(saw)}) == version_id(saw);
+    if (is_known) gone = load_kept(directory, version_id(saw)).value_or(DatasetVersion{}).gone;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::interrupted) throw;  // else the state is of another dataset
   }
-  if (is_kept) {
+  if (is_known) {
     const std::string version = shown_name(with_version(directory, version_id(saw)));
+    if (!gone.empty()) {
+      return {ErrorCode::invalid_argument,
+              fmt::format("this state saw {}, which was {} (now {})", version, printable(gone), version_id(now)),
+              {.hint = fmt::format("start epoch {} of the present version with set_epoch({})", epoch, epoch)}};
+    }
     return {ErrorCode::invalid_argument,
             fmt::format("this state saw {} (now {})", version, version_id(now)),
             {.hint = fmt::format("open {} to continue, or start epoch {} of the new version with set_epoch({})",

@@ -16,6 +16,7 @@
 #include "bale/tools/commands/where_option.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/terminal/terminal.hpp"
+#include "bale/writer/prune.hpp"
 #include "bale/writer/request/merge_request.hpp"
 #include "bale/writer/request/pack_request.hpp"
 #include "bale/writer/scale_out.hpp"
@@ -70,6 +71,8 @@ int run_inspect(const InspectCommand& command, Terminal& terminal);
 struct LogCommand {
   std::string spec;
   std::string state{};  // file with a state of a Loader; empty: all versions
+  bool prune = false;
+  PruneOptions pruning{};
   bool json = false;
 };
 int run_log(const LogCommand& command, Terminal& terminal);

@@ -14,6 +14,8 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/repeated_keys.hpp"
+#include "bale/reader/spec/dataset_spec.hpp"
+#include "bale/reader/version.hpp"
 #include "bale/writer/journal/journal_lines.hpp"
 #include "bale/writer/merge_datasets.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
@@ -63,18 +65,20 @@ void require_alike(const std::vector<FinishedDataset>& datasets) {
   }
 }
 
-/// The samples that the datasets left out. Copies of their files stay where they are.
+/// The samples that the datasets left out: those of later versions follow. Copies of their files stay where they are.
 std::vector<SkippedSample> skipped_by(const FinishedDataset& dataset) {
   std::vector<SkippedSample> skipped;
   if (dataset.manifest.num_skipped == 0) return skipped;
   const std::string path = join_path(dataset.directory, k_ledger_name);
   const std::vector<std::byte> text = read_file(path);
   std::string_view rest = as_text(text);
-  while (!rest.empty()) {
+  std::uint64_t num_skipped = 0;
+  while (!rest.empty() && num_skipped < dataset.manifest.num_skipped) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     try {
       skipped.push_back(skipped_from_json(parse_json(line)));
+      num_skipped += skipped.back().num_samples.value_or(1);
     } catch (const Error&) {
       throw Error(ErrorCode::damaged, "is not a list of skipped samples", {.path = path});
     }
@@ -130,7 +134,7 @@ class Join {
       if (dataset.directory.find("::") != std::string::npos) {
         refuse(dataset, "has \"::\" in its path, which separates datasets", "rename it, or use another path to it");
       }
-      places.push_back(dataset.directory);
+      places.push_back(dataset.spec);
     }
     source_ = open_packed_source(fmt::format("{}", fmt::join(places, "::")),
                                  {.keys_name_files = options_.format.layout->keys_name_files});
@@ -265,12 +269,17 @@ class Join {
 
 }  // namespace
 
-std::vector<FinishedDataset> load_finished(const std::vector<std::string>& directories) {
+std::vector<FinishedDataset> load_finished(const std::vector<std::string>& specs) {
   std::vector<FinishedDataset> datasets;
-  for (const std::string& directory : directories) {
+  for (const std::string& directory : specs) {
+    if (names_version(directory)) {
+      const DatasetPart part = resolve_dataset(directory).parts.front();
+      datasets.push_back({part.directory, part.load(), directory});
+      continue;
+    }
     const std::string path = join_path(directory, k_manifest_name);
     try {
-      datasets.push_back({directory, load_manifest(path)});
+      datasets.push_back({directory, load_manifest(path), directory});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::not_found) throw;
       throw Error(

@@ -16,6 +16,7 @@ namespace bale {
 struct FinishedDataset {
   std::string directory;
   Manifest manifest;
+  std::string spec;  // of this version of the dataset in the directory
 };
 
 /// Where and how the joined dataset is written.
@@ -30,9 +31,9 @@ struct ShardMergeOptions {
   bool beside_parts = false;  // the datasets are the parts of Writers in the destination
 };
 
-/// Loads the manifest of each directory. Throws `not_found` if there is none, `unsupported` for remote directories and
-/// what load_manifest() throws.
-std::vector<FinishedDataset> load_finished(const std::vector<std::string>& directories);
+/// Loads the manifest of each directory, or of the version that DIRECTORY@ID names. Throws `not_found` if there is
+/// none, `unsupported` for remote directories and what load_manifest() throws.
+std::vector<FinishedDataset> load_finished(const std::vector<std::string>& specs);
 
 /// Joins datasets of at least one sample. Throws what merge_datasets() throws.
 PackReport merge_shards(const std::vector<FinishedDataset>& datasets, const ShardMergeOptions& options,

@@ -87,6 +87,15 @@ PackReport::Replaced report_of_replaced(const PackOptions& options, const OldDat
       .num_samples = old.manifest.num_samples};
 }
 
+std::vector<std::string> files_of(const ManifestShard& shard) {
+  std::vector<std::string> files{shard.file, index_path(shard.file), seek_point_path(shard.file),
+                                 old_seek_point_path(shard.file)};
+  for (const std::string& sidecar : shard.sidecars) {
+    if (!contains(files, sidecar)) files.push_back(sidecar);
+  }
+  return files;
+}
+
 std::vector<std::string> files_of_shard(const std::string& file, const PackOptions& options) {
   const Layout& layout = *options.format.layout;
   std::vector<std::string> files{file, index_path(file), seek_point_path(file), old_seek_point_path(file)};

@@ -30,6 +30,9 @@ struct OldDataset {
 
 PackReport::Replaced report_of_replaced(const PackOptions& options, const OldDataset& old);
 
+/// All files of a shard of a manifest: those that it names, its index, and seek points, which may be newer.
+std::vector<std::string> files_of(const ManifestShard& shard);
+
 /// All files that packing a shard to `file` publishes. Seek points are always included: old ones would be used for the
 /// new shard.
 std::vector<std::string> files_of_shard(const std::string& file, const PackOptions& options);

@@ -6,7 +6,9 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
+#include "bale/reader/version.hpp"
 
 namespace bale {
 namespace {
@@ -83,6 +85,16 @@ std::vector<OldDataset> datasets_to_replace(const Plan& plan, const HeldDatasets
           ErrorCode::exists,
           fmt::format("holds the dataset \"{}\", not \"{}\"", printable(manifest.name), printable(planned.name)),
           {.path = path_of_place(held, planned.subdirectory), .hint = std::move(hint)});
+    }
+    if (const std::vector<std::string> earlier = held.replaced_versions(planned.subdirectory); !earlier.empty()) {
+      throw Error(
+          ErrorCode::exists,
+          fmt::format("holds {} of the dataset, such as {}, which could not be read any more",
+                      plural(earlier.size(), "earlier version"), earlier.front()),
+          {.path = path_of_place(held, planned.subdirectory),
+           .hint = is_object_store(held.destination)
+                       ? fmt::format("remove the objects in {}/ first, or choose another prefix", k_versions_name)
+                       : "remove them with `bale log DST --prune --keep 1` first, or choose another directory"});
     }
     found.push_back({planned.subdirectory, std::move(manifest)});
   }

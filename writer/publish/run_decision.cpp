@@ -25,9 +25,15 @@ namespace {
 /// What the destination holds. A directory of a planned dataset that is a symbolic link is refused, not followed.
 HeldDatasets held_in(const PackOptions& options, const Plan& plan) {
   const std::string& destination = options.destination;
-  HeldDatasets held{.destination = destination, .load = [destination](const std::string& place) {
-                      return load_manifest(join_path(destination, below_destination(place, k_manifest_name)));
-                    }};
+  HeldDatasets held{.destination = destination,
+                    .load =
+                        [destination](const std::string& place) {
+                          return load_manifest(join_path(destination, below_destination(place, k_manifest_name)));
+                        },
+                    .replaced_versions =
+                        [destination](const std::string& place) {
+                          return replaced_versions(place.empty() ? destination : join_path(destination, place));
+                        }};
   if (!name_is_taken(destination)) return held;
   DirectoryTree tree(Directory::open(destination));
   held.names = tree.root().names();

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -294,7 +295,15 @@ class LoaderBase:
         if self._native.is_used:
             raise make_error("invalid_argument", "a Loader that was iterated has workers of this process and cannot be pickled; "
                              "pickle it before its first iteration, or make one in each process")
-        return _made_again, (type(self), self._given[0], self._options_to_pickle(), self.state_dict())
+        return _made_again, (type(self), (self._spec_to_pickle(), *self._given[0][1:]), self._options_to_pickle(), self.state_dict())
+
+    def _spec_to_pickle(self) -> object:
+        """What was given, with the versions that are open."""
+        given = self._given[0][0]
+        if self._mixture is not None:
+            return {name: source.spec for source in self._mixture.sources for name in source.names}
+        version = self._native.version
+        return _bale.with_version(self._spec, version) if version and isinstance(given, (str, bytes, os.PathLike)) else given
 
     def _options_to_pickle(self) -> Options:
         return self._given[1]

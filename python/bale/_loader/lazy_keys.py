@@ -28,6 +28,11 @@ class LazyKeys:
             self._dataset._dataset.require_version(version)
 
     @property
+    def version(self) -> str | None:
+        """The id of the version that is open; empty without a manifest. None: nothing is open."""
+        return None if self._dataset is None else self._dataset._dataset.version()[2]
+
+    @property
     def dataset(self) -> Dataset:
         if self._dataset is None:
             self._dataset = Dataset(self._spec) if self._version is None else Dataset._opened_as(self._spec, self._version)

@@ -62,7 +62,8 @@ class Mixture:
             if same:
                 same[0].names.append(name)
             else:
-                self.sources.append(Source([name], number, dataset.spec, len(dataset), dataset.version))
+                held = dataset._dataset.version()[2]  # empty without a manifest
+                self.sources.append(Source([name], number, _bale.with_version(dataset.spec, held), len(dataset), dataset.version))
         if order.shares is None:
             raise ValueError("sources: a dict of datasets needs shares, such as shares={" +
                              ", ".join(f"{name!r}: 1" for name in self.names) + "}; to read all once, give a list")

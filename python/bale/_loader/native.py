@@ -11,6 +11,7 @@ from bale._loader.device import Fallbacks
 from bale._loader.lazy_keys import LazyKeys
 from bale._loader.passes import Place, version_of_state
 from bale._types import Json, Options
+from bale.errors import make_error
 
 
 class Native:
@@ -19,6 +20,7 @@ class Native:
     options    of the extension module, by name
     chosen     the deliveries of an epoch; None: all samples
     keys       of its dataset
+    version    the id of the version of the dataset that is open, which any other Loader made here opens, too; empty without a manifest
     is_used    a batch was taken; then it is the process's that has taken it
     """
 
@@ -27,20 +29,31 @@ class Native:
         self.options, self.chosen, self.keys = options, chosen, keys
         self._spec, self._device = spec, device
         self._fallbacks = Fallbacks(name, may_come_later=device is not None and device["decodes"])
+        self.version = keys.version
         self._made, self._process = self._make(), os.getpid()
         self._place: tuple[int, ...] | None = None  # of a state within an epoch, until a batch was taken
         self._earlier_bad: list[BadSample] = []     # of those made before
         self._earlier_counters: dict[str, object] = {}
         self.is_used = False
         keys.bind(self._made.version())
+        self.version = self._made.version()[2]
         self.num_deliveries_known: int | None = None
         if self._made.is_counted():
             self.num_deliveries  # noqa: B018 - known from now on, also after close()
 
     def _make(self) -> _bale.Loader | _bale.CudaLoader:
+        made = self._open(self._spec)
+        if self.version is None or made.version()[2] == self.version:
+            return made
+        made.close()  # another version was published in the meantime
+        if not self.version or "::" in self._spec:
+            raise make_error("changed", f"{shown(self._spec)}: the dataset was replaced since it was opened; make the Loader again")
+        return self._open(_bale.with_version(self._spec, self.version))
+
+    def _open(self, spec: str) -> _bale.Loader | _bale.CudaLoader:
         if self._device is None:
-            return _bale.Loader(self._spec, self.options, self.chosen)
-        return _bale.CudaLoader(self._spec, self.options, self._device, self.chosen)
+            return _bale.Loader(spec, self.options, self.chosen)
+        return _bale.CudaLoader(spec, self.options, self._device, self.chosen)
 
     @property
     def made(self) -> _bale.Loader | _bale.CudaLoader:

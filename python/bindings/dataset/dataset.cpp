@@ -311,6 +311,10 @@ void bind_names(nb::module_& module) {
       },
       nb::arg("spec"), nb::arg("saw"), nb::arg("now"), nb::arg("epoch"));
   module.def(
+      "with_version",
+      [](const nb::str& spec, const std::string& version) { return to_str(with_version(from_str(spec), version)); },
+      nb::arg("spec"), nb::arg("version"));
+  module.def(
       "encode_key", [](const nb::str& stem) { return to_str(encode_key(from_str(stem))); }, nb::arg("stem"));
   module.def(
       "decode_key", [](const nb::str& key) { return to_str(decode_key(from_str(key))); }, nb::arg("key"));

@@ -14,4 +14,6 @@ MUTATIONS = [
     Mutation("a kept manifest may be of any version", "reader/spec/version.cpp", "  if (version.id == id) return version;\n",
              "  if (!version.id.empty()) return version;\n",
              ("python", "tests/python/versions/test_versions.py", "-k", "another_version")),
+    Mutation("pruning removes what another version needs", "writer/versions/prune.cpp", "      if (needed.contains(file)) continue;\n", "",
+             ("python", "tests/python/versions/test_prune.py", "-k", "newest_stay")),
 ]

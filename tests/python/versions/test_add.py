@@ -233,13 +233,22 @@ def test_older_programs_read_it(bale, files, tmp_path):
 
 
 def test_other_commands_know_versions(bale, files, tmp_path):
-    """Files next to the shards are not taken for shards, and an overwritten dataset has one version."""
+    """Files next to the shards are not taken for shards, and a dataset is not overwritten while it has earlier versions."""
     out = packed(bale, files, tmp_path / "out")
     add(bale, out, files / "new")
     assert key_list(bale, out / "*") == key_list(bale, out)
     bale.ok("index", out, "--seek-points")
     assert len(json.loads(bale.ok("log", "--json", out).out)["versions"]) == 2
-    bale.ok("pack", files / "old", out, "--name", "x", "--overwrite")
+    overwriting = ("pack", files / "old", out, "--name", "x", "--overwrite")
+    before = tree_bytes(out)
+    for more in ([], ["-n"]):
+        line = bale(*overwriting, *more).error_line()
+        assert "1 earlier version of the dataset" in line and "bale log DST --prune" in line
+    assert tree_bytes(out) == before
+    bale.ok("log", out, "--prune", "--keep", "1", "--force")
+    bale.ok(*overwriting)
+    first = version_of(bale, out)
+    assert key_list(bale, f"{out}@{first}") == key_list(bale, out)  # as it was before something was added
     assert len(json.loads(bale.ok("log", "--json", out).out)["versions"]) == 1
     bale.ok("verify", out)
 

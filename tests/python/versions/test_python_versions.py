@@ -103,6 +103,36 @@ def test_other_processes_stay_at_the_version_that_was_opened(versions, tmp_path)
     assert len(bl.Dataset(tmp_path / "packed")) == 12
 
 
+def require_images(loader, expected):
+    assert np.array_equal([batch.images.copy() for batch in loader], expected)
+
+
+def test_loaders_stay_at_the_version_that_was_opened(versions, tmp_path):
+    """Pickled, made of a Dataset, made again after a fork, and as sources of a mixture: never another version."""
+    packed = shutil.copytree(versions.old, tmp_path / "packed")
+    dataset = bl.Dataset(packed)
+    mixed = {"shares": {"a": 1, "b": 1}, "epoch_samples": 8, "exact_every": 2}
+    with loader_of(packed) as loader, loader_of(dataset) as of_dataset, \
+            loader_of({"a": packed, "b": versions.new}, **mixed) as mixture, loader_of([packed, versions.new]) as several:
+        pickled = {name: pickle.dumps(one) for name, one in (("path", loader), ("dataset", of_dataset), ("mixture", mixture), ("list", several))}
+        expected = [batch.images.copy() for batch in pickle.loads(pickled["path"])]
+        in_mixture = [batch.images.copy() for batch in pickle.loads(pickled["mixture"])]
+        publish(versions, packed)
+        process = multiprocessing.get_context("fork").Process(target=require_images, args=(loader, expected))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        assert np.array_equal([batch.images.copy() for batch in pickle.loads(pickled["path"])], expected)
+        assert np.array_equal([batch.images.copy() for batch in pickle.loads(pickled["dataset"])], expected)
+        assert np.array_equal([batch.images.copy() for batch in pickle.loads(pickled["mixture"])], in_mixture)
+        with pytest.raises(ValueError, match="saw version"):
+            pickle.loads(pickled["list"])
+    with loader_of(dataset) as loader:
+        assert np.array_equal([batch.images.copy() for batch in loader], expected)
+    with loader_of(packed) as loader:
+        assert len(loader) == 6
+
+
 def test_streams(torch, versions):  # noqa: F811
     torch("""
     import sys, bale

@@ -3,11 +3,11 @@ import json
 import shutil
 
 import pytest
-from conftest import ALL_LAYOUTS, format_options, key_list
+from conftest import ALL_LAYOUTS, format_options, key_list, tree_bytes
 from remote_support import FaultServer, remote  # noqa: F401 - fixtures
-from version_support import version_of, versions  # noqa: F401 - a fixture
+from version_support import make_files, version_of, versions  # noqa: F401 - a fixture
 
-FAILURE, USAGE = 1, 2
+FAILURE, USAGE, SKIPS = 1, 2, 4
 
 
 def log(bale, *args):
@@ -92,6 +92,24 @@ def test_log_finds_what_a_state_saw(bale, versions, tmp_path):
     assert "names a version" in bale("log", versions.packed, "--find", tmp_path / "old.json").error_line()
     (tmp_path / "none").write_bytes(b"\x80")
     assert "json.dump" in bale("log", versions.packed, "--find", tmp_path / "none").error_line()
+
+
+@pytest.mark.parametrize("options", [[], ["--link"]], ids=["copied", "linked"])
+def test_versions_are_merged(bale, versions, options, tmp_path):
+    """Also one that left samples out: those of later versions are not listed."""
+    bale.ok("merge", f"{versions.packed}@{versions.first[:6]}", versions.new, "-o", tmp_path / "merged", "--name", "x", *options)
+    bale.ok("merge", versions.old, versions.new, "-o", tmp_path / "expected", "--name", "x")
+    assert tree_bytes(tmp_path / "merged") == tree_bytes(tmp_path / "expected")
+    assert "has no version" in bale("merge", f"{versions.packed}@ffff", versions.new, "-o", tmp_path / "other").error_line()
+    out = tmp_path / "flawed"
+    for name in ("one", "two"):
+        make_files(tmp_path / name, name)
+        next((tmp_path / name).rglob("*0001.JPEG")).write_bytes(b"no image")
+    assert bale("pack", tmp_path / "one", out, "--on-error", "skip").code == SKIPS
+    first = version_of(bale, out)
+    assert bale("add", out, tmp_path / "two", "--on-error", "skip").code == SKIPS
+    bale("merge", f"{out}@{first}", versions.new, "-o", tmp_path / "few")
+    assert "one_" in (tmp_path / "few" / "skipped.jsonl").read_text() and "two_" not in (tmp_path / "few" / "skipped.jsonl").read_text()
 
 
 def test_versions_over_http(versions, remote):  # noqa: F811

@@ -17,9 +17,22 @@ void declare_inspect(InspectCommand& command, CommandModel& app) {
 
 void declare_log(LogCommand& command, CommandModel& app) {
   add_spec(app, command.spec);
-  add_text(app.options, "--find", "STATE", command.state,
-           "Only the version that a state of a Loader saw; STATE is a JSON file that has what state_dict() returned");
+  OptionModel& find = add_text(
+      app.options, "--find", "STATE", command.state,
+      "Only the version that a state of a Loader saw; STATE is a JSON file that has what state_dict() returned");
+  OptionModel& prune =
+      add_flag(app.options, "--prune", command.prune,
+               "Remove all versions but the current one and those of --keep, and the files that only they need")
+          .excludes(find);
+  PruneOptions& pruning = command.pruning;
+  add_repeated(app.options, "--keep", "N|VERSION", pruning.keep,
+               "A version that stays, or a number of the newest ones; may be repeated")
+      .needs(prune);
+  add_flag(app.options, "--force", pruning.force, "Also versions that were replaced less than 14 days ago")
+      .needs(prune);
+  add_flag(app.options, "-n,--dry-run", pruning.dry_run, "Say what would be removed, and change nothing").needs(prune);
   add_json(app, command.json);
+  show_flags(app);
   app.footer =
       "The first line is the current version. Any of them is read as \"SPEC@VERSION\", of which the first 4 digits "
       "are\n"

@@ -1,4 +1,4 @@
-// `log`: the versions of a packed dataset, and which of them a state of a training run saw.
+// `log`: the versions of a packed dataset, which of them a state of a training run saw, and which of them go.
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,14 +19,17 @@ namespace {
 
 constexpr std::uint64_t k_max_state_bytes = std::uint64_t{16} << 20;
 
+DatasetPart part_of(const std::string& spec) {
+  std::vector<DatasetPart> parts = resolve_dataset(spec).parts;
+  if (parts.size() == 1 && !parts.front().manifest_path.empty()) return std::move(parts.front());
+  throw Error(ErrorCode::invalid_argument, "has no versions: it is not one directory with a manifest.json",
+              {.path = spec, .hint = "name a dataset that bale packed"});
+}
+
 /// The dataset's versions, from the named one to the first.
 std::vector<DatasetVersion> versions_of(const std::string& spec) {
-  const std::vector<DatasetPart> parts = resolve_dataset(spec).parts;
-  if (parts.size() != 1 || parts.front().manifest_path.empty()) {
-    throw Error(ErrorCode::invalid_argument, "has no versions: it is not one directory with a manifest.json",
-                {.path = spec, .hint = "name a dataset that bale packed"});
-  }
-  return dataset_versions(parts.front().directory, parts.front().version);
+  const DatasetPart part = part_of(spec);
+  return dataset_versions(part.directory, part.version);
 }
 
 /// The version in the first state of a Loader in the JSON, at any depth.
@@ -62,8 +65,10 @@ void keep_found(const std::string& spec, const std::string& path, std::vector<Da
                 {.path = path, .hint = "states of earlier versions of bale do not"});
   }
   std::erase_if(versions, [&](const DatasetVersion& version) { return version.id != *id; });
-  if (versions.empty()) {
-    throw Error(ErrorCode::not_found, fmt::format("the state saw version {}, which is none of this dataset's", *id),
+  if (versions.empty() || !versions.front().gone.empty()) {
+    throw Error(ErrorCode::not_found,
+                fmt::format("the state saw version {}, which {}", *id,
+                            versions.empty() ? "is none of this dataset's" : "was " + versions.front().gone),
                 {.path = spec, .hint = "`bale log` lists those that it has"});
   }
 }
@@ -90,20 +95,56 @@ Json version_json(const DatasetVersion& version) {
   return out;
 }
 
+/// `log --prune`.
+int run_prune(const LogCommand& command, Terminal& terminal) {
+  const DatasetPart part = part_of(command.spec);
+  if (!part.version.empty()) {
+    throw Error(ErrorCode::invalid_argument, "one version is named, and the others of its dataset are pruned",
+                {.path = command.spec, .hint = "name the dataset, and the version with `keep`"});
+  }
+  const PruneReport report = prune_versions(part.directory, command.pruning);
+  if (command.json) {
+    terminal.print(json_document({{"spec", shown_json(command.spec)},
+                                  {"kept", Json::list_of(report.kept)},
+                                  {"pruned", Json::list_of(report.pruned)},
+                                  {"files", report.num_files},
+                                  {"bytes", report.num_bytes}}));
+    return k_exit_ok;
+  }
+  for (const std::string& id : report.pruned) terminal.print(id + "\n");
+  terminal.print(fmt::format("{} {}: {}, {}\n", command.pruning.dry_run ? "would prune" : "pruned",
+                             plural(report.pruned.size(), "version"), plural(report.num_files, "file"),
+                             human_bytes(report.num_bytes)));
+  return k_exit_ok;
+}
+
 }  // namespace
 
 int run_log(const LogCommand& command, Terminal& terminal) {
+  if (command.prune) return run_prune(command, terminal);
   std::vector<DatasetVersion> versions = versions_of(command.spec);
   if (!command.state.empty()) keep_found(command.spec, command.state, versions);
   if (command.json) {
     Json list = Json::array();
-    for (const DatasetVersion& version : versions) list.push_back(version_json(version));
-    terminal.print(json_document({{"spec", shown_json(command.spec)}, {"versions", std::move(list)}}));
+    Json gone = Json::array();
+    for (const DatasetVersion& version : versions) {
+      if (version.gone.empty()) {
+        list.push_back(version_json(version));
+      } else {
+        gone.push_back(Json{{"version", version.id}, {"why", version.gone}});
+      }
+    }
+    terminal.print(
+        json_document({{"spec", shown_json(command.spec)}, {"versions", std::move(list)}, {"gone", std::move(gone)}}));
     return k_exit_ok;
   }
   TextTable table({Align::left, Align::right, Align::right, Align::right, Align::left});
   table.add({"VERSION", "SAMPLES", "SHARDS", "SIZE", "CHANGE"});
   for (const DatasetVersion& version : versions) {
+    if (!version.gone.empty()) {
+      table.add({version.id, {}, {}, {}, printable(version.gone)});
+      continue;
+    }
     table.add({version.id, human_count(version.num_samples), human_count(version.num_shards),
                human_bytes(version.num_bytes), change_text(version)});
   }

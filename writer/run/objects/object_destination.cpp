@@ -12,6 +12,7 @@
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/system/parallel.hpp"
+#include "bale/reader/version.hpp"
 
 namespace bale {
 namespace {
@@ -95,12 +96,26 @@ std::vector<Manifest> ObjectDestination::finished_manifests() const {
 }
 
 HeldDatasets ObjectDestination::held() const {
-  HeldDatasets held{.destination = options_.destination, .load = [this](const std::string& place) {
-                      const std::string name = below_destination(place, k_manifest_name);
-                      const auto text = store_.read(name);
-                      if (!text) throw Error(ErrorCode::not_found, "no such object", {.path = store_.name_of(name)});
-                      return parse_manifest(std::string(as_text(*text)), store_.name_of(name));
-                    }};
+  HeldDatasets held{.destination = options_.destination,
+                    .load =
+                        [this](const std::string& place) {
+                          const std::string name = below_destination(place, k_manifest_name);
+                          const auto text = store_.read(name);
+                          if (!text)
+                            throw Error(ErrorCode::not_found, "no such object", {.path = store_.name_of(name)});
+                          return parse_manifest(std::string(as_text(*text)), store_.name_of(name));
+                        },
+                    .replaced_versions =
+                        [this](const std::string& place) {
+                          std::vector<std::string> ids;
+                          for (const auto& [key, object] : objects_) {
+                            const std::string id = base_name(key).substr(0, base_name(key).find('.'));
+                            if (key != below_destination(place, kept_version(id))) continue;
+                            const auto text = store_.read(key);
+                            if (text && !parse_gone_version(std::string(as_text(*text)))) ids.push_back(id);
+                          }
+                          return ids;
+                        }};
   for (const auto& [key, object] : objects_) {
     if (key.starts_with(k_own_prefix)) continue;
     const std::size_t slash = std::min(key.find('/'), key.size());

@@ -38,11 +38,16 @@ struct DatasetVersion {
   std::string parent{};         // id; empty: the first one
   ManifestChange change{};
   std::string created_by{};
+  std::string gone{};  // why its manifest was removed: "pruned"; then only id and parent are known. Empty: it is kept
 };
 
 /// The versions of the dataset in a directory, from the current one, or from the one that `newest` names, to the first,
-/// as far as they are kept. Throws `not_found` if the directory has no manifest.
+/// as far as they are known. Throws `not_found` if the directory has no manifest.
 std::vector<DatasetVersion> dataset_versions(const std::string& directory, const std::string& newest = {});
+
+/// The ids of the versions in a directory of this machine that were replaced and are kept, also of those to which no
+/// other one leads.
+std::vector<std::string> replaced_versions(const std::string& directory);
 
 /// A directory and what its spec has after the '@'.
 struct VersionSpec {
@@ -57,8 +62,8 @@ bool names_version(const std::string& spec);
 /// list of several datasets.
 std::string with_version(const std::string& spec, std::string_view version);
 
-/// The full id of the version that `named` means. Throws `not_found` if it is not kept, `invalid_argument` if several
-/// begin so.
+/// The full id of the version that `named` means; it may be gone. Throws `not_found` if there is none,
+/// `invalid_argument` if several begin so.
 std::string find_version(const VersionSpec& named);
 
 /// The error of loading the state of a training run that read version `saw` of the dataset `spec`, whose version is

@@ -21,7 +21,8 @@
 namespace bale {
 
 struct DatasetMergeOptions {
-  std::vector<std::string> sources;  // directories of finished datasets, in the order that their samples get
+  std::vector<std::string> sources;  // directories of finished datasets, or versions of them ("DIRECTORY@ID"), in the
+                                     // order that their samples get
   std::string destination;           // directory, created if it does not exist
   std::string name{};  // of the dataset, and prefix of its shards; empty: last component of the destination
   /// Give shards a second name instead of copying them, if the file system can. Sources and destination then share

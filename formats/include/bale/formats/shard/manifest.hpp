@@ -70,12 +70,23 @@ struct Manifest {
   ManifestChange change{};   // if there is a parent
 };
 
+/// What stays of a version whose manifest was removed, under the name that the manifest had.
+struct GoneVersion {
+  std::string id;
+  std::string why;       // "pruned"
+  std::string parent{};  // id of the version before it; empty: it was the first
+};
+std::string gone_version_text(const GoneVersion& gone);
+/// nullopt for any other text, such as a manifest.
+std::optional<GoneVersion> parse_gone_version(const std::string& text);
+
 /// Canonical text: fixed order of members, indented by one space, ending with a checksum of the preceding text and a
 /// newline. Field and class names that are not UTF-8 are written as {"hex": "..."}.
 std::string manifest_text(const Manifest& manifest);
 
-/// Parses a manifest and compares its checksum, which the first manifests did not have. Throws `damaged`, and
-/// `unsupported` for another schema version or another program's manifest.json. `path` is used in messages only.
+/// Parses a manifest and compares its checksum, which the first manifests did not have. Throws `damaged`,
+/// `unsupported` for another schema version or another program's manifest.json, and `not_found` for what stays of a
+/// version that is gone. `path` is used in messages only.
 Manifest parse_manifest(const std::string& text, const std::string& path);
 
 /// Reads and parses a file of at most 1 GiB. Throws what parse_manifest() and read_file() throw.
