@@ -92,6 +92,15 @@ void check_times(const LoaderOptions& options) {
   refuse_unless(is_time(options.storage_timeout_s), "storage_timeout_s is not a number of seconds");
 }
 
+void check_own(const LoaderOptions& options) {
+  if (!options.own_decoder && !options.own_transform) return;
+  refuse_unless(options.workers == 0 || options.worker_mode == WorkerMode::threads,
+                "own_decoder and own_transform are functions of this process; set worker_mode to threads");
+  refuse_unless(options.device_pixels == 0, "own_decoder and own_transform are not for images that a device decodes");
+  refuse_unless(!options.own_transform || options.transform.shape != Transform::Shape::raw,
+                "own_transform needs decoded images; the transform is raw()");
+}
+
 /// Numbers that a cast has made of something else.
 void check_enumerations(const LoaderOptions& options) {
   refuse_unless(options.worker_mode <= WorkerMode::threads, "worker_mode is none of WorkerMode");
@@ -114,6 +123,7 @@ LoaderOptions checked(LoaderOptions options) {
                 fmt::format("prefetch of {} batches; 1 to {} are possible", options.prefetch, k_max_prefetch));
   check_times(options);
   check_enumerations(options);
+  check_own(options);
   check_transform(options.transform);
   for (const Transform& view : options.further_views) {
     check_transform(view);

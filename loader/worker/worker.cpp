@@ -48,6 +48,20 @@ auto with_sample_context(const Row& row, const Shard& shard, const Work& work) {
   }
 }
 
+/// A function of the program, whose exceptions are its own.
+template <typename Call>
+void call_own(const Call& call) {
+  try {
+    call();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::damaged, error.what());
+  }
+}
+
 }  // namespace
 
 Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, ShardOf shard_of)
@@ -66,7 +80,8 @@ Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, Sha
 void Worker::begin(Lane& lane) {
   const Row& row = row_of(lane);
   // Devices decode files.
-  const FieldForm form = options_.device_pixels == 0 ? FieldForm::decodable : FieldForm::original;
+  const bool is_for_others = options_.device_pixels != 0 || options_.own_decoder;
+  const FieldForm form = is_for_others ? FieldForm::original : FieldForm::decodable;
   {
     const Reading reading(ring_.worker(number_));
     lane.shard = {};  // of the row before
@@ -79,14 +94,19 @@ void Worker::begin(Lane& lane) {
   }
   const transform_detail::Boxes boxes = boxes_to_draw_by(lane);
   const Shard& shard = *lane.shard;
-  const DrawKey key{.seed = *options_.augment_seed,
-                    .epoch = ring_.slot(lane.claim.slot).epoch,
-                    .sample = row.sample,
-                    .copy = row.copy};
-  const KeptSeekPoints kept = kept_seek_points(lane);
-  lane.has_seek_points = !kept.record.empty();
-  const WholeCheck check = whole_check(shard, row);
-  with_sample_context(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check, boxes); });
+  const DrawKey key = draw_key(lane);
+  if (options_.own_decoder) {
+    lane.has_seek_points = true;  // those of another image would be kept
+    with_sample_context(row, shard, [&] {
+      call_own([&] { lane.image = options_.own_decoder(lane.image, lane.decoded); });
+      lane.pipeline.begin(lane.image, key, {}, WholeCheck::end, boxes);
+    });
+  } else {
+    const KeptSeekPoints kept = kept_seek_points(lane);
+    lane.has_seek_points = !kept.record.empty();
+    const WholeCheck check = whole_check(shard, row);
+    with_sample_context(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check, boxes); });
+  }
   if (field_filler_.has_targets()) fill_targets(lane);
   lane.encoded = left_to_device(lane);
 }
@@ -150,7 +170,36 @@ void Worker::finish(Lane& lane) {
   row.source_height = applied.source_height;
   row.bytes = applied.bytes;
   row.iou_crop = applied.iou_crop;
+  if (options_.own_transform) {
+    with_sample_context(row, *lane.shard, [&] { run_own_transform(lane, applied, place); });
+  }
   if (!lane.has_seek_points) cache_seek_points(row, lane.image);
+}
+
+void Worker::run_own_transform(const Lane& lane, const AppliedTransform& applied, MutableBytes place) {
+  for (std::size_t view = 0; view < options_.num_views(); ++view) {
+    const Transform& transform = options_.view(view);
+    const bool is_fixed = transform.has_fixed_shape();
+    const MutableBytes pixels =
+        view == 0 ? place.first(is_fixed ? transform.image_bytes() : applied.bytes) : lane.further_places[view - 1];
+    DrawKey key = draw_key(lane);
+    key.view = view;
+    call_own([&] {
+      options_.own_transform({.transform = transform,
+                              .key = key,
+                              .width = is_fixed ? transform.width : applied.source_width,
+                              .height = is_fixed ? transform.height : applied.source_height,
+                              .pixels = pixels});
+    });
+  }
+}
+
+DrawKey Worker::draw_key(const Lane& lane) const {
+  const Row& row = row_of(lane);
+  return {.seed = *options_.augment_seed,
+          .epoch = ring_.slot(lane.claim.slot).epoch,
+          .sample = row.sample,
+          .copy = row.copy};
 }
 
 /// Does the next step for a row, unless the row has failed.

@@ -53,6 +53,7 @@ class Worker {
     Claim claim{};
     ShardInUse shard{};
     Bytes image{};
+    std::vector<std::byte> decoded{};      // by own_decoder
     std::vector<std::byte> seek_points{};  // from the file next to the shard
     bool has_seek_points = false;
     std::optional<EncodedImage> encoded{};  // a device decodes the image
@@ -77,6 +78,8 @@ class Worker {
   std::optional<EncodedImage> left_to_device(const Lane& lane) const;
   void leave_to_device(const Lane& lane);
   void finish(Lane& lane);
+  void run_own_transform(const Lane& lane, const AppliedTransform& applied, MutableBytes place);
+  DrawKey draw_key(const Lane& lane) const;
   Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
   WholeCheck whole_check(const Shard& shard, const Row& row) const;
   KeptSeekPoints kept_seek_points(Lane& lane) const;

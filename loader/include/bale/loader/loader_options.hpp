@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/sample.hpp"
+#include "bale/loader/transform/draw_key.hpp"
 #include "bale/loader/transform/field.hpp"
 #include "bale/loader/transform/mix_draw.hpp"
 #include "bale/loader/transform/transform.hpp"
@@ -43,6 +45,15 @@ struct LoaderEvent {
   std::string reason{};      // one line
   std::uint64_t sample = 0;  // this and the key: not of worker_replaced
   std::string key{};
+};
+
+/// What a transform of the program's own gets.
+struct RowPixels {
+  const Transform& transform;  // of the view, which was run before
+  DrawKey key{};               // what it draws should depend on: KeyedRandom{key.seed, key.epoch, ...}
+  std::uint32_t width = 0;     // of the image
+  std::uint32_t height = 0;
+  MutableBytes pixels{};  // in the transform's layout and dtype, to be changed in place
 };
 
 // one per core of this rank: affinity, CPU quota and $LOCAL_WORLD_SIZE are respected
@@ -97,6 +108,13 @@ struct LoaderOptions {
   /// epoch, which takes 1.5 times as long; later epochs of this loader decode faster. About 0.4% of the dataset's bytes
   /// is enough; images without room are decoded as before. 0: none. `bale index --seek-points` makes them permanently.
   std::uint64_t seek_point_cache_bytes = 0;
+  /// A decoder of the program's own: returns the image of the stored bytes in a format that bale decodes, such as PPM.
+  /// The result lives in `memory`, which is the calling thread's and kept, or is `stored`. `field` says which field is
+  /// decoded if its name is not an image's. Both this and own_transform are for workers that are threads (or 0
+  /// workers), which call them at the same time. What they throw makes the sample a bad one, except std::bad_alloc.
+  std::function<Bytes(Bytes stored, std::vector<std::byte>& memory)> own_decoder{};
+  /// A transform of the program's own, after `transform` and before images are mixed. Not for raw transforms.
+  std::function<void(const RowPixels& row)> own_transform{};
   /// Called for each event on the thread that calls next(), while that waits or before it returns, so it needs no lock.
   /// What it throws comes from next(), whose next call returns the same batch. CudaLoader calls it on a thread of its
   /// own.
