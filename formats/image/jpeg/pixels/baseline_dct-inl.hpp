@@ -15,13 +15,13 @@ namespace bale::image_detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using D64 = hn::ScalableTag<std::int64_t>;
+using D64 = hn::CappedTag<std::int64_t, BALE_VECTOR_BYTES / sizeof(std::int64_t)>;
 using DHalf8 = hn::Half<D8>;
 
-constexpr std::size_t k_lanes16 = HWY_MAX_BYTES / 2;
-constexpr std::uint32_t k_group_shift = HWY_MAX_BYTES == 64 ? 2 : HWY_MAX_BYTES == 32 ? 1 : 0;
+constexpr std::size_t k_lanes16 = BALE_VECTOR_BYTES / 2;
+constexpr std::uint32_t k_group_shift = BALE_VECTOR_BYTES == 64 ? 2 : BALE_VECTOR_BYTES == 32 ? 1 : 0;
 // AVX3_DL is the only target with such vectors.
-constexpr BlockOrder k_order = HWY_MAX_BYTES == 64 ? BlockOrder::zigzag : BlockOrder::natural;
+constexpr BlockOrder k_order = BALE_VECTOR_BYTES == 64 ? BlockOrder::zigzag : BlockOrder::natural;
 
 /// Two vectors interleaved, to be multiplied by a pair of factors and added.
 struct Pairs {
@@ -41,9 +41,9 @@ HWY_INLINE V16 factors(std::int32_t a, std::int32_t b) {
 }
 
 HWY_INLINE V32 multiply(V16 pairs, V16 by) {
-#if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
+#if HWY_ARCH_X86 && BALE_VECTOR_BYTES == 64
   return V32{_mm512_madd_epi16(pairs.raw, by.raw)};
-#elif HWY_ARCH_X86 && HWY_MAX_BYTES == 32
+#elif HWY_ARCH_X86 && BALE_VECTOR_BYTES == 32
   return V32{_mm256_madd_epi16(pairs.raw, by.raw)};
 #elif HWY_ARCH_X86
   return V32{_mm_madd_epi16(pairs.raw, by.raw)};
@@ -120,10 +120,10 @@ HWY_INLINE void transpose(V16 (&v)[8]) {
 
 /// Stores two rows of each block.
 HWY_INLINE void store_two_rows(hn::Vec<D64> rows, std::uint8_t* to, std::size_t stride) {
-#if HWY_MAX_BYTES == 64
+#if BALE_VECTOR_BYTES == 64
   const V8 bytes =
       hn::BitCast(D8(), hn::Vec<D64>{_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), rows.raw)});
-#elif HWY_MAX_BYTES == 32
+#elif BALE_VECTOR_BYTES == 32
   const V8 bytes = hn::BitCast(D8(), hn::Vec<D64>{_mm256_permute4x64_epi64(rows.raw, 0xD8)});
 #else
   const V8 bytes = hn::BitCast(D8(), rows);
@@ -196,7 +196,7 @@ enum class Content { dc, corner, any };  // the corner: the first four rows and 
 
 HWY_INLINE bool is_zero(V16 v) { return hn::AllTrue(D16(), hn::Eq(v, hn::Zero(D16()))); }
 
-#if HWY_MAX_BYTES == 64
+#if BALE_VECTOR_BYTES == 64
 
 /// By natural index: the zigzag index.
 constexpr std::array<std::int16_t, 64> make_unzigzag() {

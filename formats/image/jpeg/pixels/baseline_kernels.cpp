@@ -1,9 +1,11 @@
-// The kernels in SIMD. Disabled are those targets that kernel_targets.hpp disables, and all better than AVX2 but
-// AVX3_DL (better targets have lower bits). Its vectors of 64 bytes are for CPUs that execute them at once; on others
-// they make these kernels no faster, and Huffman decoding next to them slower.
+// The kernels in SIMD. Disabled are those targets that kernel_targets.hpp disables, and all better than AVX2 but AVX3
+// and AVX3_DL (better targets have lower bits). AVX3_DL has vectors of 64 bytes, for CPUs that execute them at once; on
+// others they make these kernels slower, and Huffman decoding next to them. AVX3 has vectors of 32 bytes here, but
+// twice the registers of AVX2, and needs a tenth less time.
 #define HWY_WANT_AVX3_DL
 #define HWY_DISABLED_TARGETS \
-  (((HWY_AVX2 - 1) & ~HWY_AVX3_DL) | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+  (((HWY_AVX2 - 1) & ~(HWY_AVX3 | HWY_AVX3_DL)) | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define BALE_NARROW_TARGET HWY_AVX3
 
 #include "bale/formats/image/jpeg/pixels/baseline_kernels.hpp"
 
@@ -57,8 +59,8 @@ HWY_EXPORT(kernels);
 
 const BaselineKernels& baseline_kernels() {
   const BaselineKernels& best = HWY_DYNAMIC_DISPATCH(kernels)();
-#if HWY_ARCH_X86 && (HWY_TARGETS & HWY_AVX2) != 0
-  if (best.order == BlockOrder::zigzag && !use_wide_units()) return N_AVX2::kernels();
+#if HWY_ARCH_X86 && (HWY_TARGETS & HWY_AVX3) != 0
+  if (best.order == BlockOrder::zigzag && !use_wide_units()) return N_AVX3::kernels();
 #endif
   return best;
 }
