@@ -95,4 +95,20 @@ template <bool k_bmi2>
   return result;
 }
 
+/// The bits of `bits` at `places`, moved together: the inverse of deposit_bits().
+template <bool k_bmi2>
+[[gnu::always_inline]] inline std::uint64_t extract_bits(std::uint64_t bits, std::uint64_t places) {
+  std::uint64_t result = 0;
+#if defined(__x86_64__)
+  if constexpr (k_bmi2) {
+    asm("pext %[places], %[bits], %[result]" : [result] "=r"(result) : [bits] "r"(bits), [places] "r"(places));
+    return result;
+  }
+#endif
+  for (std::uint32_t at = 0; places != 0; places &= places - 1, ++at) {
+    if ((bits & places & (~places + 1)) != 0) result |= std::uint64_t{1} << at;
+  }
+  return result;
+}
+
 }  // namespace bale::image_detail

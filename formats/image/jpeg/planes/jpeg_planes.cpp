@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::byte, 4> k_signature{std::byte{0x8E}, std::byte{'b'}, std::byte{'j'}, std::byte{'p'}};
 constexpr std::uint8_t k_version = 1;
-constexpr int k_level = 3;
+constexpr int k_level = 1;  // level 3 takes three times as long, and saves 0.0004 of the bytes
 /// Of the bytes before a scan: marker segments have at most 65,535 each.
 constexpr std::uint64_t k_max_head_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t k_max_rows = 65535;
@@ -174,7 +174,7 @@ bool PlanesPacker::append_rows(const jpeg_decompress_struct& info) {
   const std::optional<BaselineFrame> frame = baseline_frame(info);
   if (!frame || !tables_of(*frame)) return false;
   planes_.open(*frame);
-  if (!reader_.begin_baseline(*frame, planes_, false)) return false;
+  if (!reader_.begin_baseline(*frame, planes_, false, BlockOrder::natural)) return false;
   for (std::uint32_t row = 0; row < frame->mcus_down; ++row) {
     const std::size_t begin = rows_.size();
     if (!reader_.next_row(planes_, row) || !encoder_.append_row(planes_, row, rows_, classes_)) return false;
@@ -219,7 +219,8 @@ std::optional<Bytes> PlanesPacker::pack(Bytes jpeg, std::size_t most_bytes) {
   } catch (const Error&) {
     return std::nullopt;
   }
-  if (!std::ranges::equal(restored_, jpeg)) return std::nullopt;
+  if (restored_.size() != jpeg.size() || std::memcmp(restored_.data(), jpeg.data(), jpeg.size()) != 0)
+    return std::nullopt;
   return out_;
 }
 

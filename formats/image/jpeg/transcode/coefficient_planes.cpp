@@ -61,10 +61,11 @@ CoefficientRows CoefficientPlanes::rows(std::uint32_t mcu_row) const {
   return rows;
 }
 
-bool CoefficientReader::begin_baseline(const BaselineFrame& frame, CoefficientPlanes& planes, bool plain) {
-  if (!baseline_.open(frame, plain, true)) return false;
+bool CoefficientReader::begin_baseline(const BaselineFrame& frame, CoefficientPlanes& planes, bool plain,
+                                       BlockOrder order) {
+  if (!baseline_.open(frame, plain, order == BlockOrder::zigzag)) return false;
   const CoefficientRows first = planes.rows(0);
-  baseline_.store_in({&first, 1}, {0, frame.mcus_across}, {.order = BlockOrder::zigzag});
+  baseline_.store_in({&first, 1}, {0, frame.mcus_across}, {.order = order});
   baseline_.go_to_top();
   return true;
 }

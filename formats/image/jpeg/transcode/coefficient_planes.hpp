@@ -64,8 +64,10 @@ class CoefficientPlanes {
 class CoefficientReader {
  public:
   /// Reads a baseline JPEG row by row: begin_baseline(), then next_row() for each row of MCUs. False if it is left to
-  /// libjpeg, and so in the functions below. Blocks that only fill MCUs get what the file has.
-  bool begin_baseline(const BaselineFrame& frame, CoefficientPlanes& planes, bool plain);
+  /// libjpeg, and so in the functions below. Blocks that only fill MCUs get what the file has. In natural order no
+  /// symbols are counted.
+  bool begin_baseline(const BaselineFrame& frame, CoefficientPlanes& planes, bool plain,
+                      BlockOrder order = BlockOrder::zigzag);
   bool next_row(CoefficientPlanes& planes, std::uint32_t mcu_row);
   /// After the last row.
   bool ends_exactly() const { return baseline_.ends_exactly(); }

@@ -50,12 +50,18 @@ constexpr PlaneClasses make_plane_classes() {
 
 inline constexpr PlaneClasses k_plane_classes = make_plane_classes();
 
-/// The class of a block. `bits`: of its largest coefficient besides DC, 0 if all are zero. `last`: the zigzag index of
-/// the last one that is not zero, `count`: how many there are.
-constexpr std::uint8_t plane_class(std::uint32_t bits, std::uint32_t last, std::uint32_t count) {
+/// The class of a block. `bits`: of its largest coefficient besides DC, 0 if all are zero. `nonzero`: the places of
+/// those that are not zero, in natural order.
+constexpr std::uint8_t plane_class(std::uint32_t bits, std::uint64_t nonzero) {
   if (bits == 0) return 0;
-  if (count >= k_dense) return static_cast<std::uint8_t>(k_first_dense_class + bits - 1);
-  return static_cast<std::uint8_t>(1 + (bits - 1) * k_num_reaches + last / 4);
+  if (static_cast<std::uint32_t>(std::popcount(nonzero)) >= k_dense)
+    return static_cast<std::uint8_t>(k_first_dense_class + bits - 1);
+  // The classes with one bit have every reach.
+  std::uint32_t reach = 0;
+  for (std::uint32_t step = k_num_reaches / 2; step > 0; step /= 2) {
+    reach += (nonzero & ~k_plane_classes.reach[reach + step]) != 0 ? step : 0;
+  }
+  return static_cast<std::uint8_t>(1 + (bits - 1) * k_num_reaches + reach);
 }
 
 }  // namespace bale::image_detail

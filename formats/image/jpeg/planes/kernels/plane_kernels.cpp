@@ -17,6 +17,9 @@
 #include "bale/formats/image/jpeg/planes/kernels/plane_store-inl.hpp"
 #include "bale/formats/image/jpeg/planes/kernels/plane_tables-inl.hpp"
 #include "bale/formats/image/simd/avx3_dl-inl.hpp"
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+#include "bale/formats/image/simd/pack_blocks-inl.hpp"
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {
@@ -29,8 +32,6 @@ constexpr bool k_bmi2 = true;
 constexpr bool k_bmi2 = false;
 #endif
 
-// A coefficient takes at most two bits of a plane.
-constexpr std::uint64_t k_most_bits = 126;
 // What is read beyond the end before that is noticed, but for the last block.
 constexpr std::uint64_t k_slack_bits = (k_plane_padding - 24) * 8;
 
@@ -38,51 +39,124 @@ constexpr std::uint64_t k_slack_bits = (k_plane_padding - 24) * 8;
 
 bool look_at(const std::int16_t* block, BlockBits& bits) {
   bits = {};
-  for (std::size_t k = 1; k < 64; ++k) {
-    const std::uint64_t place = std::uint64_t{1} << k_zigzag[k];
-    const auto magnitude = static_cast<std::uint32_t>(block[k] < 0 ? -block[k] : block[k]);
+  std::uint64_t nonzero = 0;
+  for (std::size_t i = 1; i < 64; ++i) {
+    const std::uint64_t place = std::uint64_t{1} << i;
+    const auto magnitude = static_cast<std::uint32_t>(block[i] < 0 ? -block[i] : block[i]);
     if (magnitude >> k_max_ac_bits != 0) return false;
     for (std::size_t b = 0; b < k_max_ac_bits; ++b) bits.magnitudes[b] |= (magnitude >> b & 1) != 0 ? place : 0;
-    if (block[k] < 0) bits.signs |= place;
-    if (block[k] != 0) bits.nonzero |= std::uint64_t{1} << k;
+    if (block[i] < 0) bits.signs |= place;
+    if (block[i] != 0) nonzero |= place;
   }
+  std::uint32_t most = k_max_ac_bits;
+  while (most > 0 && bits.magnitudes[most - 1] == 0) --most;
+  bits.number = plane_class(most, nonzero);
   return true;
 }
 
 #else
 
-HWY_ATTR bool look_at(const std::int16_t* block, BlockBits& bits) {
-  const hn::CappedTag<std::int16_t, 32> d;
-  constexpr std::size_t k_lanes = hn::MaxLanes(d);
-  alignas(64) std::int16_t natural[64];
-  for (std::size_t k = 0; k < 64; ++k) natural[k_zigzag[k]] = block[k];
-  natural[0] = 0;
-  const auto bits_of = [&](auto mask) {
-    std::uint8_t bytes[8] = {};
-    hn::StoreMaskBits(d, mask, bytes);
+/// A byte for each coefficient of a block.
+constexpr std::size_t k_lanes8 = hn::MaxLanes(D8());
+using BlockBytes = std::array<V8, 64 / k_lanes8>;
+
+/// Rows of coefficients, so that bytes_of() of two such vectors has all rows in their order.
+HWY_ATTR HWY_INLINE V16 load_rows(const std::int16_t* block, std::size_t part, std::size_t half) {
+  const D16 d16;
+#if HWY_MAX_BYTES == 32
+  const hn::Half<D16> row;
+  const std::int16_t* const first = block + part * k_lanes8 + half * 8;
+  return hn::Combine(d16, hn::Load(row, first + 16), hn::Load(row, first));
+#else
+  return hn::Load(d16, block + part * k_lanes8 + half * k_lanes8 / 2);
+#endif
+}
+
+/// Of values below 256.
+HWY_ATTR HWY_INLINE V8 bytes_of(V16 low, V16 high) {
+#if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
+  return V8{
+      _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(low.raw)), _mm512_cvtepi16_epi8(high.raw), 1)};
+#else
+  return pack_blocks(low, high);
+#endif
+}
+
+/// The places of the bytes that have one of these bits.
+HWY_ATTR HWY_INLINE std::uint64_t places_of(const BlockBytes& bytes, std::uint8_t bits) {
+  const D8 d8;
+  std::uint64_t places = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::uint8_t mask[8] = {};
+    hn::StoreMaskBits(d8, hn::Ne(hn::And(bytes[i], hn::Set(d8, bits)), hn::Zero(d8)), mask);
     std::uint64_t part;
-    std::memcpy(&part, bytes, sizeof(part));
-    return part;
-  };
-  bits = {};
-  bool is_large = false;
-  for (std::size_t first = 0; first < 64; first += k_lanes) {
-    bits.nonzero |= bits_of(hn::Ne(hn::LoadU(d, block + first), hn::Zero(d))) << first;
-    const auto values = hn::Load(d, natural + first);
-    // The smallest value stays negative: a block with it has a place with a sign and no bits, and is not restored.
-    const auto magnitudes = hn::Abs(values);
-    bits.signs |= bits_of(hn::Lt(values, hn::Zero(d))) << first;
-    is_large |= !hn::AllFalse(d, hn::Gt(magnitudes, hn::Set(d, (1 << k_max_ac_bits) - 1)));
-    for (std::size_t b = 0; b < k_max_ac_bits; ++b) {
-      const auto bit = hn::Set(d, static_cast<std::int16_t>(1 << b));
-      bits.magnitudes[b] |= bits_of(hn::TestBit(magnitudes, bit)) << first;
-    }
+    std::memcpy(&part, mask, sizeof(part));
+    places |= part << (i * k_lanes8 & 63);
   }
-  bits.nonzero &= ~std::uint64_t{1};
-  return !is_large;
+  return places;
+}
+
+HWY_ATTR bool look_at(const std::int16_t* block, BlockBits& bits) {
+  const D16 d16;
+  const hn::RebindToUnsigned<D16> du16;
+  const auto low_byte = hn::Set(d16, 0xFF);
+  BlockBytes low;
+  BlockBytes high;
+  BlockBytes signs;
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    V16 values[2] = {load_rows(block, i, 0), load_rows(block, i, 1)};
+    V16 above[2];
+    V16 sign[2];
+    for (std::size_t half = 0; half < 2; ++half) {
+      // The smallest value stays negative: it has bits that are too high.
+      const V16 magnitude = hn::Abs(values[half]);
+      above[half] = hn::BitCast(d16, hn::ShiftRight<8>(hn::BitCast(du16, magnitude)));
+      sign[half] = hn::BitCast(d16, hn::ShiftRight<15>(hn::BitCast(du16, values[half])));
+      values[half] = hn::And(magnitude, low_byte);
+    }
+    low[i] = bytes_of(values[0], values[1]);
+    high[i] = bytes_of(above[0], above[1]);
+    signs[i] = bytes_of(sign[0], sign[1]);
+  }
+  constexpr std::uint64_t k_no_dc = ~std::uint64_t{1};
+  constexpr std::uint8_t k_too_high = 0xFF << (k_max_ac_bits - 8) & 0xFF;
+  if ((places_of(high, k_too_high) & k_no_dc) != 0) return false;
+  std::uint64_t nonzero = 0;
+  std::uint32_t most = 0;
+  for (std::size_t b = 0; b < k_max_ac_bits; ++b) {
+    const auto bit = static_cast<std::uint8_t>(1u << b % 8);
+    bits.magnitudes[b] = places_of(b < 8 ? low : high, bit) & k_no_dc;
+    nonzero |= bits.magnitudes[b];
+    most = bits.magnitudes[b] != 0 ? static_cast<std::uint32_t>(b + 1) : most;
+  }
+  bits.signs = places_of(signs, 1) & k_no_dc;
+  bits.number = plane_class(most, nonzero);
+  return true;
 }
 
 #endif
+
+HWY_ATTR void put_blocks(std::span<const BlockBits> all, std::span<const std::uint32_t> blocks,
+                         std::array<BitsOut, k_num_planes>& planes) {
+  for (const std::uint32_t number : blocks) {
+    const BlockBits& block = all[number];
+    const std::uint32_t kind = k_plane_classes.kind[block.number];
+    const std::uint32_t bits = kind > k_max_ac_bits ? kind - k_max_ac_bits : kind;
+    // [j]: which coefficients have j bits and more.
+    std::array<std::uint64_t, k_max_ac_bits + 2> reaching;
+    reaching[bits + 1] = 0;
+    for (std::uint32_t j = bits; j > 0; --j) reaching[j] = reaching[j + 1] | block.magnitudes[j - 1];
+    planes[0].put(extract_bits<k_bmi2>(reaching[1], k_plane_classes.reach[block.number]),
+                  k_plane_classes.mask_bits[block.number]);
+    auto count = static_cast<std::uint32_t>(std::popcount(reaching[1]));
+    planes[1].put(extract_bits<k_bmi2>(block.signs, reaching[1]), count);
+    for (std::uint32_t j = 2; j <= bits; ++j) {
+      planes[j].put(extract_bits<k_bmi2>(reaching[j], reaching[j - 1]), count);
+      count = static_cast<std::uint32_t>(std::popcount(reaching[j]));
+      planes[j].put(extract_bits<k_bmi2>(block.magnitudes[j - 2], reaching[j]), count);
+    }
+  }
+}
 
 template <std::size_t k_bits, bool k_dense>
 HWY_ATTR void decode_some(PlaneRow& row, const std::uint16_t* blocks, std::size_t count) {
@@ -177,7 +251,7 @@ bool decode(PlaneRow& row, std::uint32_t kind, std::span<const std::uint16_t> bl
 }  // namespace
 
 const PlaneKernels& plane_kernels_of_target() {
-  static constexpr PlaneKernels k_kernels = {.look_at = look_at, .decode = decode};
+  static constexpr PlaneKernels k_kernels = {.look_at = look_at, .put_blocks = put_blocks, .decode = decode};
   return k_kernels;
 }
 

@@ -4,8 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <vector>
 
+#include "bale/formats/base/bytes.hpp"
 #include "bale/formats/image/jpeg/entropy/coefficient_rows.hpp"
 #include "bale/formats/image/jpeg/planes/kernels/plane_classes.hpp"
 
@@ -13,6 +16,9 @@ namespace bale::image_detail {
 
 /// Bytes that may be read after the last one of a row.
 inline constexpr std::size_t k_plane_padding = 32;
+
+/// Of a plane, per block: a coefficient takes at most two.
+inline constexpr std::uint64_t k_most_bits = 126;
 
 /// A row of MCUs that is being decoded. Borrows.
 struct PlaneRow {
@@ -29,16 +35,55 @@ struct PlaneRow {
   std::size_t stride() const { return is_zigzag() ? 8 : std::size_t{8} << layout.group_shift; }
 };
 
-/// The bits of a block's coefficients besides DC.
+/// The bits of a block's coefficients besides DC, each at its place in natural order.
 struct BlockBits {
-  std::array<std::uint64_t, k_max_ac_bits> magnitudes{};  // [b]: which have bit b, in natural order
-  std::uint64_t signs = 0;                                // which are negative, in natural order
-  std::uint64_t nonzero = 0;                              // which are not zero, in zigzag order
+  std::array<std::uint64_t, k_max_ac_bits> magnitudes{};  // [b]: which have bit b
+  std::uint64_t signs = 0;                                // which are negative
+  std::uint8_t number = 0;                                // of the block's class
+};
+
+/// Writes bits, the first in the lowest bit of the first byte.
+class BitsOut {
+ public:
+  /// Forgets what was written. At most `bits` follow.
+  void begin(std::size_t bits) {
+    memory_.resize(bits / 8 + 2 * sizeof(pending_));
+    next_ = memory_.data();
+    pending_ = 0;
+    count_ = 0;
+  }
+  /// At most 63 bits.
+  void put(std::uint64_t bits, std::uint32_t count) {
+    pending_ |= bits << count_;
+    std::memcpy(next_, &pending_, sizeof(pending_));
+    const std::uint32_t all = count_ + count;
+    next_ += all >> 3;
+    if (all < 64) [[likely]] {
+      pending_ >>= all & ~7u;
+    } else {
+      pending_ = bits >> (64 - count_);
+      *next_ = static_cast<std::byte>(pending_);
+    }
+    count_ = all & 7;
+  }
+  /// What was written, its last byte filled with zeros.
+  Bytes bytes() const {
+    return Bytes(memory_).first(static_cast<std::size_t>(next_ - memory_.data()) + (count_ > 0 ? 1 : 0));
+  }
+
+ private:
+  std::vector<std::byte> memory_;
+  std::byte* next_ = nullptr;
+  std::uint64_t pending_ = 0;  // the low `count_` bits, fewer than 8
+  std::uint32_t count_ = 0;
 };
 
 struct PlaneKernels {
-  /// `block`: in zigzag order, aligned to 16 bytes. False if a coefficient has more than k_max_ac_bits bits.
+  /// `block`: in natural order, aligned to 64 bytes. False if a coefficient has more than k_max_ac_bits bits.
   bool (*look_at)(const std::int16_t* block, BlockBits& bits) = nullptr;
+  /// Writes the blocks of one kind.
+  void (*put_blocks)(std::span<const BlockBits> all, std::span<const std::uint32_t> blocks,
+                     std::array<BitsOut, k_num_planes>& planes) = nullptr;
   /// Decodes blocks of one kind: all their coefficients, also those that are zero. `blocks`: their numbers, in the
   /// order in which they were written. Without instructions that put bits in place, or where they are slow, by tables
   /// of shuffles. False if more bits were read than the row has; what is stored then has no meaning.

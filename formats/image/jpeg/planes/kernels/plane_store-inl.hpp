@@ -123,13 +123,57 @@ HWY_ATTR HWY_INLINE void make_zigzag(std::int16_t* block) {
   hn::StoreU(decltype(low){_mm512_permutex2var_epi16(low.raw, last, high.raw)}, d, block + 32);
 }
 
-#else
+#elif HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 
 /// Moves a block from natural to zigzag order.
 HWY_INLINE void make_zigzag(std::int16_t* block) {
   std::int16_t natural[64];
   std::memcpy(natural, block, sizeof(natural));
   for (std::size_t k = 0; k < 64; ++k) block[k] = natural[k_zigzag[k]];
+}
+
+#else
+
+/// For eight places in zigzag order and a row in natural order: the shuffle of what the row has for them; zeros
+/// elsewhere.
+struct ZigzagShuffles {
+  alignas(16) std::uint8_t bytes[8][8][16];
+  bool is_used[8][8];
+};
+
+constexpr ZigzagShuffles make_zigzag_shuffles() {
+  ZigzagShuffles shuffles{};
+  for (std::size_t k = 0; k < 64; ++k) {
+    for (std::size_t row = 0; row < 8; ++row) {
+      const bool has = k_zigzag[k] / 8 == row;
+      for (std::size_t byte = 0; byte < 2; ++byte) {
+        shuffles.bytes[k / 8][row][k % 8 * 2 + byte] =
+            has ? static_cast<std::uint8_t>(k_zigzag[k] % 8 * 2 + byte) : std::uint8_t{0x80};
+      }
+      if (has) shuffles.is_used[k / 8][row] = true;
+    }
+  }
+  return shuffles;
+}
+constexpr ZigzagShuffles k_zigzag_shuffles = make_zigzag_shuffles();
+
+/// Moves a block from natural to zigzag order.
+HWY_ATTR HWY_INLINE void make_zigzag(std::int16_t* block) {
+  const hn::CappedTag<std::int16_t, 8> d;
+  const hn::Repartition<std::uint8_t, decltype(d)> d8;
+  hn::Vec<decltype(d8)> rows[8];
+  for (std::size_t row = 0; row < 8; ++row) rows[row] = hn::BitCast(d8, hn::Load(d, block + row * 8));
+#pragma GCC unroll 8
+  for (std::size_t part = 0; part < 8; ++part) {
+    auto places = hn::Zero(d8);
+#pragma GCC unroll 8
+    for (std::size_t row = 0; row < 8; ++row) {
+      if (!k_zigzag_shuffles.is_used[part][row]) continue;
+      const auto shuffle = hn::Load(d8, k_zigzag_shuffles.bytes[part][row]);
+      places = hn::Or(places, hn::TableLookupBytesOr0(rows[row], shuffle));
+    }
+    hn::Store(hn::BitCast(d, places), d, block + part * 8);
+  }
 }
 
 #endif
