@@ -1,4 +1,5 @@
 """What compilers say of the installed headers, and of programs that misuse them."""
+import re
 import subprocess
 
 import pytest
@@ -30,6 +31,22 @@ def test_an_older_standard_is_one_error(tmp_path, compiler):
 def test_headers_are_without_extensions_that_pedants_see(tmp_path, compiler):
     text = '#include "bale/formats/base/random.hpp"\nint main() { return bale::KeyedRandom{1}.below(2) > 1; }\n'
     assert said_of(tmp_path, compiler, text, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror") == ""
+
+
+def test_the_headers_of_the_api_are_installed_and_compile(tmp_path):
+    """What the table of docs/CPP.md names: folders with names of headers, and whole names."""
+    table = (REPO / "docs" / "CPP.md").read_text().split("## The API")[1].split("## ")[0]
+    headers = []
+    for row in table.splitlines()[6:]:
+        folder = ""
+        for name in re.findall(r"`([^`]+)`", row) if row.startswith("|") else []:
+            if name.endswith("/"):
+                folder = name
+            elif name != "torch":  # which needs LibTorch's headers
+                headers.append(name if name.endswith(".hpp") else f"{folder}{name}.hpp")
+    assert len(headers) > 40 and set(headers) <= set(HEADERS), set(headers) - set(HEADERS)
+    text = "".join(f'#include "{header}"\n' for header in reversed(headers)) + "int main() {}\n"
+    assert said_of(tmp_path, "g++", text, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror") == ""
 
 
 LOADER = """#include "bale/loader/loader.hpp"
