@@ -82,6 +82,7 @@ class PackedSource : public Source {
     filter(patterns);
     note_unused_options(options, {"class_folders", "class_map"}, "this is a packed dataset", spec, notices_);
     note_relative_keys();
+    note_split_names();
     encoded_ = options.keys_name_files && has_keys_that_name_no_file();
     if (size() == 0 && dataset_.size() > 0) {
       throw Error(ErrorCode::invalid_argument, "`include` and `exclude` leave no sample",
@@ -295,6 +296,37 @@ class PackedSource : public Source {
     NoticeLog log;
     log.warn(
         fmt::format("{} keys are absolute or have \"..\": made relative (such as \"{}\")", count, printed_key(first)));
+    notices_.merge(log, spec_);
+  }
+
+  /// Warns of images that only one sample has under their field's name, such as "2.jpg" of "IMG.1.jpg" and "IMG.2.jpg":
+  /// a tar of a folder, whose names were split at the first dot.
+  void note_split_names() {
+    if (dataset_.manifest()) return;
+    std::map<std::string, std::optional<std::uint64_t>> lonely;  // by field, the only sample that has it so far
+    for (const std::string& field : dataset_.fields()) {
+      if (is_image_name(field) && field.find('.') != std::string::npos) lonely.try_emplace(field);
+    }
+    for (std::uint64_t i = 0; i < size() && !lonely.empty(); ++i) {
+      const auto [number, sample] = dataset_.position(at(i));
+      const IndexInUse index = dataset_.use_index(number);
+      for (const auto& [f, extent] : index->row(sample)) {
+        const auto found = lonely.find(index->fields()[f].name);
+        if (found == lonely.end()) continue;
+        if (found->second)
+          lonely.erase(found);
+        else
+          found->second = i;
+      }
+    }
+    std::erase_if(lonely, [](const auto& field) { return !field.second; });
+    if (lonely.empty() || size() + lonely.size() <= 2) return;
+    const auto& [field, sample] = *lonely.begin();
+    NoticeLog log;
+    log.warn(fmt::format(
+        "names split at the first dot, as WebDataset's do, so {} images are fields that no other sample has "
+        "({} has {}); if each file is a sample, pack the unpacked folder or a ZIP of it",
+        lonely.size(), printed_key(dataset_.key(at(*sample))), printable(field)));
     notices_.merge(log, spec_);
   }
 

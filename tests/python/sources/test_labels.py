@@ -562,3 +562,21 @@ def test_class_folders_that_are_splits(bale, tmp_path, kind):
     assert "usual names of splits" in result.err and names_of(tmp_path / "out") == ["test", "train"]
     result = bale.ok("pack", path, tmp_path / "train", "--class-folders", "--include", "data/train/*")
     assert "split" not in result.err and names_of(tmp_path / "train") == ["cat", "dog"]
+
+
+@pytest.mark.parametrize("options", [(), ("--class-folders",)])
+def test_dots_in_the_names_of_a_tar(bale, tmp_path, options):
+    """A tar is read by WebDataset's rule: whoever made it of a folder is told that files became fields of a sample."""
+    def tar(name, names):
+        with tarfile.open(tmp_path / name, "w") as archive:
+            for member in names:
+                info = tarfile.TarInfo(member)
+                info.size = len(IMAGE)
+                archive.addfile(info, io.BytesIO(IMAGE))
+        return tmp_path / name
+
+    folder = tar("folder.tar", ["cat/IMG.1.ppm", "cat/IMG.2.ppm", "dog/1.ppm"])
+    told = bale.ok("pack", folder, tmp_path / "one", *options).err
+    assert "split at the first dot" in told and "2 images" in told and "cat/IMG has 1.ppm" in told, told
+    pairs = tar("pairs.tar", [f"cat/{i}.{side}.ppm" for i in range(2) for side in ("left", "right")])
+    assert "first dot" not in bale.ok("pack", pairs, tmp_path / "two", *options).err
