@@ -49,7 +49,7 @@ struct Dataset::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  const OwnProcess process;
+  const OwnProcess process{};
   DatasetOptions options;
   std::vector<Part> parts;
   std::vector<Entry> entries;
