@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/hdf5/library/h5.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"
 #include "bale/formats/image/image.hpp"
@@ -57,6 +59,7 @@ namespace {
 constexpr std::array<const char*, 6> k_bytes_names{"images", "encoded_images", "image", "imgs", "data", "jpg"};
 constexpr std::array<const char*, 5> k_key_names{"keys", "filenames", "names", "paths", "ids"};
 constexpr std::size_t k_listed_names = 20;
+constexpr std::uint64_t k_head_bytes = 512;  // of an image, for its kind
 
 std::optional<InputDataset> find_bytes(const InputFile& file) {
   for (const char* name : k_bytes_names) {
@@ -64,17 +67,6 @@ std::optional<InputDataset> find_bytes(const InputFile& file) {
     if (dataset && dataset->kind == ElementKind::vlen_bytes) return dataset;
   }
   return std::nullopt;
-}
-
-/// Field name by the first bytes of the first element that is not empty; `otherwise` if there is none.
-std::string sniff_field(const InputFile& file, const std::vector<FileRange>& ranges, std::string_view otherwise) {
-  for (const FileRange& range : ranges) {
-    if (range.length == 0) continue;
-    std::vector<std::byte> head(std::min<std::uint64_t>(range.length, 4096));
-    file.bytes().read_exact(range.offset, head);
-    return std::string(image_field_name(probe_image(head).kind));
-  }
-  return std::string(otherwise);
 }
 
 /// The ranges of a string dataset, without the NUL that some writers append to a string.
@@ -93,7 +85,7 @@ class ForeignScan {
     if (const auto bytes = find_bytes(file_)) {
       const std::vector<FileRange> ranges = locate_vlen(file_, *bytes);
       add_samples(ranges.size());
-      set_ranges(ranges, sniff_field(file_, ranges, "jpg"));
+      set_images(ranges, "", "jpg");
       used_.insert(bytes->name);
     } else if (const auto array = find_array(file_)) {
       add_samples(array->dataset.dims[0]);
@@ -153,6 +145,27 @@ class ForeignScan {
     }
   }
 
+  /// Each element under the name of its kind of image, by its first bytes; others, such as damaged ones, under that of
+  /// the first element that has bytes, or under `otherwise` if that is no image.
+  void set_images(const std::vector<FileRange>& ranges, const std::string& prefix, std::string_view otherwise) {
+    std::vector<std::string_view> kinds(ranges.size());
+    std::string_view first = otherwise;
+    bool is_first = true;
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      if (ranges[i].length == 0) continue;
+      std::array<std::byte, k_head_bytes> room;
+      const MutableBytes head = MutableBytes(room).first(std::min(ranges[i].length, k_head_bytes));
+      file_.bytes().read_exact(ranges[i].offset, head);
+      const ImageKind kind = probe_image(head).kind;
+      if (kind != ImageKind::unknown) kinds[i] = image_field_name(kind);
+      if (std::exchange(is_first, false)) first = image_field_name(kind);
+    }
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      set_scanned_field(index_, i, {.name = prefix + std::string(kinds[i].empty() ? first : kinds[i])},
+                        ranges[i].offset, ranges[i].length, {.path = file_.path(), .offset = ranges[i].offset});
+    }
+  }
+
   /// Every other dataset becomes a field if it can. Otherwise a notice names it.
   void add_columns() {
     const std::vector<std::string> links = file_.all_links(k_max_links);
@@ -184,7 +197,7 @@ class ForeignScan {
     if (!fields_.insert(field).second) return leave("dataset name differs from another only in case");
     if (dataset.kind == ElementKind::vlen_bytes) {
       const std::vector<FileRange> ranges = locate_vlen(file_, dataset);
-      set_ranges(ranges, field + "." + sniff_field(file_, ranges, "bin"));
+      set_images(ranges, field + ".", "bin");
     } else if (dataset.kind == ElementKind::vlen_string) {
       set_ranges(locate_strings(file_, dataset), field);
     } else if (dataset.kind == ElementKind::fixed_string) {

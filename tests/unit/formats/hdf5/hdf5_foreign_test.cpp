@@ -120,6 +120,26 @@ TEST_CASE_METHOD(InTempDir, "Fuel's ILSVRC2012: vlen images, short int16 targets
                                          {"n01440764_10026-00000002", k_no_label, {{"jpg", images[2]}}}});
 }
 
+TEST_CASE_METHOD(InHdf5Path, "vlen images of several kinds, and one that is none") {
+  const std::vector<std::string> images{png_of(random_image(3, 2, 1)), "\xff\xd8\xff\xe0 of a JPEG", "damaged", ""};
+  {
+    Maker maker(path);
+    maker.write_vlen("images", images);
+    maker.write_vlen("masks", {"none", images[0], images[1], ""});
+  }
+  const ShardIndex index = scan(path);
+  CHECK(index.fields().size() == 5);
+  const std::vector<OwnedSample> read = read_all(path, index);
+  REQUIRE(read.size() == images.size());
+  const std::array<const char*, 4> names{"png", "jpg", "png", "png"};
+  const std::array<const char*, 4> masks{"masks.bin", "masks.png", "masks.jpg", "masks.bin"};
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    CHECK(read[i].fields.size() == 2);
+    CHECK(read[i].at(names[i]) == images[i]);
+    CHECK(read[i].at(masks[i]) == (i == 0 ? "none" : i == 3 ? "" : images[i - 1]));
+  }
+}
+
 TEST_CASE_METHOD(InHdf5Path, "vlen images in filtered chunks, with numbers for keys") {
   std::vector<std::string> images;
   for (std::uint32_t i = 0; i < 100; ++i) images.push_back(png_of(random_image(1 + i % 3, 2, i)));
