@@ -7,6 +7,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/shard/current_index.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/formats/storage/schemes.hpp"
 
 namespace bale {
@@ -133,6 +134,14 @@ const Format& format_of_shard(const std::string& path) try { return probe_format
 
 }  // namespace
 
+ShardIndex amended_index(ShardIndex index, const std::string& path, const ShardOpenOptions& options) {
+  if (!options.layers || options.layers->empty()) return index;
+  std::string digest = options.digest;
+  if (digest.empty() && index.digest()) digest = digest_text(*index.digest());
+  const ShardAmendments* const amendments = options.layers->of(digest);
+  return amendments == nullptr ? std::move(index) : amend(index, *amendments, path);
+}
+
 Shard open_shard(const std::string& path, const ShardOpenOptions& options) {
   const FileStamp before = FileStamp::of(path);
   const Format& format = format_of_shard(path);
@@ -140,6 +149,7 @@ Shard open_shard(const std::string& path, const ShardOpenOptions& options) {
   const bool has_index = path_exists(beside);
   ShardIndex index = has_index ? ShardIndex::load(beside) : scan_or_remember(path, format);
   if (has_index && options.check_stale) index.set_notices(check_index_is_current(path, format, index));
+  index = amended_index(std::move(index), path, options);
   if (options.index_memory) index.keep_in(options.index_memory);
   Shard shard = Shard::open(path, format, std::move(index), options);
   if (has_index && shard.identity().file != before)

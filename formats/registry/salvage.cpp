@@ -10,6 +10,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/current_index.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/partial_scan.hpp"
 
 namespace bale {
@@ -85,8 +86,12 @@ SalvagedShard take_found(const std::string& path, const Format& format, const Pa
 
 SalvagedShard salvage_unindexed(const std::string& path, const Format& format, const ShardOpenOptions& options) {
   try {
-    return {.shard = Shard::open(path, format, scan_shard(path, format), options)};
+    return {.shard = Shard::open(path, format, amended_index(scan_shard(path, format), path, options), options)};
   } catch (const PartialScan& damage) {
+    if (options.layers && options.layers->of(options.digest) != nullptr) {
+      throw Error(ErrorCode::damaged, "which of its samples were removed or got other labels is not known anymore",
+                  {.path = path, .hint = "copy its index again"});
+    }
     return take_found(path, format, damage, options);
   }
 }
@@ -106,6 +111,7 @@ SalvagedShard salvage_shard(const std::string& path, const Format* format, const
   } else if (options.check_stale) {
     index.set_notices(check_index_is_current(path, known, index));
   }
+  index = amended_index(std::move(index), path, options);
   ShardOpenOptions any_size = options;
   // Only checksums show which samples are intact.
   any_size.check_size = !(options.verify_checksums && index.has_checksums());

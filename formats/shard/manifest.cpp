@@ -15,6 +15,8 @@ namespace bale {
 namespace {
 
 constexpr std::uint64_t k_schema_version = 1;
+/// Of a dataset with layers, which readers of schema 1 would ignore.
+constexpr std::uint64_t k_layered_version = 2;
 constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;
 
 /// The text between the other members and the checksum, which covers all text before this one.
@@ -47,6 +49,13 @@ void check_file_name(const std::string& file, const std::string& path) {
   }
 }
 
+/// The digest that a file is named by.
+std::string named_digest(const Json& object, const std::string& path) {
+  std::string digest = object.text("digest");
+  check_file_name(digest, path);
+  return digest;
+}
+
 /// A version is the name of a file.
 std::string version_name(const std::string& id, const std::string& path) {
   check_file_name(id, path);
@@ -62,7 +71,8 @@ ManifestShard shard_from_json(const Json& shard, const std::string& path) {
                        .digest = shard.text("digest"),
                        .num_samples = shard.count("num_samples"),
                        .bytes = shard.count("bytes"),
-                       .sidecars = optional_texts(shard, "sidecars")};
+                       .sidecars = optional_texts(shard, "sidecars"),
+                       .num_removed = shard.contains("num_removed") ? shard.count("num_removed") : 0};
   check_file_name(result.file, path);
   for (const std::string& file : result.sidecars) check_file_name(file, path);
   return result;
@@ -101,8 +111,9 @@ class TakenShards : public JsonItems {
 
 void check_version(const Json& root, const std::string& path) {
   const std::uint64_t version = root.count("bale_manifest");
-  if (version == k_schema_version) return;
-  throw Error(ErrorCode::unsupported, fmt::format("manifest version {}, this bale reads {}", version, k_schema_version),
+  if (version == k_schema_version || version == k_layered_version) return;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("manifest version {}, this bale reads {}", version, k_layered_version),
               {.path = path, .hint = "use a newer bale"});
 }
 
@@ -110,7 +121,7 @@ void check_version(const Json& root, const std::string& path) {
 Manifest manifest_from_json(const Json& root, TakenShards& shards, bool has_checksum, const std::string& path) {
   check_version(root, path);
   std::size_t num_optional = 0;
-  for (const char* const name : {"lists", "edits", "keys", "parent", "change"})
+  for (const char* const name : {"lists", "layers", "removals", "edits", "keys", "parent", "change"})
     num_optional += root.contains(name) ? 1 : 0;
   if (!has_checksum && root.size() != k_members_without_checksum + num_optional) {
     throw Error(ErrorCode::damaged, "its checksum is missing");
@@ -132,6 +143,18 @@ Manifest manifest_from_json(const Json& root, TakenShards& shards, bool has_chec
   if (num_samples != manifest.num_samples) throw Error(ErrorCode::damaged, "its shards do not add up to num_samples");
   manifest.lists = optional_texts(root, "lists");
   for (const std::string& file : manifest.lists) check_file_name(file, path);
+  if (root.contains("layers")) {
+    for (const Json& layer : root.list("layers")) {
+      manifest.layers.push_back({.kind = layer.text("kind"),
+                                 .digest = named_digest(layer, path),
+                                 .num_rows = layer.count("num_rows"),
+                                 .bytes = layer.count("bytes")});
+    }
+  }
+  if (root.contains("removals")) {
+    for (const Json& list : root.list("removals"))
+      manifest.removals.push_back({.digest = named_digest(list, path), .num_samples = list.count("num_samples")});
+  }
   if (root.contains("edits")) {
     for (const auto& [name, value] : root.members("edits")) manifest.edits[name] = value.as_text("edits");
   }
@@ -187,15 +210,34 @@ std::string manifest_text(const Manifest& manifest) {
   for (const ManifestShard& shard : manifest.shards) {
     Json listed{
         {"file", shard.file}, {"num_samples", shard.num_samples}, {"bytes", shard.bytes}, {"digest", shard.digest}};
+    if (shard.num_removed != 0) listed["num_removed"] = shard.num_removed;
     if (!shard.sidecars.empty()) listed["sidecars"] = Json::list_of(shard.sidecars);
     shards.push_back(std::move(listed));
   }
-  Json root = {{"bale_manifest", k_schema_version},   {"name", manifest.name},
-               {"format", manifest.format},           {"layout", manifest.layout},
-               {"num_samples", manifest.num_samples}, {"num_skipped", manifest.num_skipped},
-               {"fields", std::move(fields)},         {"classes", bytes_list_to_json(manifest.classes)},
+  Json root = {{"bale_manifest", manifest.layers.empty() ? k_schema_version : k_layered_version},
+               {"name", manifest.name},
+               {"format", manifest.format},
+               {"layout", manifest.layout},
+               {"num_samples", manifest.num_samples},
+               {"num_skipped", manifest.num_skipped},
+               {"fields", std::move(fields)},
+               {"classes", bytes_list_to_json(manifest.classes)},
                {"shards", std::move(shards)}};
   if (!manifest.lists.empty()) root["lists"] = Json::list_of(manifest.lists);
+  if (!manifest.layers.empty()) {
+    Json layers = Json::array();
+    for (const ManifestLayer& layer : manifest.layers) {
+      layers.push_back(
+          {{"kind", layer.kind}, {"num_rows", layer.num_rows}, {"bytes", layer.bytes}, {"digest", layer.digest}});
+    }
+    root["layers"] = std::move(layers);
+  }
+  if (!manifest.removals.empty()) {
+    Json lists = Json::array();
+    for (const ManifestRemovals& list : manifest.removals)
+      lists.push_back({{"num_samples", list.num_samples}, {"digest", list.digest}});
+    root["removals"] = std::move(lists);
+  }
   if (!manifest.edits.empty()) root["edits"] = Json::object_of(manifest.edits);
   if (manifest.keys != KeyForm::plain) root["keys"] = key_form_name(manifest.keys);
   if (!manifest.parent.empty()) {

@@ -28,6 +28,7 @@ ErrorContext place(const std::string& path, std::string_view key, std::optional<
 
 /// nullopt also if the container cannot say where its fields are.
 std::optional<FileRange> range_of(const Payload& payload, std::uint64_t i, std::uint32_t field, const Extent& extent) {
+  if (extent.is_label_text()) return std::nullopt;
   try {
     return payload.locate(i, field, extent);
   } catch (const Error&) {
@@ -170,12 +171,21 @@ void Shard::fetch_directly(const Fields& fields, Scratch& scratch) const {
   if (!direct_ || scratch.is_lent()) return;
   DirectFetch& fetched = scratch.fetched();
   for (const auto& [field, extent] : fields) {
-    if (index_->fields()[field].located && extent.length > 0) fetched.want({extent.offset, extent.length});
+    if (index_->fields()[field].located && extent.length > 0 && !extent.is_label_text())
+      fetched.want({extent.offset, extent.length});
   }
   try {
     fetched.fetch(*direct_);
   } catch (const Error&) {
   }
+}
+
+/// A label that a layer corrects is not in the container.
+Bytes Shard::label_text(std::uint64_t i, MutableBytes out) const {
+  const fmt::format_int text(index_->label(i));
+  if (text.size() != out.size()) throw Error(ErrorCode::damaged, "the index has another label", {.path = path_});
+  std::ranges::copy(as_bytes(std::string_view(text.data(), text.size())), out.begin());
+  return out;
 }
 
 /// The bytes as they are in the container: in `stored`, or where fetch_directly() has put them.
@@ -204,10 +214,12 @@ Bytes Shard::load_field_once(std::uint64_t i, std::uint32_t field, const Extent&
     return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
   };
   try {
-    Bytes bytes = stored_bytes(i, field, extent, stored, inflater.scratch);
-    const bool keeps_planes = info.codec == Codec::planes && inflater.form == FieldForm::decodable;
-    if (info.codec == Codec::zstd) bytes = inflater.inflate(bytes);
-    if (info.codec == Codec::planes && !keeps_planes) bytes = inflater.restore(bytes);
+    const Codec codec = extent.is_label_text() ? Codec::none : info.codec;
+    Bytes bytes =
+        extent.is_label_text() ? label_text(i, stored) : stored_bytes(i, field, extent, stored, inflater.scratch);
+    const bool keeps_planes = codec == Codec::planes && inflater.form == FieldForm::decodable;
+    if (codec == Codec::zstd) bytes = inflater.inflate(bytes);
+    if (codec == Codec::planes && !keeps_planes) bytes = inflater.restore(bytes);
     if (!options_.verify_checksums) return bytes;
     const std::uint32_t found = keeps_planes ? check_planes(bytes) : index_->has_checksums() ? crc32c(bytes) : 0;
     if (index_->has_checksums() && found != extent.crc32c) {
@@ -286,6 +298,7 @@ std::vector<std::byte> Shard::seek_points(std::uint64_t i) const {
 std::vector<FileRange> Shard::locate(std::uint64_t i) const {
   std::vector<FileRange> ranges;
   for (const auto& [f, extent] : index_->row(i)) {
+    if (extent.is_label_text()) continue;
     if (const auto range = payload_->locate(i, f, extent)) ranges.push_back(*range);
   }
   merge_ranges(ranges);

@@ -86,6 +86,9 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, con
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
     config.shards.push_back(dataset.shard_path(shard));
     config.digests.push_back(dataset.expected_digest(shard));
+    std::vector<std::string> layers = dataset.layer_files(shard);
+    if (config.layers.empty() || config.layers.back() != layers) config.layers.push_back(std::move(layers));
+    config.layers_of.push_back(static_cast<std::uint32_t>(config.layers.size() - 1));
   }
   return config;
 }

@@ -52,6 +52,8 @@ void for_config(AnyConfig& config, const Visit& visit) {
   visit(config.num_samples);
   visit(config.shards);
   visit(config.digests);
+  visit(config.layers);
+  visit(config.layers_of);
 }
 
 class ConfigWriter {

@@ -18,6 +18,8 @@ struct WorkerConfig {
   std::uint64_t num_samples = 0;         // of the dataset
   std::vector<std::string> shards{};     // paths, by shard number
   std::vector<std::string> digests{};    // of the shards as the manifest says, empty if none does
+  std::vector<std::vector<std::string>> layers{};  // files of the layers of each version that is read
+  std::vector<std::uint32_t> layers_of{};          // numbers in `layers`, by shard number; empty if there are none
 };
 
 std::vector<std::byte> pack_config(const WorkerConfig& config);

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import csv
 import os
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from bale import _bale
 from bale._dataset.cache import use_cache, warn_of_cache
@@ -112,6 +114,72 @@ def add(dataset: Path, source: Path | None, /, *, progress: bool | None = None, 
     """
     check_keywords("add", options, AddOptions)
     return _run("add", [dataset] if source is None else [dataset, source], dict(options), progress)
+
+
+@reporting
+def remove(dataset: Path, keys: Iterable[str] = (), /, *, from_file: Path | None = None, where: str | None = None,
+           message: str | None = None, dry_run: bool = False, progress: bool | None = None) -> Report:
+    """Runs `bale remove`: removes samples from a packed dataset, as a new version of it, for all its readers at once.
+
+    Parameters
+    ----------
+    dataset : path
+        The directory of the packed dataset.
+    keys : iterable of str, default ()
+        Keys of samples, as `bale ls` prints them.
+    from_file : path or None, default None
+        A file with one key per line, or with lines of `bale log --removed`.
+    where : str or None, default None
+        A condition (docs/WHERE.md); samples for which it is true are removed.
+    message : str or None, default None
+        What `bale log` says of the new version.
+    dry_run : bool, default False
+        Change nothing.
+
+    Raises
+    ------
+    bale.Error
+        If the dataset does not have a key; the code is `retryable` if another run publishes a version at the same time.
+    ValueError
+        If no sample is named, or the condition is wrong (also a bale.Error).
+    """
+    options = {"from": from_file, "where": where, "message": message, "dry_run": dry_run}
+    return _run("remove", [dataset, *([keys] if isinstance(keys, str) else keys)], options, progress)
+
+
+@reporting
+def set_labels(dataset: Path, labels: Path | Mapping[str, str | int], /, *, missing: Literal["keep", "error"] = "keep",
+               message: str | None = None, dry_run: bool = False, progress: bool | None = None) -> Report:
+    """Runs `bale set`: corrects labels of a packed dataset, as a new version of it, for all its readers at once.
+
+    Parameters
+    ----------
+    dataset : path
+        The directory of the packed dataset.
+    labels : path or mapping
+        A CSV or TSV file with the columns key and label. Or labels by key. Labels are names or numbers of classes.
+    missing : {'keep', 'error'}, default 'keep'
+        Samples that are not in labels keep theirs, or are an error.
+    message : str or None, default None
+        What `bale log` says of the new version.
+    dry_run : bool, default False
+        Change nothing.
+
+    Raises
+    ------
+    bale.Error
+        If the dataset does not have a key; the code is `retryable` if another run publishes a version at the same time.
+    ValueError
+        If the dataset does not have a class (also a bale.Error).
+    """
+    options = {"missing": missing, "message": message, "dry_run": dry_run}
+    if not isinstance(labels, Mapping):
+        return _run("set", [dataset, f"label={os.fsdecode(labels)}"], options, progress)
+    with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="", encoding="utf-8") as table:
+        rows = csv.writer(table)
+        rows.writerows([("key", "label"), *labels.items()])
+        table.flush()
+        return _run("set", [dataset, f"label={table.name}"], options, progress)
 
 
 @reporting

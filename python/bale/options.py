@@ -112,6 +112,7 @@ class AddOptions(SampleOptions, FileOptions, total=False):
     """Options of add(). `bale add --help` explains them."""
 
     skip_existing: bool
+    allow_removed: bool
     message: str
     resume: bool
     restart: bool

@@ -26,6 +26,7 @@
 #include "bale/reader/check/check_table.hpp"
 #include "bale/reader/check/report_json.hpp"
 #include "bale/reader/spec/directory_content.hpp"
+#include "bale/writer/request/change_request.hpp"
 #include "bale/writer/request/merge_request.hpp"
 #include "bale/writer/request/report_json.hpp"
 #include "bale/writer/request/run_lines.hpp"
@@ -197,6 +198,25 @@ Run merge_run_of(Call& call) {
   };
 }
 
+/// Paths are the dataset, and what is removed or set.
+Run change_run_of(const char* command, Call& call) {
+  ChangeRequest request{.command = command};
+  OptionTable table;
+  add_change_options(table, request);
+  call.take(table, command);
+  request.options.destination = call.paths.at(0);
+  if (request.command == "set") {
+    request.setting = call.paths.at(1);
+  } else {
+    request.removal.keys.assign(call.paths.begin() + 1, call.paths.end());
+  }
+  return [request, call](Progress& progress) {
+    const ChangeReport report = change(request, progress);
+    call.say(change_lines(report));
+    return change_json(report);
+  };
+}
+
 Run verify_run_of(Call& call) {
   CheckOptions options;
   OptionTable table;
@@ -229,6 +249,8 @@ Run run_of(const std::string& command, Call& call) {
   if (command == "plan") return pack_run_of("plan", call);
   if (command == "pack_part") return part_run_of(call);
   if (command == "merge") return merge_run_of(call);
+  if (command == "remove") return change_run_of("remove", call);
+  if (command == "set") return change_run_of("set", call);
   if (command == "verify") return verify_run_of(call);
   return inspect_run_of(call);
 }

@@ -21,6 +21,7 @@
 #include "bale/formats/image/image_check.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
@@ -73,6 +74,7 @@ class Checker {
   void check_seek_points(Task& task, const ShardIndex& index);
   void find_strays();
   void find_leftovers();
+  void check_layers();
   void check_lists();
   void report(std::vector<Damage>& into, Damage damage);
 
@@ -142,11 +144,30 @@ void Checker::find_leftovers() {
   }
 }
 
+/// Checks that the layers are there as the manifest says, and remove what it says of each shard.
+void Checker::check_layers() {
+  try {
+    const Layers layers = Layers::load(directory_, *manifest_);
+    for (const ManifestShard& shard : manifest_->shards) {
+      const ShardAmendments* const amendments = layers.of(shard.digest);
+      const std::uint64_t num_removed = amendments != nullptr ? amendments->removed.size() : 0;
+      if (num_removed == shard.num_removed) continue;
+      report(report_.findings, {.path = join_name(directory_, shard.file),
+                                .what = fmt::format("the layers remove {} of its samples, the manifest says {}",
+                                                    num_removed, shard.num_removed)});
+    }
+  } catch (const Error& error) {
+    if (is_lack_of_resources(error) || error.code() == ErrorCode::interrupted) throw;
+    report(report_.findings,
+           {.path = error.context().path, .what = error_reason(error), .code = code_of_finding(error)});
+  }
+}
+
 /// Checks that the shard lists for other readers exist and match the manifest.
 void Checker::check_lists() {
   const Layout& layout = *find_format(manifest_->format, manifest_->layout).layout;
   std::vector<ListedShard> shards;
-  for (const ManifestShard& shard : manifest_->shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
+  for (const ManifestShard& shard : manifest_->shards) shards.push_back({shard.file, shard.num_stored(), shard.bytes});
   for (const std::string& file : manifest_->lists) {
     const std::string path = join_name(directory_, file);
     const auto made_it = [&](const ShardList& list) { return list.file == file; };
@@ -193,17 +214,18 @@ void Checker::check_sidecars(Task& task, const Shard& shard) {
 }
 
 void Checker::check_open(Task& task, const Shard& shard) {
+  const std::uint64_t num_removed = task.expected != nullptr ? task.expected->num_removed : 0;
   {
     const std::lock_guard lock(mutex_);
-    report_.num_samples += shard.size();
+    report_.num_samples += shard.size() - std::min(shard.size(), num_removed);
     if (!shard.index().has_checksums() && task.expected == nullptr) ++report_.num_unchecked_shards;
   }
   const std::optional<Digest> digest = shard.index().digest();
   if (task.expected != nullptr) {
-    if (shard.size() != task.expected->num_samples) {
+    if (shard.size() != task.expected->num_stored()) {
       report(task.findings, {.path = task.path,
                              .what = fmt::format("index lists {} samples, the manifest says {}", shard.size(),
-                                                 task.expected->num_samples)});
+                                                 task.expected->num_stored())});
     }
     const std::string found = digest_text(digest ? *digest : digest_file(task.path));
     if (found != task.expected->digest) {
@@ -379,6 +401,7 @@ CheckReport Checker::run() {
           {.path = path.empty() ? manifest_path_ : path, .what = error_reason(error), .code = code_of_finding(error)});
     }
   }
+  if (manifest_) check_layers();
   find_leftovers();
   run_parallel(tasks_.size(), options_.jobs, [&](std::size_t number) { check(tasks_[number]); });
   for (Task& task : tasks_) {

@@ -36,6 +36,8 @@ Json summary_object(const DatasetSummary& summary) {
     out["created_by"] = summary.created_by;
     out["plan"] = summary.plan;
     out["skipped"] = summary.num_skipped;
+    out["removed"] = summary.num_removed;
+    out["corrected_labels"] = summary.num_labels;
     out["edits"] = Json::object_of(summary.edits);
   }
   out["samples"] = summary.num_samples;

@@ -104,6 +104,18 @@ bool Dataset::has_index_file(std::size_t shard) const {
   return path_exists(index_path(entry.path));
 }
 
+std::vector<std::string> Dataset::layer_files(std::size_t shard) const {
+  const auto& layers = state_->parts[state_->entry(shard).part].layers;
+  return layers ? layers->paths() : std::vector<std::string>{};
+}
+
+void Dataset::State::add_layers(DatasetIdentity& identity) const {
+  for (const Part& part : parts) {
+    for (std::size_t n = 0; part.layers && n < part.layers->digests().size(); ++n)
+      identity.add(part.layers->digests()[n]);
+  }
+}
+
 std::uint64_t Dataset::identity() const {
   DatasetIdentity identity;
   for (std::size_t number = 0; number < num_shards(); ++number) {
@@ -119,6 +131,7 @@ std::uint64_t Dataset::identity() const {
       identity.add(*index);
     }
   }
+  state_->add_layers(identity);
   return identity.value();
 }
 
@@ -129,6 +142,7 @@ std::uint64_t Dataset::stamp(std::size_t num_shards) const {
     identity.add(expected != nullptr ? expected->digest : std::to_string(shard_identity(number).index));
   }
   for (const std::string& name : classes()) identity.add(name);
+  state_->add_layers(identity);
   return identity.value();
 }
 

@@ -15,23 +15,24 @@
 namespace bale {
 namespace {
 
-/// Class names of shards that were given one by one, if a manifest next to them lists them all; else those of another
-/// program's lists.
-std::vector<std::string> classes_beside(const DatasetPart& part) {
-  const std::string path = join_name(part.path, k_manifest_name);
-  if (!path_exists(path)) return classes_in_own_lists(part.shards);
+/// The manifest next to shards that were given one by one, if it lists them all.
+std::optional<Manifest> manifest_beside(const DatasetPart& part, const std::string& path) {
   std::optional<Manifest> read;
   try {
     read = load_manifest(path);
   } catch (const Error&) {  // shards that are given one by one can be read without it
-    return {};
+    return std::nullopt;
   }
   const Manifest& manifest = *read;
   std::set<std::string> files;
   for (const ManifestShard& shard : manifest.shards) files.insert(shard.file);
   const bool names_all = std::all_of(part.shards.begin(), part.shards.end(),
                                      [&](const std::string& shard) { return files.contains(base_name(shard)); });
-  return names_all ? manifest.classes : std::vector<std::string>{};
+  return names_all ? read : std::nullopt;
+}
+
+std::shared_ptr<const Layers> load_layers(const std::string& directory, const Manifest& manifest) {
+  return manifest.layers.empty() ? nullptr : std::make_shared<const Layers>(Layers::load(directory, manifest));
 }
 
 void check_against_manifest(const Shard& shard, const ManifestShard& expected) {
@@ -56,12 +57,19 @@ void Dataset::State::add_part(const DatasetPart& named) {
   Part& part = parts.emplace_back(Part{.path = named.path});
   for (const std::string& path : named.shards) entries.push_back({.path = path, .part = parts.size() - 1});
   if (named.manifest_path.empty()) {
-    part.classes = classes_beside(named);
+    const std::string beside = join_name(named.path, k_manifest_name);
+    if (!path_exists(beside)) {
+      part.classes = classes_in_own_lists(named.shards);
+    } else if (const std::optional<Manifest> manifest = manifest_beside(named, beside)) {
+      part.classes = manifest->classes;
+      part.layers = load_layers(named.path, *manifest);
+    }
     return;
   }
   part.manifest_path = named.manifest_path;
   part.manifest_file = FileStamp::of(named.manifest_path);
   part.manifest = named.load();
+  part.layers = load_layers(named.directory, *part.manifest);
   part.classes = part.manifest->classes;
   for (const ManifestField& field : part.manifest->fields) add_field(field.name);
   for (const ManifestShard& shard : part.manifest->shards) {
@@ -105,13 +113,12 @@ std::optional<std::size_t> Dataset::State::first_local_shard() const {
 }
 
 void Dataset::State::leave_out_lost_shards() {
-  const ShardOpenOptions opening = this->opening();
   std::optional<Error> first;
   std::vector<Entry> kept;
   for (Entry& entry : entries) {
     const auto expected = entry.expected != nullptr ? std::optional(entry.expected->num_samples) : std::nullopt;
     try {
-      SalvagedShard salvaged = salvage_shard(entry.path, options.format, opening);
+      SalvagedShard salvaged = salvage_shard(entry.path, options.format, opening(entry));
       const std::uint64_t size = salvaged.shard.size();
       if (!salvaged.loss.empty()) {
         losses.push_back({entry.path, std::move(salvaged.loss),
@@ -133,16 +140,18 @@ void Dataset::State::leave_out_lost_shards() {
   entries = std::move(kept);
 }
 
-ShardOpenOptions Dataset::State::opening() const {
+ShardOpenOptions Dataset::State::opening(const Entry& entry) const {
   return {.verify_checksums = options.verify_checksums,
           .direct_io = options.direct_io.value_or(false),
+          .layers = parts[entry.part].layers,
+          .digest = entry.digest(),
           .index_memory = options.index_memory};
 }
 
 Shard Dataset::State::open(std::size_t number, const Format* format,
                            const std::shared_ptr<const ShardIndex>& index) const {
   const Entry& entry = entries[number];
-  ShardOpenOptions opening = this->opening();
+  ShardOpenOptions opening = this->opening(entry);
   opening.check_size = entry.index == nullptr;  // a salvaged shard may be shorter than it was
   const PinnedContent content(entry.digest());
   if (index) return Shard::open(entry.path, *format, index, opening);
@@ -192,7 +201,7 @@ Shard Dataset::State::open_anew(const Entry& entry, const ShardOpenOptions& open
   if (options.format == nullptr) return open_shard(entry.path, opening);
   const std::string beside = index_path(entry.path);
   ShardIndex index = path_exists(beside) ? ShardIndex::load(beside) : scan_shard(entry.path, *options.format);
-  return Shard::open(entry.path, *options.format, std::move(index), opening);
+  return Shard::open(entry.path, *options.format, amended_index(std::move(index), entry.path, opening), opening);
 }
 
 }  // namespace bale

@@ -15,9 +15,11 @@
 #include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/own_process.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/reader/class_merge.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/shards/shard_scanner.hpp"
+#include "bale/reader/spec/dataset_identity.hpp"
 #include "bale/reader/spec/dataset_spec.hpp"
 
 namespace bale {
@@ -40,6 +42,7 @@ struct Dataset::State {
     std::string manifest_path{};
     FileStamp manifest_file{};  // when it was read
     std::optional<Manifest> manifest{};
+    std::shared_ptr<const Layers> layers{};  // may be null
     std::vector<std::string> classes{};
     LabelMap labels{};
   };
@@ -84,6 +87,7 @@ struct Dataset::State {
     return *shards;
   }
   void add_part(const DatasetPart& named);
+  void add_layers(DatasetIdentity& identity) const;
   void add_field(const std::string& name);
   /// Opens every shard and leaves out those that cannot be opened. Throws the first error if none can be opened.
   void leave_out_lost_shards();
@@ -111,7 +115,7 @@ struct Dataset::State {
 
  private:
   std::optional<std::size_t> first_local_shard() const;
-  ShardOpenOptions opening() const;
+  ShardOpenOptions opening(const Entry& entry) const;
   Shard open_anew(const Entry& entry, const ShardOpenOptions& opening) const;
   /// Opens a shard that a manifest lists. Of a remote one the cache may have files of an older dataset: then they are
   /// asked for again.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/reader/dataset.hpp"
 
@@ -55,6 +56,12 @@ DatasetSummary summarize_dataset(const std::string& spec) {
     summary.created_by = manifest->created_by;
     summary.plan = manifest->plan;
     summary.num_skipped = manifest->num_skipped;
+    const Layers layers = dataset.num_shards() == 0 ? Layers() : Layers::load(dataset.layer_files(0));
+    for (const ManifestShard& shard : manifest->shards) {
+      summary.num_removed += shard.num_removed;
+      if (const ShardAmendments* const amendments = layers.of(shard.digest))
+        summary.num_labels += amendments->labels.size();
+    }
     summary.format = manifest->format;
     summary.layout = manifest->layout;
   }

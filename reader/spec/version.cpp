@@ -60,6 +60,7 @@ std::string version_id(std::uint64_t identity) { return fmt::format("{:0{}x}", i
 std::string version_id(const Manifest& manifest) {
   DatasetIdentity identity;
   for (const ManifestShard& shard : manifest.shards) identity.add(shard.digest);
+  for (const ManifestLayer& layer : manifest.layers) identity.add(layer.digest);
   return version_id(identity.value());
 }
 

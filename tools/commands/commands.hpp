@@ -17,6 +17,7 @@
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/terminal/terminal.hpp"
 #include "bale/writer/prune.hpp"
+#include "bale/writer/request/change_request.hpp"
 #include "bale/writer/request/merge_request.hpp"
 #include "bale/writer/request/pack_request.hpp"
 #include "bale/writer/scale_out.hpp"
@@ -49,6 +50,13 @@ struct MergeCommand {
 };
 int run_merge(const MergeCommand& command, Terminal& terminal);
 
+struct ChangeCommand {
+  ChangeRequest request;
+  bool json = false;
+  bool quiet = false;
+};
+int run_change(const ChangeCommand& command, Terminal& terminal);
+
 struct IndexCommand {
   std::string spec;
   std::vector<std::string> sidecars;
@@ -70,7 +78,8 @@ int run_inspect(const InspectCommand& command, Terminal& terminal);
 
 struct LogCommand {
   std::string spec;
-  std::string state{};  // file with a state of a Loader; empty: all versions
+  std::string state{};   // file with a state of a Loader; empty: all versions
+  bool removed = false;  // instead, the samples that versions removed
   bool prune = false;
   PruneOptions pruning{};
   bool json = false;

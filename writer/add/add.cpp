@@ -54,6 +54,7 @@ class Addition {
     added_ = {.parent = version_id(manifest)};
     base_ = std::make_shared<const BaseVersion>(BaseVersion{.manifest = std::move(manifest), .id = added_.parent});
     require_same_keys();
+    if (!rules_.allow_removed) require_none_removed(*source_, options_, base(), progress_);
     take_classes();
     return leave_out_existing();
   }

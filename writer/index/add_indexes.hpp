@@ -51,6 +51,10 @@ struct AddedSeekPoints {
   std::uint64_t num_unreadable = 0;  // damaged samples, which get none
 };
 
+/// Throws `unsupported` for a dataset with layers (bale/formats/shard/layer.hpp), whose indexes are not those of its
+/// shards.
+void require_no_layers(const Dataset& dataset);
+
 /// Decodes the image of every sample once, with `jobs` threads (0: one per core), and publishes one file of seek points
 /// per shard. Its bytes do not depend on `jobs`. Shards that already have valid seek points are skipped unless
 /// `replace` is set. The manifest, if there is one, is updated to name the files. Throws `io`, and `interrupted` soon

@@ -84,6 +84,7 @@ void add_to_shard(const Shard& shard, unsigned jobs, Progress& progress, AddedSe
 }  // namespace
 
 AddedSeekPoints add_seek_points(const Dataset& dataset, unsigned jobs, bool replace, Progress& progress) {
+  require_no_layers(dataset);
   AddedSeekPoints added;
   std::vector<std::size_t> shards;
   for (std::size_t number = 0; number < dataset.num_shards(); ++number) {

@@ -50,12 +50,20 @@ void check_free(const std::string& path, const std::string& text) {
 
 }  // namespace
 
+void require_no_layers(const Dataset& dataset) {
+  if (dataset.num_shards() == 0 || dataset.layer_files(0).empty()) return;
+  throw Error(ErrorCode::unsupported,
+              "files next to its shards would not fit: samples are removed, or have other labels",
+              {.path = parent_directory(dataset.shard_path(0)), .hint = "run `bale rewrite` first"});
+}
+
 void check_sidecars(const Dataset& dataset, const std::vector<std::string>& names) {
   if (!names.empty() && dataset.num_shards() != 0) check_sidecars(layout_of(dataset), names);
 }
 
 std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string>& names, bool replace) {
   if (dataset.num_shards() == 0) return 0;
+  require_no_layers(dataset);
   const FormatAndLayout made = layout_of(dataset);
   check_sidecars(made, names);
   const std::string directory = parent_directory(dataset.shard_path(0));

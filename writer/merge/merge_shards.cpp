@@ -1,6 +1,7 @@
 #include "bale/writer/merge/merge_shards.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,8 +37,9 @@ constexpr int k_compress_level = 3;  // of fields that were compressed, in shard
 /// One shard of the sources.
 struct JoinedShard {
   const FinishedDataset* dataset;
+  const Layers* layers;  // of the dataset
   const ManifestShard* shard;
-  bool is_copied = true;    // false: its classes get other numbers
+  bool is_copied = true;    // false: its classes get other numbers, or a layer touches it
   std::uint64_t first = 0;  // number of its first sample among all
 
   std::string path() const { return join_path(dataset->directory, shard->file); }
@@ -144,8 +146,15 @@ class Join {
     std::uint64_t first = 0;
     for (const FinishedDataset& dataset : datasets_) {
       const bool is_copied = keeps_numbers(dataset);
+      const Layers& layers = layers_.emplace_back(Layers::load(dataset.directory, dataset.manifest));
+      if (is_copied && !layers.empty())
+        require_can_be_written(dataset, "samples are removed from it, or have other labels");
       for (const ManifestShard& shard : dataset.manifest.shards) {
-        shards_.push_back({.dataset = &dataset, .shard = &shard, .is_copied = is_copied, .first = first});
+        shards_.push_back({.dataset = &dataset,
+                           .layers = &layers,
+                           .shard = &shard,
+                           .is_copied = is_copied && layers.of(shard.digest) == nullptr,
+                           .first = first});
         first += shard.num_samples;
       }
     }
@@ -161,24 +170,31 @@ class Join {
     const auto number = std::find(all.begin(), all.end(), *moved) - all.begin();
     const std::string why = fmt::format("its class \"{}\" would get the number {} instead of {}", printable(*moved),
                                         number, moved - own.begin());
-    if (!options_.format.layout->keeps_bytes) {
-      refuse(dataset, why + ", and shards of pixels are not written again", "pack the images again from both sources");
-    }
+    require_can_be_written(dataset, why);
     for (const ManifestField& field : dataset.manifest.fields) {
       if (has_class_numbers(field.name)) {
         refuse(dataset, fmt::format("{}, and its field {} has the old numbers", why, printable(field.name)),
                "pack it again with the same names of classes in the same order");
       }
+    }
+    return false;
+  }
+
+  /// Some of its shards will be written again.
+  void require_can_be_written(const FinishedDataset& dataset, const std::string& why) {
+    if (!options_.format.layout->keeps_bytes) {
+      refuse(dataset, why + ", and shards of pixels are not written again", "pack the images again from both sources");
+    }
+    for (const ManifestField& field : dataset.manifest.fields) {
       if (field.codec == name_of(Codec::zstd)) options_.compress_level = k_compress_level;
       if (field.codec == name_of(Codec::planes)) options_.jpeg_planes = true;
     }
-    return false;
   }
 
   void check_samples() const {
     const auto keys_of = [&](std::size_t n, const KeyVisitor& visit) {
       progress_.throw_if_stopped();
-      const ShardIndex index = load_index_of(shards_[n].path(), *shards_[n].shard);
+      const ShardIndex index = load_index_of(shards_[n].path(), *shards_[n].shard, *shards_[n].layers);
       if (!source_->classes().empty()) require_names(shards_[n], index);
       for (std::uint64_t i = 0; i < index.size(); ++i) visit(index.key(i));
     };
@@ -262,6 +278,7 @@ class Join {
   Progress& progress_;
   PackOptions options_;
   std::unique_ptr<Source> source_;
+  std::deque<Layers> layers_;  // of the datasets; shards point to them
   std::vector<JoinedShard> shards_;
   Plan plan_;
   Quarantine quarantine_;

@@ -94,6 +94,8 @@ class DatasetManifest {
     manifest_.num_skipped = before.num_skipped;
     manifest_.fields = before.fields;
     manifest_.shards = before.shards;
+    manifest_.layers = before.layers;
+    manifest_.removals = before.removals;
     manifest_.edits = merge_edits({before.edits, manifest_.edits});
     manifest_.parent = base.id;
     manifest_.change = {.verb = "add", .message = options_.change_message};
@@ -136,7 +138,7 @@ PackReport report_of_earlier_run(const PackOptions& options, const Plan& plan, s
 
 void publish_list(RunStore& store, const PlannedDataset& dataset, const Manifest& manifest, const ShardList& list) {
   std::vector<ListedShard> shards;
-  for (const ManifestShard& shard : manifest.shards) shards.push_back({shard.file, shard.num_samples, shard.bytes});
+  for (const ManifestShard& shard : manifest.shards) shards.push_back({shard.file, shard.num_stored(), shard.bytes});
   store.publish_file(dataset, std::string(list.file), list.text(manifest.name, shards));
 }
 

@@ -215,6 +215,8 @@ void declare_add_run(PackRequest& request, OptionTable& table) {
   add_flag(table, "skip_existing", request.add.skip_existing,
            "Leave out samples that the dataset has: the same key, label and bytes. The same key with other bytes is an "
            "error");
+  add_flag(table, "allow_removed", request.add.allow_removed,
+           "Take samples that `bale remove` removed, by their keys or images; else they are an error");
   add_text(table, "m,message", "TEXT", options.change_message, "What `bale log` says of the new version");
   add_jobs(table, options.jobs, "Shards to write in parallel (default: two per core); does not change the result");
   OptionModel& resume = add_flag(

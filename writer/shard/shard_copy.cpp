@@ -67,12 +67,13 @@ void place_file(const ShardCopy& copy, const ShardIndex& index, Progress& progre
 
 }  // namespace
 
-ShardIndex load_index_of(const std::string& path, const ManifestShard& shard) {
+ShardIndex load_index_of(const std::string& path, const ManifestShard& shard, const Layers& layers) {
   ShardIndex index = ShardIndex::load(index_path(path));
   const bool is_same = index.digest() && digest_text(*index.digest()) == shard.digest &&
-                       index.size() == shard.num_samples && index.shard_bytes() == shard.bytes;
+                       index.size() == shard.num_stored() && index.shard_bytes() == shard.bytes;
   if (!is_same) refuse_damage(index_path(path), "is not the index of the shard that the manifest names");
-  return index;
+  const ShardAmendments* const amendments = layers.of(shard.digest);
+  return amendments == nullptr ? std::move(index) : amend(index, *amendments, path);
 }
 
 FinishedShard copy_shard(const ShardCopy& copy, const PackOptions& options, Progress& progress) {

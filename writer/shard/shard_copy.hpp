@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bale/formats/base/progress.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/writer/journal/journal.hpp"
 #include "bale/writer/packer.hpp"
@@ -19,8 +20,9 @@ struct ShardCopy {
   std::string staged_path;     // temporary name
 };
 
-/// The index of a shard, compared with what its manifest says. Throws `damaged`, and what ShardIndex::load() throws.
-ShardIndex load_index_of(const std::string& path, const ManifestShard& shard);
+/// The index of a shard, compared with what its manifest says, and amended by the layers. Throws `damaged`, and what
+/// ShardIndex::load() throws.
+ShardIndex load_index_of(const std::string& path, const ManifestShard& shard, const Layers& layers = {});
 
 /// Everything is durable when it returns. `options` says which files belong to the shard. Throws `damaged` if the shard
 /// is not what its manifest and its index say: a copy is compared with the digest, a link in size and ends. Throws

@@ -12,9 +12,11 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/options/option_values.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/version.hpp"
+#include "bale/writer/change/removal_list.hpp"
 #include "bale/writer/journal/journal.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 
@@ -75,6 +77,8 @@ void add_files(const Manifest& manifest, std::set<std::string>& files) {
     const std::vector<std::string> of_shard = files_of(shard);
     files.insert(of_shard.begin(), of_shard.end());
   }
+  for (const ManifestLayer& layer : manifest.layers) files.insert(layer_name(layer.digest));
+  for (const ManifestRemovals& removals : manifest.removals) files.insert(removal_list_name(removals.digest));
 }
 
 class Pruning {
@@ -99,9 +103,9 @@ class Pruning {
     DirectoryTree tree(Directory::open(directory));
     for (const std::string& file : named) {
       if (needed.contains(file)) continue;
-      for (const std::string& path : {file, join_path(std::string(k_versions_name), file)}) {
-        if (tree.holds(path)) take(path, replacement_.old_files);
-      }
+      if (tree.holds(file)) take(file, replacement_.old_files);
+      const std::string kept = join_path(std::string(k_versions_name), file);
+      if (is_plain_name(file) && tree.holds(kept)) take(kept, replacement_.old_files);
     }
     for (const Kept& version : gone_) {
       report_.pruned.push_back(version.id);

@@ -21,6 +21,7 @@
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/index/index_memory.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/loader/worker/process/child_process.hpp"
 #include "bale/loader/worker/worker.hpp"
 #include "bale/reader/open_shards.hpp"
@@ -67,6 +68,23 @@ void print_where_the_loader_prints() {
   ::close(k_program_fd);
 }
 
+/// The layers of the versions that are read, each read when the first shard of it is opened.
+class LayerSets {
+ public:
+  explicit LayerSets(const WorkerConfig& config) : config_(config), sets_(config.layers.size()) {}
+
+  std::shared_ptr<const Layers> of(std::size_t shard) {
+    std::shared_ptr<const Layers>& set = sets_[config_.layers_of[shard]];
+    const std::vector<std::string>& files = config_.layers[config_.layers_of[shard]];
+    if (!set && !files.empty()) set = std::make_shared<const Layers>(Layers::load(files));
+    return set;
+  }
+
+ private:
+  const WorkerConfig& config_;
+  std::vector<std::shared_ptr<const Layers>> sets_;
+};
+
 /// The indexes that the loader has put into the memory that it shares.
 class SharedIndexes {
  public:
@@ -92,12 +110,18 @@ void work(Ring& ring, std::uint32_t number, pid_t parent, const std::function<vo
   const ShardOpenOptions options{
       .verify_checksums = config.options.verify_checksums, .direct_io = config.options.direct_io, .check_stale = false};
   SharedIndexes shared(config.shards.size());
+  LayerSets layers(config);
   const OpenShards shards(config.shards.size(),
                           [&](std::size_t shard, const Format* format, std::shared_ptr<const ShardIndex> index) {
                             const std::string& path = config.shards[shard];
                             const PinnedContent content(config.digests[shard]);
                             if (!index) index = shared.find(shard, path);
-                            if (!index) return open_shard(path, options);
+                            if (!index) {
+                              ShardOpenOptions opening = options;
+                              opening.layers = layers.of(shard);
+                              opening.digest = config.digests[shard];
+                              return open_shard(path, opening);
+                            }
                             return Shard::open(path, format != nullptr ? *format : probe_format(path), index, options);
                           });
   const auto shard_of = [&](std::uint32_t shard, const ShardIdentity& known) {

@@ -258,6 +258,28 @@ class Dataset:
         targets: list[int] = self.labels.tolist()
         return targets
 
+    def select(self, where: str) -> NDArray[np.int64]:
+        """Returns the positions of the samples for which a condition is true, from the index.
+
+        Parameters
+        ----------
+        where : str
+            The condition (docs/WHERE.md), such as "width >= 256 and class = 'cat'".
+
+        Returns
+        -------
+        array of int64, shape (N,)
+            The positions, ascending.
+
+        Raises
+        ------
+        ValueError
+            If the condition is wrong (also a bale.Error).
+        bale.Error
+            If a shard cannot be opened.
+        """
+        return self._dataset.select(where)
+
     def image_sizes(self, positions: Iterable[SupportsIndex] | None = None) -> NDArray[np.int64]:
         """Returns the sizes of the stored images in pixels, from the index.
 

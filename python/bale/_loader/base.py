@@ -73,6 +73,7 @@ class LoaderBase:
                              "yourself")
         native = native_options(views=views, order=order, **options)
         keys = LazyKeys(self._spec, spec if isinstance(spec, Dataset) else None, self._mixture)
+        order = order._chosen_in(lambda: keys.dataset)
         chosen = order._selection(len(keys.dataset)) if order._chooses() else None
         if self._mixture is not None:
             chosen = self._mixture.selection

@@ -69,7 +69,7 @@ class Loader(LoaderBase):
     reading : bale.Reading, default bale.Reading()
         How samples are read and decoded: fields of image and label, mode, checksums, time limits, reading ahead.
     **old : object
-        shares, epoch_samples and exact_every of `order`, for a mixture: shares={"web": 7, "coco": 3}; `batch.sources` and
+        where of `order`. And shares, epoch_samples and exact_every, for a mixture: shares={"web": 7, "coco": 3}; `batch.sources` and
         `passes()` say what came of it, and load_state_dict(state, shares=...) changes them (docs/MIXTURES.md). And options that
         are members of Order, Reading and Cuda now, with a DeprecationWarning that has the new spelling.
 

@@ -9,7 +9,7 @@ from bale._loader.reading import Reading
 from bale._warnings import warn
 
 # Members of Order that are also keywords of a Loader, without a warning.
-MIXTURE = ("shares", "epoch_samples", "exact_every")
+KEYWORDS = ("where", "shares", "epoch_samples", "exact_every")
 # The keyword, the name of its value, and the value's member.
 _MOVED = {
     **{name: ("order", name) for name in Order._fields if name != "together"},
@@ -29,7 +29,7 @@ def with_old_keywords(function: str, given: Mapping[str, Any], **values: Any) ->
         if option not in values:
             raise TypeError(f"{function}() got an unexpected keyword argument {keyword!r}")
         values[option] = values[option]._replace(**{member: value})
-        if keyword in MIXTURE:
+        if keyword in KEYWORDS:
             continue
         spellings.append(f"{keyword}= is {option}=bale.{type(values[option]).__name__}({member}=...)")
     if spellings:

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bale import _bale, transforms
 from bale._cli import program_path
@@ -12,6 +12,9 @@ from bale._loader.fields import Field
 from bale._loader.fields import options_of as options_of_fields
 from bale._loader.reading import Reading
 from bale._types import Numbers, Options, Shuffle, Tail
+
+if TYPE_CHECKING:
+    from bale._dataset.dataset import Dataset
 
 OnBadSample = Literal["fail", "skip", "substitute"]
 
@@ -27,6 +30,8 @@ class Order(NamedTuple):
         Draw `num_draws` samples per epoch with these probabilities, with replacement; one weight per sample.
     num_draws : int or None, default None
         Samples per epoch with `weights`. None: len(weights).
+    where : str or None, default None
+        A condition (docs/WHERE.md): an epoch has the samples for which it is true, instead of a subset. A Loader takes it also as a keyword.
     repeats : int, default 1
         Deliver each sample this often per epoch, which is then as many times as long. torchvision's RASampler delivers as
         many copies of a part of the samples instead, so its epoch has the dataset's length.
@@ -61,6 +66,7 @@ class Order(NamedTuple):
     subset: Numbers | None = None
     weights: Numbers | None = None
     num_draws: int | None = None
+    where: str | None = None
     repeats: int = 1
     block_samples: int = 64
     window_blocks: int = 16
@@ -75,13 +81,21 @@ class Order(NamedTuple):
         """Whether it has an option of mixtures."""
         return (self.shares, self.epoch_samples, self.exact_every, self.together) != (None, None, None, 1)
 
+    def _chosen_in(self, dataset: Callable[[], Dataset]) -> Order:
+        """With the positions that `where` stands for as the subset."""
+        if self.where is None:
+            return self
+        if self.subset is not None or self.weights is not None:
+            raise ValueError("where: subset and weights choose samples, too; give one of them")
+        return self._replace(where=None, subset=dataset().select(self.where))
+
     def _selection(self, size: int) -> _bale.Selection:
         """The deliveries of an epoch of a dataset of `size` samples."""
         return orders.selection(size, self.subset, self.weights, self.num_draws, self.repeats)
 
     def _chooses(self) -> bool:
         """Whether an epoch is something else than each sample once."""
-        return self.subset is not None or self.weights is not None or self.num_draws is not None or self.repeats != 1
+        return self.where is not None or self.subset is not None or self.weights is not None or self.num_draws is not None or self.repeats != 1
 
 
 class Cuda(NamedTuple):

@@ -173,7 +173,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     @functools.cached_property
     def _order(self) -> _bale.EpochOrder:
         of = self._chosen
-        return _bale.EpochOrder(of._selection(len(self.samples)), self._shuffle, of.block_samples, of.window_blocks, self._seed)
+        return _bale.EpochOrder(of._chosen_in(lambda: self.samples)._selection(len(self.samples)), self._shuffle, of.block_samples, of.window_blocks, self._seed)
 
     # --- epochs and ranks
 

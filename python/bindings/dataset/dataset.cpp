@@ -28,6 +28,7 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/names_apart.hpp"
 #include "bale/reader/shard_spec.hpp"
+#include "bale/reader/where.hpp"
 
 namespace bale::python {
 namespace {
@@ -180,6 +181,22 @@ nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> dataset_labels(ProcessDataset&
     }
   }
   std::vector<std::int64_t>* const kept = values.release();
+  const nb::capsule owner(kept, [](void* vector) noexcept { delete static_cast<std::vector<std::int64_t>*>(vector); });
+  return {kept->data(), {kept->size()}, owner};
+}
+
+/// The positions of the samples for which a condition is true.
+nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> select(ProcessDataset& self, const nb::str& condition) {
+  const Dataset& dataset = self.get();
+  const Where where = Where::parse(from_str(condition));
+  auto positions = std::make_unique<std::vector<std::int64_t>>();
+  {
+    const WithoutGil without_gil;
+    WhereCounts counts;
+    const std::vector<std::uint64_t> selected = select_samples(dataset, where, counts);
+    positions->assign(selected.begin(), selected.end());
+  }
+  std::vector<std::int64_t>* const kept = positions.release();
   const nb::capsule owner(kept, [](void* vector) noexcept { delete static_cast<std::vector<std::int64_t>*>(vector); });
   return {kept->data(), {kept->size()}, owner};
 }
@@ -351,6 +368,7 @@ void bind_dataset(nb::module_& module) {
            nb::sig("def prefetch(self, positions: collections.abc.Iterable[typing.SupportsIndex]) -> None"))
       .def("find", &find, nb::arg("key"))
       .def("labels", &dataset_labels)
+      .def("select", &select, nb::arg("where"))
       .def("image_sizes", &dataset_image_sizes, nb::arg("positions").none(),
            nb::sig("def image_sizes(self, positions: collections.abc.Iterable[typing.SupportsIndex] | None) -> "
                    "numpy.typing.NDArray[numpy.int64]"))

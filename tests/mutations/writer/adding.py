@@ -2,6 +2,7 @@
 from mutations.mutation import Mutation
 
 ADD = ("python", "tests/python/versions/test_add.py", "-k")
+LAYERS = ("python", "tests/python/versions/test_remove_and_set.py", "-k")
 
 MUTATIONS = [
     Mutation("a version that another run published is replaced", "writer/publish/run_decision.cpp",
@@ -11,6 +12,10 @@ MUTATIONS = [
              "    if (is_new) classes_.insert(classes_.begin(), name);\n", (*ADD, "keep_their_numbers")),
     Mutation("other bytes of the same key count as existing", "writer/add/existing_samples.cpp",
              "field == nullptr || crc32c(field->bytes) != extent.crc32c", "field == nullptr", (*ADD, "is_compared")),
+    Mutation("what was removed may be added again", "writer/add/add.cpp", "    if (!rules_.allow_removed) require_none_removed",
+             "    if (false) require_none_removed", (*LAYERS, "not_added_again")),
+    Mutation("a change replaces the version of another run", "writer/change/layer_change.cpp", "    if (as_text(read_file(path)) != base_text_) {\n",
+             "    if (base_text_.empty()) {\n", ("python", "tests/python/versions/test_remove_and_set_faults.py", "-k", "two_at_once")),
     Mutation("a kept manifest may be of any version", "reader/spec/version.cpp", "  if (version.id == id) return version;\n",
              "  if (!version.id.empty()) return version;\n",
              ("python", "tests/python/versions/test_versions.py", "-k", "another_version")),

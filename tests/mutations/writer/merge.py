@@ -6,7 +6,7 @@ PARTS = ("python", "tests/python/stream/test_python_writer_parts.py", "-k")
 
 MUTATIONS = [
     Mutation("a shard whose classes get other numbers is copied", "writer/merge/merge_shards.cpp",
-             "    return false;\n  }\n\n  void check_samples", "    return true;\n  }\n\n  void check_samples", (*MERGE, "other_numbers")),
+             "    return false;\n  }\n\n  /// Some", "    return true;\n  }\n\n  /// Some", (*MERGE, "other_numbers")),
     Mutation("a copy is not compared with its digest", "writer/shard/shard_copy.cpp",
              "  if (digest_text(stream.digest()) != copy.shard.digest) refuse", "  if (false) refuse", (*MERGE, "damage")),
     Mutation("a shard that was only stopped hides the failure", "formats/base/system/parallel.cpp", "        if (failure) return;\n", "",

@@ -9,7 +9,7 @@ import random
 import shutil
 
 import pytest
-from conftest import by_tier, shards, shim, tree_bytes
+from conftest import by_tier, key_names, shards, shim, tree_bytes
 from fault_support import FAULT_LAYOUTS, check_only_whole_files, options, resume
 
 PAGE = 4096
@@ -209,9 +209,10 @@ def test_old_or_new_when_a_dataset_is_replaced(bale, tiny, layout, tmp_path):
     assert tree_bytes(found) == new
 
 
-@pytest.mark.parametrize("layout", ["tar.plain --sidecars wids --seek-points", "lmdb.plain"])
-def test_old_or_new_version(bale, tiny, layout, tmp_path):
-    """In every state of an add: the old version or the new one is whole, and the run can be finished."""
+@pytest.mark.parametrize("verb, layout", [("add", "tar.plain --sidecars wids --seek-points"), ("add", "lmdb.plain"),
+                                          ("remove", "tar.plain"), ("set", "tar.plain")])
+def test_old_or_new_version(bale, tiny, verb, layout, tmp_path):
+    """In every state: the old version or the new one is whole, and the run can be finished."""
     source, out, record = tmp_path / "source", tmp_path / "out", tmp_path / "record"
     bale.pack(tiny, out, *options(layout, 2))
     shutil.copytree(tiny, source)
@@ -219,7 +220,10 @@ def test_old_or_new_version(bale, tiny, layout, tmp_path):
         file.rename(file.with_name(f"new_{file.name}"))
     old, disk = tree_bytes(out), Disk(out)
     disk.hold(out)
-    command = ["add", out, source, "--shard-samples", "2", "--jobs", "1"]
+    key = key_names(bale, out)[0]
+    (tmp_path / "labels.csv").write_text(f"key,label\n{key},1\n")
+    command = {"add": ["add", out, source, "--shard-samples", "2", "--jobs", "1"], "remove": ["remove", out, key],
+               "set": ["set", out, f"label={tmp_path / 'labels.csv'}"]}[verb]
     bale.ok(*command, env=shim(RECORD=record))
     new, kinds = tree_bytes(out), set()
     found = command[1] = tmp_path / "found"
@@ -233,8 +237,8 @@ def test_old_or_new_version(bale, tiny, layout, tmp_path):
             is_list = name == "shardindex.json"  # replaced right before the manifest
             assert files[name] == content or (is_list and files[name] == new[name]), (call, which, name)
         kinds.add(which)
-        if seen % by_tier(8, 1) == 0:
-            bale.ok(*command, "--resume")
+        if seen % by_tier(8, 1) == 0 and (verb == "add" or which == "old"):
+            bale.ok(*command, *(["--resume"] if verb == "add" else []))
             assert tree_bytes(found) == new, (call, which)
     assert kinds == {"old", "new"}
     lay_out({path: inode and inode.synced for path, inode in disk.safe_names.items()}, out, found)

@@ -101,6 +101,40 @@ void declare_add(PackCommand& command, CommandModel& app) {
       "  bale add packed photos --skip-existing";
 }
 
+void declare_remove(ChangeCommand& command, CommandModel& app) {
+  ChangeRequest& request = command.request;
+  request.command = "remove";
+  add_positional(app, "PACKED", request.options.destination, "Directory of the packed dataset");
+  OptionModel& keys = add_positional(app, "KEYS", request.removal.keys, "Samples to remove, as `bale ls` prints them");
+  keys.required = false;
+  add_change_options(app.options, request);
+  add_json(app, command.json, "Print the result as JSON");
+  add_quiet(app, command.quiet);
+  app.footer =
+      "No shard is written: readers of the new version do not see the samples, and `bale add` refuses them. Older\n"
+      "versions and other programs see them until the shards are written again.\n"
+      "Examples:\n"
+      "  bale remove packed cat/00012 dog/00007 -m 'asked to by the owner'\n"
+      "  bale remove packed --from keys.txt\n"
+      "  bale log --removed elsewhere | bale remove packed --from -";
+}
+
+void declare_set(ChangeCommand& command, CommandModel& app) {
+  ChangeRequest& request = command.request;
+  request.command = "set";
+  add_positional(app, "PACKED", request.options.destination, "Directory of the packed dataset");
+  add_positional(app, "SETTING", request.setting,
+                 "label=FILE: a CSV or TSV file with the columns key and label, names or numbers of classes");
+  add_change_options(app.options, request);
+  add_json(app, command.json, "Print the result as JSON");
+  add_quiet(app, command.quiet);
+  app.footer =
+      "No shard is written: readers of the new version see the new labels. Other programs see the old ones until the\n"
+      "shards are written again.\n"
+      "Example:\n"
+      "  bale set packed label=corrections.csv -m 'second annotation'";
+}
+
 void declare_convert(PackCommand& command, CommandModel& app) {
   command.request.command = "convert";
   command.request.source_is_packed = true;

@@ -31,6 +31,10 @@ void declare_log(LogCommand& command, CommandModel& app) {
   add_flag(app.options, "--force", pruning.force, "Also versions that were replaced less than 14 days ago")
       .needs(prune);
   add_flag(app.options, "-n,--dry-run", pruning.dry_run, "Say what would be removed, and change nothing").needs(prune);
+  add_flag(app.options, "--removed", command.removed,
+           "Instead, list the samples that versions removed, by hashes, for `bale remove --from` of other copies")
+      .excludes(find)
+      .excludes(prune);
   add_json(app, command.json);
   show_flags(app);
   app.footer =

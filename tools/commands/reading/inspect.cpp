@@ -31,6 +31,11 @@ std::string head_text(const DatasetSummary& summary) {
                                    entered > 0 ? fmt::format(", {} with seek points", entered) : "")});
   table.add({"size", human_bytes(summary.num_bytes)});
   table.add({"version", summary.version});
+  if (summary.num_removed + summary.num_labels > 0) {
+    table.add({"layers",
+               fmt::format("other readers still see {} and {}, until `bale rewrite` applies them",
+                           plural(summary.num_removed, "removed sample"), plural(summary.num_labels, "old label"))});
+  }
   if (summary.images.num_unusable() > 0) {
     table.add({"bad images",
                fmt::format("{} incomplete, {} that cannot be decoded{}", human_count(summary.images.num_incomplete),

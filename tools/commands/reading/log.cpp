@@ -13,6 +13,7 @@
 #include "bale/reader/version.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/terminal/table.hpp"
+#include "bale/writer/change.hpp"
 
 namespace bale::tools {
 namespace {
@@ -122,6 +123,11 @@ int run_prune(const LogCommand& command, Terminal& terminal) {
 
 int run_log(const LogCommand& command, Terminal& terminal) {
   if (command.prune) return run_prune(command, terminal);
+  if (command.removed) {
+    const DatasetPart part = part_of(command.spec);
+    terminal.print(removals_text(part.directory, part.load()));
+    return k_exit_ok;
+  }
   std::vector<DatasetVersion> versions = versions_of(command.spec);
   if (!command.state.empty()) keep_found(command.spec, command.state, versions);
   if (command.json) {

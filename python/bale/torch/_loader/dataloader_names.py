@@ -50,6 +50,7 @@ TAKEN = frozenset(DataLoaderOptions.__annotations__)
 class LoaderOptions(DataLoaderOptions, total=False):
     """These, and the members of Order that are also keywords."""
 
+    where: str | None
     shares: Mapping[str, Any] | None
     epoch_samples: int | str | None
     exact_every: int | None

@@ -9,6 +9,7 @@ import torch.utils.data
 
 from bale import _bale, _docs, transforms
 from bale._bale import NO_LABEL
+from bale._dataset.dataset import Dataset as PlainDataset
 from bale._loader import order as orders
 from bale._loader.base import LoaderBase, option_names
 from bale._loader.epochs import EpochIterator
@@ -106,7 +107,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         How samples are read and decoded: fields of image and label, mode, checksums, time limits, reading ahead.
     **options : object
         Options of DataLoader by their names. Those of `order`, `reading` and `device` (bale.Cuda) that were keywords before work,
-        with a DeprecationWarning. For a mixture, shares, epoch_samples and exact_every of `order`: shares={"web": 7, "coco": 3}.
+        with a DeprecationWarning. where of `order`; for a mixture also its shares, epoch_samples and exact_every: shares={"web": 7, "coco": 3}.
 
         - sampler: torch's samplers that are equivalent to shuffle, subset, weights, or rank and world_size; or positions in
           their order. A sampler is made of the Loader's dataset, or of a Subset of it, whose positions are followed. Any
@@ -172,6 +173,10 @@ class Loader(LoaderBase, dataloader_names.Attributes):
             label_field=same("label_field", reading.label_field, "the Dataset's label_field", taken.label_field, ""),
             no_label=IGNORE_INDEX if reading.no_label == NO_LABEL else reading.no_label,
             persistent_workers=theirs.get("persistent_workers", reading.persistent_workers))
+        if not isinstance(spec, Mapping):
+            if order.where is not None and taken.positions is not None:
+                raise ValueError("where: a Subset chooses samples, too; give its dataset, or a Subset of what Dataset.select() returns")
+            order = order._chosen_in(lambda: taken.spec if isinstance(taken.spec, PlainDataset) else PlainDataset(taken.spec))
         reach = Reach(taken, order.subset)
         batch_sampler = theirs.get("batch_sampler")
         dealt = dataloader_names.options_of_samplers(theirs.get("sampler"), batch_sampler, reach)

@@ -135,8 +135,8 @@ class Dataset {
   /// How the images were changed before they were packed, by name of the edit (Manifest::edits). If the parts of a "::"
   /// list differ, the value says that it holds for some images.
   std::map<std::string, std::string> edits() const;
-  /// A hash of the content of all shards in order, the same for every copy of a dataset. Uses the digests in the
-  /// manifest, else opens the shards. For a shard without a digest, its keys, labels and sizes are hashed.
+  /// A hash of the content of all shards and layers in order, the same for every copy of a dataset. Uses the digests in
+  /// the manifest, else opens the shards. For a shard without a digest, its keys, labels and sizes are hashed.
   std::uint64_t identity() const;
   /// The same as the id of a version (version.hpp): 16 hex digits.
   std::string version() const { return version_id(identity()); }
@@ -155,6 +155,9 @@ class Dataset {
   const std::string& shard_path(std::size_t shard) const BALE_LIFETIMEBOUND;
   /// The digest of the shard file that its manifest names; empty if there is no manifest.
   std::string expected_digest(std::size_t shard) const;
+  /// The files of the layers (bale/formats/shard/layer.hpp) that were applied when the shard's index was opened, in
+  /// their order. They are those of the shard's version, whether they touch the shard or not.
+  std::vector<std::string> layer_files(std::size_t shard) const;
   /// Number of samples of a shard.
   std::uint64_t shard_size(std::size_t shard) const;
   /// Opens the shard unless it is open. It stays open while the pointer is held. Of the others, the least recently used

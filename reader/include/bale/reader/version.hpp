@@ -1,10 +1,10 @@
 // Versions of a packed dataset. A version is a manifest: the current one is DIRECTORY/manifest.json, and each that was
-// replaced by `bale add` is kept as DIRECTORY/versions/ID.json, as it was. Shards keep their names and bytes, so that
-// every version that is kept can be read: its spec is "DIRECTORY@ID", on a disk or a server.
+// replaced by `bale add`, `remove` or `set` is kept as DIRECTORY/versions/ID.json, as it was. Shards keep their names
+// and bytes, so that every version that is kept can be read: its spec is "DIRECTORY@ID", on a disk or a server.
 //
-// The id is a hash of the content of the shards in order: 16 hex digits, the same for every copy of the content and
-// for any number of jobs, whatever the dataset's history. In a spec its first digits are enough, at least 4, if no
-// other version has them.
+// The id is a hash of the content of the shards and layers in order: 16 hex digits, the same for every copy of the
+// content and for any number of jobs, whatever the dataset's history. In a spec its first digits are enough, at least
+// 4, if no other version has them.
 //
 // Threads: all functions may be called by many threads at once. Errors: those of reading files; `damaged` for a
 // manifest that is not the version that it is kept as.

@@ -27,13 +27,14 @@ PackOptions options_to_add(PackOptions asked);
 struct AddRules {
   /// Leave out samples that the dataset has: the same key, label and bytes. Needs a layout that keeps bytes.
   bool skip_existing = false;
+  /// Take samples whose key or image a version of the dataset removed (bale/writer/change.hpp).
+  bool allow_removed = false;
 };
 
 /// Adds and returns when everything is durable. PackReport::added says which version it made; if there was nothing to
 /// add, nothing was written. `options` are those of options_to_add(). Throws what pack() throws, and
-///   `invalid_argument`  a key that the dataset has, unless it is left out; keys of another form, or fields with
-///   numbers of
-///                       classes that would change
+///   `invalid_argument`  a key that the dataset has, unless it is left out; a sample that was removed, unless it is
+///                       allowed; keys of another form, or fields with numbers of classes that would change
 ///   `retryable`         another version was published in the meantime
 ///   `damaged`           an index of the dataset is not what its manifest says
 PackReport add(std::unique_ptr<Source> source, const PackOptions& options, const AddRules& rules, Progress& progress);

@@ -36,6 +36,9 @@ const Format& probe_format(const std::string& path);
 /// ShardIndex::load(), scan_shard() and Format::open() throw.
 Shard open_shard(const std::string& path, const ShardOpenOptions& options = {});
 
+/// The index as readers of a version get it: with ShardOpenOptions::layers applied. Throws what amend() throws.
+ShardIndex amended_index(ShardIndex index, const std::string& path, const ShardOpenOptions& options);
+
 /// The index next to `path` if it was made from this file, by its size and by check_index_is_current(); nullopt if
 /// there is none or another. Throws what ShardIndex::load() and probe_format() throw.
 std::optional<ShardIndex> current_index(const std::string& path);

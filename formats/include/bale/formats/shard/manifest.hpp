@@ -38,16 +38,33 @@ struct ManifestField {
 };
 
 struct ManifestShard {
-  std::string file;    // name of a file in the manifest's directory
-  std::string digest;  // "xxh3:..." of the shard file
-  std::uint64_t num_samples = 0;
+  std::string file;                     // name of a file in the manifest's directory
+  std::string digest;                   // "xxh3:..." of the shard file
+  std::uint64_t num_samples = 0;        // that readers get
   std::uint64_t bytes = 0;              // of the shard file
   std::vector<std::string> sidecars{};  // files next to it: seek points, and files for other readers
+  std::uint64_t num_removed = 0;        // samples that it also holds, and layers remove
+
+  std::uint64_t num_stored() const { return num_samples + num_removed; }
+};
+
+/// A file of changes over the shards (bale/formats/shard/layer.hpp).
+struct ManifestLayer {
+  std::string kind;    // name_of() a LayerKind
+  std::string digest;  // "xxh3:..." of the file, which is named by it
+  std::uint64_t num_rows = 0;
+  std::uint64_t bytes = 0;  // of the file
+};
+
+/// A list of samples that must not be added again (bale/writer/removals.hpp).
+struct ManifestRemovals {
+  std::string digest;  // "xxh3:..." of the file, which is named by it
+  std::uint64_t num_samples = 0;
 };
 
 /// What made a version of a dataset of the one before it.
 struct ManifestChange {
-  std::string verb{};             // "add"
+  std::string verb{};             // "add", "remove", "set"
   std::uint64_t num_samples = 0;  // that it is about
   std::string message{};          // of the user; raw bytes
 };
@@ -62,6 +79,8 @@ struct Manifest {
   std::vector<std::string> classes{};  // class name of label 0, 1, ...; may be empty
   std::vector<ManifestShard> shards{};
   std::vector<std::string> lists{};            // files next to the manifest that list the shards for other readers
+  std::vector<ManifestLayer> layers{};         // later ones take precedence
+  std::vector<ManifestRemovals> removals{};    // also of samples that no shard has anymore
   std::map<std::string, std::string> edits{};  // how the images were changed, by name of the edit; empty: unchanged
   KeyForm keys = KeyForm::plain;
   std::string plan{};        // hash of the input list and of the options that determine the output

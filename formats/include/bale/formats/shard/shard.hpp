@@ -25,6 +25,8 @@
 
 namespace bale {
 
+class Layers;
+
 struct ShardOpenOptions {
   bool verify_checksums = true;  // compare each field's CRC32C before delivering it
   bool direct_io = false;        // bypass the page cache, if format and file system support it
@@ -32,6 +34,10 @@ struct ShardOpenOptions {
   /// Refuse a file that was changed after its index was made, as far as a cheap check can tell (current_index.hpp). If
   /// many processes read the same shards, it is enough that the first one checks.
   bool check_stale = true;
+  /// What a version changes of the shard: open_shard() and salvage_shard() amend its index (layer.hpp).
+  std::shared_ptr<const Layers> layers{};
+  /// Of the shard, as its manifest says; empty: as its index says.
+  std::string digest{};
   /// If set, open_shard() puts the index there, for other processes (ShardIndex::keep_in()).
   std::shared_ptr<IndexMemory> index_memory{};
 };
@@ -118,6 +124,7 @@ class Shard {
                         Inflater& inflater) const;
   template <typename Fields>
   void fetch_directly(const Fields& fields, Scratch& scratch) const;
+  Bytes label_text(std::uint64_t i, MutableBytes out) const;
   Bytes stored_bytes(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                      Scratch& scratch) const;
   Bytes read_extent(std::uint64_t i, std::uint32_t field, const Extent& extent, Scratch& scratch, FieldForm form) const;

@@ -55,12 +55,16 @@ struct FieldInfo {
 /// Where a field of one sample is stored. 16 bytes, as on disk.
 struct Extent {
   static constexpr std::uint64_t k_absent = ~std::uint64_t{0};
+  /// In no container: the bytes are the label of the sample as text, because a layer corrects it (layer.hpp). No file
+  /// has such an offset.
+  static constexpr std::uint64_t k_label_text = std::uint64_t{1} << 62;
 
   std::uint64_t offset = k_absent;  // see FieldInfo::located
   std::uint32_t length = 0;         // stored bytes
   std::uint32_t crc32c = 0;         // of the delivered (decompressed) bytes, if ShardIndex::has_checksums()
 
   bool present() const { return offset != k_absent; }
+  bool is_label_text() const { return offset == k_label_text; }
 };
 
 struct FieldExtent {

@@ -1,0 +1,139 @@
+// Layers: what goes in comes out, no flipped bit gets past reading, and indexes are amended as they say.
+#include "bale/formats/shard/layer.hpp"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/index_builder.hpp"
+#include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
+#include "bale/tests/support/temp_dir.hpp"
+
+using namespace bale;
+
+namespace {
+
+const Layer k_removed{.kind = LayerKind::removed,
+                      .shards = {{.shard = {1}, .rows = {0, 7}}, {.shard = {2}, .rows = {4'000'000'000}}}};
+const Layer k_labels{.kind = LayerKind::label,
+                     .shards = {{.shard = {1}, .rows = {1, 2}, .labels = {-1, 5'000'000'000}}}};
+
+bool is_refused_layer(const std::vector<std::byte>& bytes) {
+  return test::refuses_content([&] { parse_layer(bytes, "x"); });
+}
+
+/// Four samples a, b, c, d with labels 0 to 3; of d the label is in no field.
+ShardIndex index_of_four() {
+  IndexBuilder builder;
+  const auto jpg = builder.add_field("jpg");
+  const auto cls = builder.add_field("cls");
+  for (const std::string_view key : {"a", "b", "c", "d"}) {
+    const std::uint64_t i = builder.add_sample(key, static_cast<std::int64_t>(builder.size()), 10, 20);
+    builder.set_condition(i, ImageCondition::complete);
+    builder.set_extent(i, jpg, 100 * i, 50);
+    builder.set_crc32c(i, jpg, 77);
+    if (key != "d") builder.set_extent(i, cls, 100 * i + 50, 1);
+  }
+  return ShardIndex::from_bytes(builder.build(400, Digest{1}, true, "x", Digest{9}), "x");
+}
+
+ManifestLayer write(const test::TempDir& dir, const Layer& layer) {
+  const std::vector<std::byte> bytes = layer_bytes(layer);
+  const ManifestLayer described = describe_layer(layer, bytes);
+  std::filesystem::create_directories(dir / std::string(k_layers_name));
+  publish_file(dir / layer_name(described.digest), bytes);
+  return described;
+}
+
+}  // namespace
+
+TEST_CASE("a layer is read as it was written") {
+  for (const Layer& layer : {k_removed, k_labels}) {
+    const std::vector<std::byte> bytes = layer_bytes(layer);
+    const Layer read = parse_layer(bytes, "x");
+    CHECK(read.kind == layer.kind);
+    REQUIRE(read.shards.size() == layer.shards.size());
+    for (std::size_t n = 0; n < read.shards.size(); ++n) {
+      CHECK(read.shards[n].shard == layer.shards[n].shard);
+      CHECK(read.shards[n].rows == layer.shards[n].rows);
+      CHECK(read.shards[n].labels == layer.shards[n].labels);
+    }
+  }
+}
+
+TEST_CASE("every flipped bit and every cut of a layer is found") {
+  for (const Layer& layer : {k_removed, k_labels}) {
+    const std::vector<std::byte> whole = layer_bytes(layer);
+    for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+      std::vector<std::byte> bytes = whole;
+      bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+      REQUIRE(is_refused_layer(bytes));
+    }
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      REQUIRE(is_refused_layer({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}));
+    }
+  }
+}
+
+TEST_CASE("layers with checksums that are right are refused if they are out of order") {
+  for (const std::vector<std::uint32_t>& rows : {std::vector<std::uint32_t>{}, {1, 1}, {2, 1}}) {
+    CHECK(is_refused_layer(layer_bytes({.shards = {{.shard = {1}, .rows = rows}}})));
+  }
+  CHECK(is_refused_layer(layer_bytes({.shards = {{.shard = {2}, .rows = {1}}, {.shard = {1}, .rows = {1}}}})));
+  CHECK(is_refused_layer(layer_bytes({.shards = {{.shard = {1}, .rows = {1}}, {.shard = {1}, .rows = {2}}}})));
+  const Error newer = test::error_of([] { parse_layer(layer_bytes({.kind = static_cast<LayerKind>(9)}), "x"); });
+  CHECK(newer.code() == ErrorCode::unsupported);
+}
+
+TEST_CASE("an amended index has neither the removed samples nor the old labels") {
+  const ShardIndex index = index_of_four();
+  const ShardIndex amended = amend(index, {.removed = {0, 2}, .labels = {{1, 30}, {2, 9}, {3, 31}}}, "x");
+  REQUIRE(amended.size() == 2);
+  CHECK(amended.key(0) == "b");
+  CHECK(amended.key(1) == "d");
+  CHECK(amended.find("b") == 0U);
+  CHECK_FALSE(amended.find("a"));
+  CHECK(amended.label(0) == 30);
+  CHECK(amended.label(1) == 31);
+  CHECK(amended.width(1) == 10);
+  CHECK(amended.condition(1) == ImageCondition::complete);
+  CHECK(amended.digest() == index.digest());
+  CHECK(amended.ends_digest() == index.ends_digest());
+  CHECK(amended.extent(1, 0).offset == 300);
+  CHECK(amended.extent(1, 0).crc32c == 77);
+  const Extent cls = amended.extent(0, *amended.field_id("cls"));
+  CHECK(cls.is_label_text());
+  CHECK(cls.length == 2);
+  CHECK(cls.crc32c == crc32c(as_bytes(std::string_view("30"))));
+  CHECK(amended.identity() != index.identity());
+  CHECK(amend(index, {.removed = {0, 1, 2, 3}}, "x").size() == 0);
+  CHECK(amend(index, {}, "x").identity() == index.identity());
+  CHECK(test::error_of([&] { amend(index, {.removed = {4}}, "x"); }).code() == ErrorCode::damaged);
+}
+
+TEST_CASE_METHOD(test::InTempDir, "of several layers the last one takes precedence") {
+  Manifest manifest{.name = "x", .format = "tar", .layout = "plain"};
+  const std::string shard = digest_text(Digest{1});
+  manifest.layers = {write(dir, k_removed), write(dir, k_labels),
+                     write(dir, {.kind = LayerKind::label, .shards = {{.shard = {1}, .rows = {2}, .labels = {6}}}}),
+                     write(dir, {.kind = LayerKind::removed, .shards = {{.shard = {1}, .rows = {0, 3}}}})};
+  const Layers layers = Layers::load(dir.path(), manifest);
+  const ShardAmendments* const amendments = layers.of(shard);
+  REQUIRE(amendments != nullptr);
+  CHECK(amendments->removed == std::vector<std::uint32_t>{0, 3, 7});
+  CHECK(amendments->labels == std::vector<std::pair<std::uint32_t, std::int64_t>>{{1, -1}, {2, 6}});
+  CHECK(layers.of(digest_text(Digest{3})) == nullptr);
+  CHECK(Layers::load(layers.paths()).of(shard)->labels == amendments->labels);
+
+  const std::string text = manifest_text(manifest);
+  CHECK(text.find("\"bale_manifest\": 2") != std::string::npos);
+  const Manifest read = parse_manifest(text, "m");
+  CHECK(manifest_text(read) == text);
+  manifest.layers.front().num_rows = 1;
+  CHECK(test::error_of([&] { Layers::load(dir.path(), manifest); }).code() == ErrorCode::damaged);
+  manifest.layers.front().digest = "../../x";
+  CHECK_THROWS_AS(parse_manifest(manifest_text(manifest), "m"), Error);
+}
