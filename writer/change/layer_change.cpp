@@ -8,10 +8,10 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
+#include "bale/formats/base/version.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/journal/journal.hpp"
-#include "bale_version.hpp"
 
 namespace bale {
 namespace {
@@ -103,7 +103,7 @@ ChangeReport LayerChange::publish(const RemovalList& removed) {
     files.push_back({removal_list_name(manifest_.removals.back().digest), std::move(text)});
   }
   report_.version = version_id(manifest_);
-  manifest_.created_by = fmt::format("bale {}", k_version_text);
+  manifest_.created_by = fmt::format("bale {}", version());
   if (report_.version != report_.parent) {
     manifest_.parent = report_.parent;
     manifest_.change = {.verb = report_.verb, .num_samples = report_.num_samples, .message = options_.message};
