@@ -1,5 +1,7 @@
 #include "bale/formats/registry/registry.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "bale/formats/base/codec/compression.hpp"
@@ -54,7 +56,22 @@ void refuse_table(const std::string& path, Bytes head) {
 
 FormatAndLayout default_format() {
   const Format* const first = formats().front();
-  return {first, &first->layouts.front()};
+  return {first, first->layouts.empty() ? nullptr : &first->layouts.front()};
+}
+
+std::string absent_formats_hint() {
+  if (absent_formats().empty()) return {};
+  std::string present;
+  for (const Format* format : formats()) present += fmt::format("{}{}", present.empty() ? "" : ", ", format->name);
+  return fmt::format("this build of bale has only {}: configure it with more in -DBALE_FORMATS, or without it",
+                     present);
+}
+
+void require_format(std::string_view name, const std::string& path) {
+  const auto absent = absent_formats();
+  if (std::find(absent.begin(), absent.end(), name) == absent.end()) return;
+  throw Error(ErrorCode::unsupported, fmt::format("a dataset of {}", name),
+              {.path = path, .hint = absent_formats_hint()});
 }
 
 FormatAndLayout find_format(std::string_view name, std::string_view layout) {
@@ -84,7 +101,8 @@ FormatAndLayout find_format(std::string_view name, std::string_view layout) {
                 {.hint = fmt::format("choose one of: {}", known)});
   }
   throw Error(ErrorCode::invalid_argument, fmt::format("unknown format \"{}\"", printable(name)),
-              {.hint = fmt::format("choose one of: {}", written_formats())});
+              {.hint = fmt::format("choose one of: {}{}{}", written_formats(), absent_formats().empty() ? "" : "; ",
+                                   absent_formats_hint())});
 }
 
 FormatAndLayout find_decoded_format(std::string_view name, std::string_view layout) {
@@ -118,7 +136,7 @@ const Format& probe_format(const std::string& path) {
   if (best == nullptr) {
     refuse_compressed(path, head);
     throw Error(ErrorCode::unsupported, "no format recognizes this file",
-                {.path = path, .hint = "is it a packed shard?"});
+                {.path = path, .hint = absent_formats().empty() ? "is it a packed shard?" : absent_formats_hint()});
   }
   return *best;
 }
@@ -127,7 +145,7 @@ namespace {
 
 /// "No format recognizes it" is damage of a file that is known to be a shard, because it has an index.
 const Format& format_of_shard(const std::string& path) try { return probe_format(path); } catch (const Error& error) {
-  if (error.code() != ErrorCode::unsupported || !path_exists(index_path(path))) throw;
+  if (error.code() != ErrorCode::unsupported || !absent_formats().empty() || !path_exists(index_path(path))) throw;
   throw Error(ErrorCode::damaged, error.message(),
               {.path = path, .hint = "copy it again: its index says that it is a shard"});
 }

@@ -60,7 +60,6 @@ class UrlStorage final : public Storage {
   const Cache cache_;
 };
 
-constexpr const char* k_curl = "download it first, with `curl -O URL` or `wget URL`, and name the local path";
 constexpr const char* k_gcloud =
     "read it as s3://BUCKET/KEY with AWS_ENDPOINT_URL=https://storage.googleapis.com and HMAC keys, or download it, "
     "with `gcloud storage cp -r`, or mount the bucket with gcsfuse, and name the local path";
@@ -82,6 +81,8 @@ void add_source(UrlScheme scheme, const char* advice) {
 
 // The programs that fetch files are those that each service's own documentation names.
 void add_schemes() {
+#ifdef BALE_HAS_REMOTE
+  constexpr const char* k_curl = "download it first, with `curl -O URL` or `wget URL`, and name the local path";
   add({.name = "http", .has_query = true, .advice = k_curl}, locate_http);
   add({.name = "https", .has_query = true, .advice = k_curl}, locate_http);
   add({.name = "s3",
@@ -93,6 +94,11 @@ void add_schemes() {
        .can_list = true,
        .advice = "download it first, with `hf download --repo-type dataset`, and name the local path"},
       locate_on_hub);
+#else
+  for (const char* name : {"http", "https", "s3", "hf"})
+    add_scheme(
+        {.name = name, .advice = "build bale with -DBALE_REMOTE=ON, or download it first, and name the local path"});
+#endif
   add_source(file_scheme(), "leave out file://");
   for (const char* name : {"gs", "gcs"}) add_scheme({.name = name, .advice = k_gcloud});
   for (const char* name : {"az", "abfs", "hdfs", "ftp", "ssh", "sftp"}) add_scheme({.name = name});

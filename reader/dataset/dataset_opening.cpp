@@ -69,6 +69,7 @@ void Dataset::State::add_part(const DatasetPart& named) {
   part.manifest_path = named.manifest_path;
   part.manifest_file = FileStamp::of(named.manifest_path);
   part.manifest = named.load();
+  require_format(part.manifest->format, named.manifest_path);
   part.layers = load_layers(named.directory, *part.manifest);
   part.classes = part.manifest->classes;
   for (const ManifestField& field : part.manifest->fields) add_field(field.name);

@@ -122,8 +122,10 @@ std::vector<std::string> list_shards(const std::string& directory) {
   if (shards.empty()) {
     const DirectoryContent content = directory_content(directory);
     if (!content.datasets.empty()) throw Error(no_dataset_error(directory, content, ErrorCode::not_found));
-    throw Error(ErrorCode::not_found, "no manifest.json and no packed shards in this directory",
-                {.path = directory, .hint = "give a packed dataset, or pack the folder first"});
+    throw Error(
+        ErrorCode::not_found, "no manifest.json and no packed shards in this directory",
+        {.path = directory,
+         .hint = absent_formats().empty() ? "give a packed dataset, or pack the folder first" : absent_formats_hint()});
   }
   return shards;
 }

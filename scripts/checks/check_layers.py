@@ -204,7 +204,7 @@ def check_public_headers(root, findings):
 
 def format_names(root):
     """The registry line is the only list there is."""
-    line = re.search(r"set\(BALE_FORMATS ([^)]*)\)", (root / "formats" / "CMakeLists.txt").read_text())
+    line = re.search(r"set\(BALE_ALL_FORMATS ([^)]*)\)", (root / "formats" / "CMakeLists.txt").read_text())
     return line[1].split()
 
 

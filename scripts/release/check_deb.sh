@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Installs a Debian package of bale, uses it as somebody would, and removes it. Run by scripts/release/deb.sh --check on a minimal system,
-# which has no compiler: it changes the system.
-# usage: scripts/release/check_deb.sh PACKAGE.deb
+# Installs the Debian packages of bale that are next to it, uses them as somebody would, and removes them. Run by
+# scripts/release/deb.sh --check on a minimal system, which has no compiler: it changes the system.
 set -euo pipefail
-package=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
+package=$(ls "$here"/bale_*.deb) libraries=("$here"/libbale*.deb)
 version=$(dpkg-deb -f "$package" Version)
 
 quietly() { "$@" >/tmp/log 2>&1 || { tail -n 20 /tmp/log; echo "failed: $*"; exit 1; }; }
@@ -30,10 +29,26 @@ bale verify /root/packed --quiet
 bale bench /root/packed --stages train --batch 8 --epochs 1 --json --quiet >/dev/null  # starts bale-worker
 dpkg -L bale | sort | sed 's/^/  /'
 
-libraries=$(dpkg-query -W -f='${Depends}' bale)
-quietly apt-get purge -y bale
-for path in $(dpkg-deb -c "$package" | awk '$1 !~ /^d/ {print substr($6, 2)}'); do
+needs=$(dpkg-query -W -f='${Depends}' bale)
+
+# A C++ program: the packages bring all that it takes but the compiler and CMake.
+quietly apt-get install -y --no-install-recommends g++ cmake make pkg-config "${libraries[@]}"
+for kind in static shared; do
+  quietly cmake -S "$here/consumer" -B "/root/$kind" -DBALE_KIND=$kind
+  quietly cmake --build "/root/$kind"
+  [ "$("/root/$kind/count_bytes" /root/packed | cut -d' ' -f1)" = 30 ]
+  "/root/$kind/train_loop" /root/packed
+  ldd "/root/$kind/count_bytes" | grep -E 'libbale|libarchive' || true
+done
+# shellcheck disable=SC2046  # flags
+quietly g++ -std=c++20 "$here/consumer/count_bytes.cpp" -o /root/count_bytes $(pkg-config --cflags --libs bale)
+/root/count_bytes /root/packed
+ldd /root/count_bytes | grep libbale.so.
+
+quietly apt-get purge -y bale 'libbale*'
+for path in $(for each in "$package" "${libraries[@]}"; do dpkg-deb -c "$each"; done | awk '$1 !~ /^d/ {print substr($6, 2)}'); do
   [ ! -e "$path" ] || { echo "still there after removal: $path"; exit 1; }
 done
-[ ! -e /usr/share/doc/bale ] && [ ! -e /usr/libexec/bale ] || { echo "a folder is still there after removal"; exit 1; }
-echo "installed, used and removed; needs $libraries"
+[ ! -e /usr/share/doc/bale ] && [ ! -e /usr/libexec/bale ] && [ ! -e /usr/include/bale ] ||
+  { echo "a folder is still there after removal"; exit 1; }
+echo "installed, used and removed; bale needs $needs"

@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# Makes the Debian package of the program, for the Debian that this machine has, with man page and completions.
-# usage: scripts/release/deb.sh [--out FOLDER] [--build FOLDER] [--check SUITE]
-#   --out FOLDER     where the package goes (dist)
-#   --build FOLDER   builds there (build/deb); a folder that is configured already is taken as it is
-#   --check SUITE    installs it in a bare Debian 12 (bookworm) or 13 (trixie), uses it and removes it; needs root and debootstrap
-# The package runs on the Debian that it was built on, and on others only if their libraries have the same names.
+# Makes Debian packages for the Debian that this machine has: `bale`, the program with man page and completions; `libbaleVERSION`, the
+# shared library; `libbale-dev`, what C++ programs are built with.
+# usage: scripts/release/deb.sh [--program] [--out FOLDER] [--build FOLDER] [--check SUITE]
+#   --program        makes the first only
+#   --out FOLDER     where the packages go (dist)
+#   --build FOLDER   builds there (build/deb) and the shared library in FOLDER-shared; folders that are configured are taken as they are
+#   --check SUITE    installs them in a bare Debian 12 (bookworm) or 13 (trixie), uses them and removes them; needs root and debootstrap
+# They run on the Debian that they were built on, and on others only if their libraries have the same names.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/packages.sh
 
-out=dist build=build/deb suite=
+out=dist build=build/deb suite= program_only=0
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,7s/^# //p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,9s/^# //p' "$0"; exit 0 ;;
+    --program) program_only=1; shift; continue ;;
     --out | --build | --check) [ $# -ge 2 ] || { echo "no value after $1" >&2; exit 2; } ;;&
     --out) out=$2 ;;
     --build) build=$2 ;;
@@ -23,26 +26,46 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 if [ -n "$suite" ]; then
+  [ "$program_only" = 0 ] || { echo "--check takes all packages: leave out --program" >&2; exit 2; }
   . scripts/release/bare_system.sh
   need_bare_systems || exit
 fi
 
 install_packages "${BALE_BUILD_PACKAGES[@]}" "${BALE_EXTRA_PACKAGES[@]}" dpkg-dev file
-[ -e "$build/CMakeCache.txt" ] || cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBALE_TESTS=OFF --log-level=WARNING
+# configure FOLDER [CMAKE-ARGUMENT...]
+configure() {
+  [ -e "$1/CMakeCache.txt" ] ||
+    cmake -S . -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DBALE_TESTS=OFF --log-level=WARNING "${@:2}"
+}
+configure "$build"
 cmake --build "$build" --target bale bale-worker bale_documents
+options=()
+if [ "$program_only" = 0 ]; then
+  configure "$build-shared" -DBUILD_SHARED_LIBS=ON
+  cmake --build "$build" --target bale_library
+  cmake --build "$build-shared" --target bale_library
+  options=(  # each build with its components; bale.pc is that of the last
+    -D "CPACK_COMPONENTS_ALL=program;library;development"
+    -D "CPACK_COMPONENTS_STATIC=program;development" -D "CPACK_COMPONENTS_SHARED=library;development"
+    -D "CPACK_INSTALL_CMAKE_PROJECTS=$(realpath "$build");bale;STATIC;/;$(realpath "$build-shared");bale;SHARED;/"
+  )
+fi
 rm -rf "$build/packages"
-(cd "$build" && cpack -G DEB -B packages >/dev/null)
+(cd "$build" && cpack -G DEB -B packages "${options[@]}" >/dev/null)
 mkdir -p "$out"
-cp "$build"/packages/bale_*.deb "$out/"
-package=$(realpath "$out/$(basename "$build"/packages/bale_*.deb)")
-echo "$package: $(($(stat -c %s "$package") / 1024)) KiB"
+packages=()
+for package in "$build"/packages/*.deb; do
+  cp "$package" "$out/"
+  packages+=("$(realpath "$out/$(basename "$package")")")
+  echo "${packages[-1]}: $(($(stat -c %s "$package") / 1024)) KiB"
+done
 [ -n "$suite" ] || exit 0
 
-echo "== $package on a bare $suite"
+echo "== the packages on a bare $suite"
 minimal_system "$suite"
 copy=$bare_directory/$suite-deb-$$
 trap 'rm -rf --one-file-system "$copy"' EXIT
 cp -a "$bare_directory/$suite" "$copy"
-cp "$package" "$copy/root/"
-cp tests/support/make_images.py scripts/release/check_deb.sh "$copy/root/"
-inside "$copy" /root bash check_deb.sh "$(basename "$package")"
+cp "${packages[@]}" tests/support/make_images.py scripts/release/check_deb.sh "$copy/root/"
+cp -r tests/consumer "$copy/root/"
+inside "$copy" /root bash check_deb.sh

@@ -9,7 +9,34 @@
 #include <webp/decode.h>
 #include <webp/demux.h>
 
+#include "bale/formats/base/system/lazy_library.hpp"
 #include "bale/formats/image/metadata/orientation.hpp"
+#include "bale_lazy_webp.hpp"
+#include "bale_lazy_webpdemux.hpp"
+
+// The functions of libwebp that bale calls, which open it; internal.
+
+#if defined(BALE_LAZY_WEBP) && defined(BALE_LAZY_WEBPDEMUX)
+
+namespace bale::image_detail {
+
+inline constinit LazyLibrary webp_library{BALE_LAZY_WEBP};
+inline constinit LazyLibrary webpdemux_library{BALE_LAZY_WEBPDEMUX};
+
+// clang-format off
+#define BALE_WEBP(name) BALE_LAZY_FUNCTION(webp_library, name)
+#define BALE_WEBPDEMUX(name) BALE_LAZY_FUNCTION(webpdemux_library, name)
+BALE_WEBP(WebPDecode) BALE_WEBP(WebPFreeDecBuffer) BALE_WEBP(WebPInitDecoderConfigInternal)
+BALE_WEBPDEMUX(WebPDemuxDelete) BALE_WEBPDEMUX(WebPDemuxGetChunk) BALE_WEBPDEMUX(WebPDemuxGetFrame)
+BALE_WEBPDEMUX(WebPDemuxGetI) BALE_WEBPDEMUX(WebPDemuxInternal) BALE_WEBPDEMUX(WebPDemuxReleaseChunkIterator)
+BALE_WEBPDEMUX(WebPDemuxReleaseIterator)
+#undef BALE_WEBP
+#undef BALE_WEBPDEMUX
+// clang-format on
+
+}  // namespace bale::image_detail
+
+#endif
 
 namespace bale::image_detail {
 namespace {
@@ -22,7 +49,7 @@ using Demuxer = std::unique_ptr<WebPDemuxer, DeleteDemuxer>;
 /// nullptr if the file is incomplete, or not what libwebp takes.
 Demuxer demux(Bytes bytes) {
   const WebPData data{as_uchar(bytes), bytes.size()};
-  return Demuxer(WebPDemux(&data));
+  return Demuxer(WebPDemuxInternal(&data, 0, nullptr, WEBP_DEMUX_ABI_VERSION));
 }
 
 class Frame {
@@ -67,7 +94,8 @@ void decode_as(WEBP_CSP_MODE colors, std::size_t pixel_bytes, Bytes bytes, std::
   const std::size_t stride = std::size_t{header.width} * pixel_bytes;
   if (width != header.width || height != header.height) std::memset(pixels, 0, stride * header.height);
   WebPDecoderConfig config;
-  if (WebPInitDecoderConfig(&config) == 0) fail_image(ErrorCode::unsupported, "WebP: another version of libwebp");
+  if (WebPInitDecoderConfigInternal(&config, WEBP_DECODER_ABI_VERSION) == 0)
+    fail_image(ErrorCode::unsupported, "WebP: another version of libwebp");
   config.output.colorspace = colors;
   config.output.is_external_memory = 1;
   config.output.u.RGBA.rgba = pixels + y * stride + x * pixel_bytes;

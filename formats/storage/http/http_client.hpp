@@ -76,6 +76,8 @@ struct HttpRequest {
 
 using HttpResult = std::variant<HttpResponse, Error>;
 
+class HttpEngine;
+
 class HttpClient {
  public:
   /// The client of this process.
@@ -98,8 +100,7 @@ class HttpClient {
 
  private:
   HttpClient();
-  class Engine;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<HttpEngine> engine_;
 };
 
 // SourceTransport: answers requests for files that a program opens (url_scheme.hpp) as a web server would, with ranges

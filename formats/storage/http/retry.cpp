@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/storage/http/libcurl.hpp"
+#include "bale/formats/storage/http/http_engine.hpp"
 
 namespace bale {
 namespace {
@@ -29,7 +29,7 @@ seconds asked_pause(const HttpResponse* response) {
   unsigned value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc{} && end == text.data() + text.size()) return seconds(std::min(value, k_most));
-  const std::time_t until = curl_getdate(text.c_str(), nullptr);  // negative if it is not a time
+  const std::time_t until = parse_http_time(text);  // negative if it is not a time
   return seconds(std::clamp<std::time_t>(until - std::time(nullptr), 0, k_most));
 }
 

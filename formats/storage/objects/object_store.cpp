@@ -8,7 +8,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/scheme.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/formats/storage/aws/answers/s3_answers.hpp"
@@ -70,17 +69,10 @@ std::string without_quotes(std::string etag) {
 
 std::string id_query(const std::string& id) { return "uploadId=" + encoded_query_value(id); }
 
-}  // namespace
-
-bool is_object_store(std::string_view name) {
-  const Scheme* const scheme = remote_scheme_of(name);
-  return scheme != nullptr && scheme->can_write();
-}
-
 /// The requests of one store, and what uploads consist of.
-class ObjectStore::Requests {
+class StoreRequests {
  public:
-  Requests(const std::string& name, std::function<void()> poll) : sender_(name, std::move(poll)) {}
+  StoreRequests(const std::string& name, std::function<void()> poll) : sender_(name, std::move(poll)) {}
 
   const ObjectSender& sender() const { return sender_; }
 
@@ -149,103 +141,114 @@ class ObjectStore::Requests {
   ObjectSender sender_;
 };
 
-ObjectStore::ObjectStore(const std::string& name, std::function<void()> poll)
-    : requests_(std::make_unique<Requests>(name, std::move(poll))) {}
-ObjectStore::~ObjectStore() = default;
+class S3Store final : public ObjectStore {
+ public:
+  S3Store(const std::string& name, std::function<void()> poll) : requests_(name, std::move(poll)) {}
 
-std::string ObjectStore::name_of(std::string_view key) const { return requests_->sender().name_of(key); }
+  std::string name_of(std::string_view key) const override { return requests_.sender().name_of(key); }
 
-std::vector<StoredObject> ObjectStore::list() const {
-  std::vector<StoredObject> objects;
-  requests_->sender().list({}, 0, [&](const S3Object& object, std::string key) {
-    objects.push_back({std::move(key), object.size, without_quotes(object.etag)});
-  });
-  return objects;
-}
-
-std::optional<StoredObject> ObjectStore::find(const std::string& key) const {
-  std::optional<StoredObject> found;
-  // The name itself is the first of those that begin with it.
-  requests_->sender().list(key, 1, [&](const S3Object& object, std::string stored) {
-    if (stored == key) found = StoredObject{key, object.size, without_quotes(object.etag)};
-  });
-  return found;
-}
-
-std::optional<std::vector<std::byte>> ObjectStore::read(const std::string& key) const {
-  HttpResponse response = requests_->sender().send({.method = "GET", .key = key}, {k_not_found});
-  if (response.status != k_not_found) return std::move(response.body);
-  if (parse_s3_error(response.body).code == "NoSuchBucket") throw requests_->sender().error_of(key, response);
-  return std::nullopt;
-}
-
-StoredObject ObjectStore::upload(const std::string& key, const std::string& path) const {
-  const File file = File::open_read(path);
-  const std::uint64_t size = file.size();
-  for (unsigned tries = 1;; ++tries) {
-    try {
-      if (size <= k_part_bytes) {
-        const PartSlot slot([this] { requests_->sender().poll(); });
-        requests_->put(
-            key, [&] { return read_part(file, 0, size); }, false);
-      } else {
-        requests_->upload_in_parts(key, file, size);
-      }
-      break;
-    } catch (const UploadIsGone&) {
-      if (tries < k_most_uploads) continue;
-      throw Error(ErrorCode::retryable, "the upload was aborted by another program", {.path = name_of(key)});
-    }
+  std::vector<StoredObject> list() const override {
+    std::vector<StoredObject> objects;
+    requests_.sender().list({}, 0, [&](const S3Object& object, std::string key) {
+      objects.push_back({std::move(key), object.size, without_quotes(object.etag)});
+    });
+    return objects;
   }
-  std::optional<StoredObject> stored = find(key);
-  if (stored && stored->size == size) return *std::move(stored);
-  throw Error(ErrorCode::retryable, "the object was replaced by another upload",
-              {.path = name_of(key), .hint = "let one program at a time write there, and run it again with `resume`"});
-}
 
-void ObjectStore::put(const std::string& key, Bytes content) const {
-  requests_->put(
-      key, [&] { return std::string(as_text(content)); }, false);
-}
+  std::optional<StoredObject> find(const std::string& key) const override {
+    std::optional<StoredObject> found;
+    // The name itself is the first of those that begin with it.
+    requests_.sender().list(key, 1, [&](const S3Object& object, std::string stored) {
+      if (stored == key) found = StoredObject{key, object.size, without_quotes(object.etag)};
+    });
+    return found;
+  }
 
-bool ObjectStore::put_if_absent(const std::string& key, Bytes content) const {
-  if (find(key)) return false;
-  return requests_->put(
-      key, [&] { return std::string(as_text(content)); }, true);
-}
+  std::optional<std::vector<std::byte>> read(const std::string& key) const override {
+    HttpResponse response = requests_.sender().send({.method = "GET", .key = key}, {k_not_found});
+    if (response.status != k_not_found) return std::move(response.body);
+    if (parse_s3_error(response.body).code == "NoSuchBucket") throw requests_.sender().error_of(key, response);
+    return std::nullopt;
+  }
 
-void ObjectStore::remove(const std::string& key) const {
-  requests_->sender().send({.method = "DELETE", .key = key}, {k_not_found});
-}
-
-std::vector<UnfinishedUpload> ObjectStore::unfinished_uploads() const {
-  const ObjectSender& sender = requests_->sender();
-  std::vector<UnfinishedUpload> found;
-  UploadListing part;
-  do {
-    std::string query = "encoding-type=url";
-    if (!part.next_key.empty()) query += "&key-marker=" + encoded_query_value(part.next_key);
-    query += "&prefix=" + encoded_query_value(sender.prefix());
-    if (!part.next_id.empty()) query += "&upload-id-marker=" + encoded_query_value(part.next_id);
-    const HttpResponse response = sender.send({.method = "GET", .query = query + "&uploads", .of_bucket = true},
-                                              {k_not_implemented, k_method_not_allowed, k_not_found});
-    // rclone says so if there are none.
-    const bool is_none = response.status == k_not_found && parse_s3_error(response.body).code == "NoSuchUpload";
-    if (is_none || response.status == k_not_implemented || response.status == k_method_not_allowed) break;
-    if (response.status == k_not_found) throw sender.error_of({}, response);
-    const std::string before = part.next_key + '\n' + part.next_id;
-    part = parse_upload_listing(response.body);
-    for (UploadListing::Upload& upload : part.uploads) {
-      if (!upload.key.starts_with(sender.prefix())) continue;
-      found.push_back({upload.key.substr(sender.prefix().size()), std::move(upload.id)});
+  StoredObject upload(const std::string& key, const std::string& path) const override {
+    const File file = File::open_read(path);
+    const std::uint64_t size = file.size();
+    for (unsigned tries = 1;; ++tries) {
+      try {
+        if (size <= k_part_bytes) {
+          const PartSlot slot([this] { requests_.sender().poll(); });
+          requests_.put(
+              key, [&] { return read_part(file, 0, size); }, false);
+        } else {
+          requests_.upload_in_parts(key, file, size);
+        }
+        break;
+      } catch (const UploadIsGone&) {
+        if (tries < k_most_uploads) continue;
+        throw Error(ErrorCode::retryable, "the upload was aborted by another program", {.path = name_of(key)});
+      }
     }
-    if (part.next_key + '\n' + part.next_id == before) break;  // a server that repeats itself
-  } while (!part.next_key.empty());
-  return found;
-}
+    std::optional<StoredObject> stored = find(key);
+    if (stored && stored->size == size) return *std::move(stored);
+    throw Error(
+        ErrorCode::retryable, "the object was replaced by another upload",
+        {.path = name_of(key), .hint = "let one program at a time write there, and run it again with `resume`"});
+  }
 
-void ObjectStore::abort(const UnfinishedUpload& upload) const {
-  requests_->sender().send({.method = "DELETE", .key = upload.key, .query = id_query(upload.id)}, {k_not_found});
+  void put(const std::string& key, Bytes content) const override {
+    requests_.put(
+        key, [&] { return std::string(as_text(content)); }, false);
+  }
+
+  bool put_if_absent(const std::string& key, Bytes content) const override {
+    if (find(key)) return false;
+    return requests_.put(
+        key, [&] { return std::string(as_text(content)); }, true);
+  }
+
+  void remove(const std::string& key) const override {
+    requests_.sender().send({.method = "DELETE", .key = key}, {k_not_found});
+  }
+
+  std::vector<UnfinishedUpload> unfinished_uploads() const override {
+    const ObjectSender& sender = requests_.sender();
+    std::vector<UnfinishedUpload> found;
+    UploadListing part;
+    do {
+      std::string query = "encoding-type=url";
+      if (!part.next_key.empty()) query += "&key-marker=" + encoded_query_value(part.next_key);
+      query += "&prefix=" + encoded_query_value(sender.prefix());
+      if (!part.next_id.empty()) query += "&upload-id-marker=" + encoded_query_value(part.next_id);
+      const HttpResponse response = sender.send({.method = "GET", .query = query + "&uploads", .of_bucket = true},
+                                                {k_not_implemented, k_method_not_allowed, k_not_found});
+      // rclone says so if there are none.
+      const bool is_none = response.status == k_not_found && parse_s3_error(response.body).code == "NoSuchUpload";
+      if (is_none || response.status == k_not_implemented || response.status == k_method_not_allowed) break;
+      if (response.status == k_not_found) throw sender.error_of({}, response);
+      const std::string before = part.next_key + '\n' + part.next_id;
+      part = parse_upload_listing(response.body);
+      for (UploadListing::Upload& upload : part.uploads) {
+        if (!upload.key.starts_with(sender.prefix())) continue;
+        found.push_back({upload.key.substr(sender.prefix().size()), std::move(upload.id)});
+      }
+      if (part.next_key + '\n' + part.next_id == before) break;  // a server that repeats itself
+    } while (!part.next_key.empty());
+    return found;
+  }
+
+  void abort(const UnfinishedUpload& upload) const override {
+    requests_.sender().send({.method = "DELETE", .key = upload.key, .query = id_query(upload.id)}, {k_not_found});
+  }
+
+ private:
+  const StoreRequests requests_;
+};
+
+}  // namespace
+
+std::unique_ptr<const ObjectStore> ObjectStore::open(const std::string& name, std::function<void()> poll) {
+  return std::make_unique<S3Store>(name, std::move(poll));
 }
 
 }  // namespace bale

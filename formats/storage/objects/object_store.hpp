@@ -18,11 +18,15 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
+#include "bale/formats/base/scheme.hpp"
 
 namespace bale {
 
 /// Whether a name is one that ObjectStore can write to.
-bool is_object_store(std::string_view name);
+inline bool is_object_store(std::string_view name) {
+  const Scheme* const scheme = remote_scheme_of(name);
+  return scheme != nullptr && scheme->can_write();
+}
 
 struct StoredObject {
   std::string key{};  // below the store's name
@@ -40,39 +44,37 @@ struct UnfinishedUpload {
 
 class ObjectStore {
  public:
-  /// `name` is s3://BUCKET or s3://BUCKET/PREFIX. Makes no request.
-  explicit ObjectStore(const std::string& name, std::function<void()> poll = {});
-  ~ObjectStore();
+  /// `name` is s3://BUCKET or s3://BUCKET/PREFIX. Makes no request. Throws `unsupported` in a build without
+  /// BALE_REMOTE.
+  static std::unique_ptr<const ObjectStore> open(const std::string& name, std::function<void()> poll = {});
+  ObjectStore() = default;
+  virtual ~ObjectStore() = default;
   ObjectStore(const ObjectStore&) = delete;
   ObjectStore& operator=(const ObjectStore&) = delete;
 
   /// The name of an object for messages, and for readers.
-  std::string name_of(std::string_view key) const;
+  virtual std::string name_of(std::string_view key) const = 0;
 
   /// All objects below the name, in the server's order.
-  std::vector<StoredObject> list() const;
+  virtual std::vector<StoredObject> list() const = 0;
   /// One object as a listing has it; nullopt if there is none.
-  std::optional<StoredObject> find(const std::string& key) const;
+  virtual std::optional<StoredObject> find(const std::string& key) const = 0;
   /// The content of a small object; nullopt if there is none.
-  std::optional<std::vector<std::byte>> read(const std::string& key) const;
+  virtual std::optional<std::vector<std::byte>> read(const std::string& key) const = 0;
 
   /// Stores a local file and returns what the server has then. An upload that fails is aborted.
-  StoredObject upload(const std::string& key, const std::string& path) const;
-  void put(const std::string& key, Bytes content) const;
+  virtual StoredObject upload(const std::string& key, const std::string& path) const = 0;
+  virtual void put(const std::string& key, Bytes content) const = 0;
   /// Stores it unless there is an object of this name: then returns false, also if an earlier try of this call stored
   /// it. Atomic if the server has conditional writes (If-None-Match); others are asked first.
-  bool put_if_absent(const std::string& key, Bytes content) const;
+  virtual bool put_if_absent(const std::string& key, Bytes content) const = 0;
   /// No error if there is none.
-  void remove(const std::string& key) const;
+  virtual void remove(const std::string& key) const = 0;
 
   /// Empty if the server does not list them.
-  std::vector<UnfinishedUpload> unfinished_uploads() const;
+  virtual std::vector<UnfinishedUpload> unfinished_uploads() const = 0;
   /// No error if it has ended.
-  void abort(const UnfinishedUpload& upload) const;
-
- private:
-  class Requests;
-  std::unique_ptr<const Requests> requests_;
+  virtual void abort(const UnfinishedUpload& upload) const = 0;
 };
 
 }  // namespace bale

@@ -34,6 +34,10 @@ def test_consumer_project(photos, tmp_path):
     assert run(build / "wrapped", tmp_path / FORMATS[0]) == "8\n"  # a library hides bale from the program
     assert (prefix / "share" / "doc" / "bale" / "LICENSE").is_file()
     check_plugin(build / "libplugin.so", tmp_path, num_images=len(expected))
+    # Without CMake: one archive, and what it links.
+    flags = run("pkg-config", "--cflags", "--libs", "bale", env={**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")})
+    run("c++", "-std=c++20", REPO / "tests" / "consumer" / "count_bytes.cpp", "-o", tmp_path / "count_bytes", *flags.split())
+    assert run(tmp_path / "count_bytes", tmp_path / FORMATS[0]) == f"{len(expected)} 5 {num_bytes}\n"
     # Without it, the error names every place.
     worker = prefix / "libexec" / "bale" / "bale-worker"
     worker.rename(tmp_path / "moved-worker")
@@ -77,6 +81,10 @@ def test_what_is_not_there_is_named(tmp_path):
     assert code != 0 and 'no component "nonsense"' in said
     code, said = configured(tmp_path / "b", ["find_package(bale CONFIG REQUIRED)"], f"-Dbale_DIR={BUILD}")
     assert code != 0 and "is where bale is built: run `cmake --install`" in said
+    code, said = configured(tmp_path / "shared", ["find_package(bale CONFIG REQUIRED COMPONENTS reader shared)"], f"-DCMAKE_PREFIX_PATH={prefix}")
+    assert code != 0 and "the shared library of bale is not installed" in said
+    code, said = configured(tmp_path / "formats", [f"add_subdirectory({REPO} ours)"], "-DBALE_FORMATS=tar;rar")
+    assert code != 0 and 'BALE_FORMATS: there is no format "rar", only tar lmdb' in said
     code, said = configured(tmp_path / "c", ["find_package(bale CONFIG COMPONENTS loader)", "message(found=${bale_loader_FOUND})"], f"-DCMAKE_PREFIX_PATH={prefix}")
     assert code == 0 and "found=TRUE" in said
 

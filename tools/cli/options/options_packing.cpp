@@ -139,7 +139,8 @@ void declare_convert(PackCommand& command, CommandModel& app) {
   command.request.command = "convert";
   command.request.source_is_packed = true;
   declare_packing(command, app);
-  app.footer = fmt::format("Example:\n  bale convert packed elsewhere --format {}", formats()[1]->name);
+  app.footer = fmt::format("Example:\n  bale convert packed elsewhere --format {}",
+                           formats()[formats().size() > 1 ? 1 : 0]->name);
 }
 
 void declare_plan(PackCommand& command, CommandModel& app) {

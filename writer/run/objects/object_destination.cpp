@@ -60,21 +60,21 @@ ObjectDestination::ObjectDestination(const PackOptions& options, const Plan& pla
       plan_(plan),
       id_(std::move(id)),
       is_parts_(is_parts),
-      store_(options.destination, [this, &progress] {
+      store_(ObjectStore::open(options.destination, [this, &progress] {
         if (!is_abandoned_) progress.throw_if_stopped();
-      }) {}
+      })) {}
 
 void ObjectDestination::list() {
   objects_.clear();
-  for (StoredObject& object : store_.list()) {
+  for (StoredObject& object : store_->list()) {
     if (is_folder_mark(object)) continue;
     std::string key = object.key;
     objects_.emplace(std::move(key), std::move(object));
   }
   unfinished_.reset();
   if (!holds(k_run_name)) return;
-  if (const auto text = store_.read(k_run_name)) {
-    unfinished_ = run_from_text(as_text(*text), store_.name_of(k_run_name));
+  if (const auto text = store_->read(k_run_name)) {
+    unfinished_ = run_from_text(as_text(*text), store_->name_of(k_run_name));
   }
 }
 
@@ -87,9 +87,9 @@ std::vector<Manifest> ObjectDestination::finished_manifests() const {
   std::vector<Manifest> manifests;
   for (const PlannedDataset& planned : plan_.datasets) {
     const std::string name = below_destination(planned.subdirectory, k_manifest_name);
-    const auto text = holds(name) ? store_.read(name) : std::nullopt;
+    const auto text = holds(name) ? store_->read(name) : std::nullopt;
     if (!text) return {};
-    manifests.push_back(parse_manifest(std::string(as_text(*text)), store_.name_of(name)));
+    manifests.push_back(parse_manifest(std::string(as_text(*text)), store_->name_of(name)));
     if (manifests.back().plan != plan_.fingerprint) return {};
   }
   return manifests;
@@ -100,10 +100,10 @@ HeldDatasets ObjectDestination::held() const {
                     .load =
                         [this](const std::string& place) {
                           const std::string name = below_destination(place, k_manifest_name);
-                          const auto text = store_.read(name);
+                          const auto text = store_->read(name);
                           if (!text)
-                            throw Error(ErrorCode::not_found, "no such object", {.path = store_.name_of(name)});
-                          return parse_manifest(std::string(as_text(*text)), store_.name_of(name));
+                            throw Error(ErrorCode::not_found, "no such object", {.path = store_->name_of(name)});
+                          return parse_manifest(std::string(as_text(*text)), store_->name_of(name));
                         },
                     .replaced_versions =
                         [this](const std::string& place) {
@@ -111,7 +111,7 @@ HeldDatasets ObjectDestination::held() const {
                           for (const auto& [key, object] : objects_) {
                             const std::string id = base_name(key).substr(0, base_name(key).find('.'));
                             if (key != below_destination(place, kept_version(id))) continue;
-                            const auto text = store_.read(key);
+                            const auto text = store_->read(key);
                             if (text && !parse_gone_version(std::string(as_text(*text)))) ids.push_back(id);
                           }
                           return ids;
@@ -145,7 +145,7 @@ void ObjectDestination::require_way_is_free(const std::vector<std::string>& ours
   for (const std::string& file : planned_files()) {
     if (!holds(file) || known.contains(file)) continue;
     throw Error(ErrorCode::exists, "is in the way and was not written by bale",
-                {.path = store_.name_of(file), .hint = "move it, or choose another `name`"});
+                {.path = store_->name_of(file), .hint = "move it, or choose another `name`"});
   }
 }
 
@@ -162,7 +162,7 @@ bool ObjectDestination::is_own(const ObjectRun& run) const { return run.owner ==
 
 void ObjectDestination::begin() {
   run_ = new_run({});
-  store_.put_if_absent(k_run_name, as_bytes(run_to_text(run_)));
+  store_->put_if_absent(k_run_name, as_bytes(run_to_text(run_)));
   list();  // again: an earlier try of the request may have stored it, and another run may have begun or ended in the
            // meantime
   if (!unfinished_ || !is_own(*unfinished_)) {
@@ -172,21 +172,21 @@ void ObjectDestination::begin() {
   try {
     require_empty(plan_, held());
   } catch (...) {
-    store_.remove(k_run_name);
+    store_->remove(k_run_name);
     throw;
   }
 }
 
 void ObjectDestination::begin_replacing(std::vector<std::string> replaced) {
   run_ = new_run(std::move(replaced));
-  store_.put(k_run_name, as_bytes(run_to_text(run_)));
+  store_->put(k_run_name, as_bytes(run_to_text(run_)));
   // Looked at again: a run that published in the meantime has seen run.json, or its manifest is seen here.
   list();
   for (const PlannedDataset& dataset : plan_.datasets) {
-    store_.remove(below_destination(dataset.subdirectory, k_manifest_name));
+    store_->remove(below_destination(dataset.subdirectory, k_manifest_name));
   }
   for (const auto& [name, object] : objects_) {
-    if (name.starts_with(k_own_prefix) && name != k_run_name) store_.remove(name);
+    if (name.starts_with(k_own_prefix) && name != k_run_name) store_->remove(name);
   }
 }
 
@@ -195,13 +195,13 @@ void ObjectDestination::resume() {
   for (const PlannedDataset& dataset : plan_.datasets) {
     const std::string name = below_destination(dataset.subdirectory, k_manifest_name);
     if (!holds(name)) continue;
-    const auto text = store_.read(name);
-    if (!text || parse_manifest(std::string(as_text(*text)), store_.name_of(name)).plan == plan_.fingerprint) continue;
+    const auto text = store_->read(name);
+    if (!text || parse_manifest(std::string(as_text(*text)), store_->name_of(name)).plan == plan_.fingerprint) continue;
     if (std::find(run_.replaced.begin(), run_.replaced.end(), name) == run_.replaced.end()) {
       throw Error(ErrorCode::exists, "another program has published a dataset here",
-                  {.path = store_.name_of(name), .hint = "replace it with `overwrite`, or choose another prefix"});
+                  {.path = store_->name_of(name), .hint = "replace it with `overwrite`, or choose another prefix"});
     }
-    store_.remove(name);  // of the dataset that this run replaces
+    store_->remove(name);  // of the dataset that this run replaces
   }
 }
 
@@ -213,14 +213,14 @@ void ObjectDestination::abort_uploads() const {
 
 void ObjectDestination::abort_uploads(const std::vector<std::string>& files) const {
   const std::unordered_set<std::string> own(files.begin(), files.end());
-  for (const UnfinishedUpload& upload : store_.unfinished_uploads()) {
-    if (own.contains(upload.key)) store_.abort(upload);
+  for (const UnfinishedUpload& upload : store_->unfinished_uploads()) {
+    if (own.contains(upload.key)) store_->abort(upload);
   }
 }
 
 void ObjectDestination::require_owned() const {
-  const auto text = store_.read(k_run_name);
-  if (text && is_own(run_from_text(as_text(*text), store_.name_of(k_run_name)))) return;
+  const auto text = store_->read(k_run_name);
+  if (text && is_own(run_from_text(as_text(*text), store_->name_of(k_run_name)))) return;
   throw Error(ErrorCode::changed, "another run took the place of this one",
               {.path = options_.destination, .hint = "let one program at a time write there"});
 }
@@ -234,7 +234,7 @@ ShardRecords ObjectDestination::records(const WantedShards& wanted) const {
   }
   std::vector<std::optional<ShardRecord>> found(names.size());
   run_parallel(names.size(), threads_for(names.size()), [&](std::size_t i) {
-    const auto text = store_.read(names[i].second);
+    const auto text = store_->read(names[i].second);
     if (!text) return;  // removed in the meantime
     try {
       found[i] = record_from_text(names[i].second, as_text(*text));
@@ -268,7 +268,7 @@ std::vector<StoredObject> ObjectDestination::store_shard(const std::vector<Repla
   std::vector<StoredObject> files;
   for (const Replacement::Move& move : moves) {
     const std::string path = join_path(staging, move.first);
-    files.push_back(store_.upload(move.second, path));
+    files.push_back(store_->upload(move.second, path));
     ::unlink(path.c_str());
     const std::lock_guard guard(mutex_);
     stored_[move.second] = files.back();
@@ -277,8 +277,8 @@ std::vector<StoredObject> ObjectDestination::store_shard(const std::vector<Repla
 }
 
 void ObjectDestination::store_file(const std::string& file, const std::string& text) {
-  store_.put(file, as_bytes(text));
-  const std::optional<StoredObject> stored = store_.find(file);
+  store_->put(file, as_bytes(text));
+  const std::optional<StoredObject> stored = store_->find(file);
   const std::lock_guard guard(mutex_);
   stored_[file] = stored.value_or(StoredObject{.key = file});
 }
@@ -286,7 +286,7 @@ void ObjectDestination::store_file(const std::string& file, const std::string& t
 std::string ObjectDestination::record(std::uint64_t shard, const FinishedShard& finished,
                                       const std::vector<StoredObject>& files) {
   const std::string name = fmt::format("{}{}{}", k_record_prefix, record_stem(shard, finished), k_record_suffix);
-  store_.put(name, as_bytes(record_text(finished, files)));
+  store_->put(name, as_bytes(record_text(finished, files)));
   const std::lock_guard guard(mutex_);
   has_recorded_ = true;
   return name;
@@ -294,7 +294,7 @@ std::string ObjectDestination::record(std::uint64_t shard, const FinishedShard& 
 
 void ObjectDestination::note_parts(std::uint64_t parts) const {
   const std::string name = fmt::format("{}{}", k_parts_prefix_of_names, parts);
-  if (!holds(name)) store_.put(name, {});
+  if (!holds(name)) store_->put(name, {});
 }
 
 std::vector<std::uint64_t> ObjectDestination::noted_parts() const {
@@ -313,7 +313,7 @@ void ObjectDestination::require_unchanged() {
     const StoredObject* const there = find(name);
     if (there != nullptr && *there == file) continue;
     throw Error(ErrorCode::changed, "another program changed the object after this run stored it",
-                {.path = store_.name_of(name), .hint = "let one program at a time write there, then use `resume`"});
+                {.path = store_->name_of(name), .hint = "let one program at a time write there, then use `resume`"});
   }
 }
 
@@ -321,23 +321,23 @@ void ObjectDestination::remove_replaced() const {
   std::unordered_set<std::string> kept;
   for (const auto& [name, file] : stored_) kept.insert(name);
   for (const std::string& name : run_.replaced) {
-    if (!kept.contains(name) && holds(name)) store_.remove(name);
+    if (!kept.contains(name) && holds(name)) store_->remove(name);
   }
 }
 
 void ObjectDestination::clear() const {
   std::vector<std::string> names;
-  for (const StoredObject& object : store_.list()) {
+  for (const StoredObject& object : store_->list()) {
     if (object.key.starts_with(k_own_prefix) && object.key != k_run_name) names.push_back(object.key);
   }
-  run_parallel(names.size(), threads_for(names.size()), [&](std::size_t i) { store_.remove(names[i]); });
-  store_.remove(k_run_name);
+  run_parallel(names.size(), threads_for(names.size()), [&](std::size_t i) { store_->remove(names[i]); });
+  store_->remove(k_run_name);
 }
 
 void ObjectDestination::abandon() {
   is_abandoned_ = true;
   require_owned();
-  for (const auto& [name, file] : stored_) store_.remove(name);
+  for (const auto& [name, file] : stored_) store_->remove(name);
   clear();
 }
 

@@ -35,7 +35,7 @@ class ObjectDestination {
   ObjectDestination(const PackOptions& options, const Plan& plan, std::string id, bool is_parts,
                     const Progress& progress);
 
-  const ObjectStore& store() const { return store_; }
+  const ObjectStore& store() const { return *store_; }
   /// Whether the unfinished run is of this plan.
   bool is_unfinished_plan() const { return unfinished_ && unfinished_->plan == id_; }
   bool is_of_parts() const { return is_parts_; }
@@ -101,7 +101,7 @@ class ObjectDestination {
   const std::string id_;
   const bool is_parts_;
   std::atomic<bool> is_abandoned_{false};
-  const ObjectStore store_;
+  const std::unique_ptr<const ObjectStore> store_;
   std::map<std::string, StoredObject> objects_;
   std::optional<ObjectRun> unfinished_;
   ObjectRun run_;  // of this run, when it has begun

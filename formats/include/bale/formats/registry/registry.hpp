@@ -17,7 +17,16 @@ namespace bale {
 /// All formats of this build, in the order of formats/CMakeLists.txt.
 std::span<const Format* const> formats();
 
-/// The first format that is written, in its first layout: tar.
+/// Those that it was built without (BALE_FORMATS of CMake).
+std::span<const std::string_view> absent_formats();
+
+/// What to do if a file may be of one of those, for a hint; empty if there is none.
+std::string absent_formats_hint();
+
+/// Throws `unsupported` if `name`, the format of the dataset at `path`, is one of those.
+void require_format(std::string_view name, const std::string& path);
+
+/// The first format that is written, in its first layout: tar. Without a layout if this build writes none.
 FormatAndLayout default_format();
 
 /// Finds a format by "NAME" or "NAME.LAYOUT", or by NAME and `layout`. Without a layout, the format's first one. Throws
