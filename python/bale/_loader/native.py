@@ -1,6 +1,7 @@
 """The native Loader, and how it is made again: in a forked process, and with other options."""
 from __future__ import annotations
 
+import contextlib
 import os
 
 from bale import _bale
@@ -11,7 +12,7 @@ from bale._loader.device import Fallbacks
 from bale._loader.lazy_keys import LazyKeys
 from bale._loader.passes import Place, version_of_state
 from bale._types import Json, Options
-from bale.errors import make_error
+from bale.errors import PathNotFoundError, make_error
 
 
 class Native:
@@ -46,9 +47,10 @@ class Native:
         if self.version is None or made.version()[2] == self.version:
             return made
         made.close()  # another version was published in the meantime
-        if not self.version or "::" in self._spec:
-            raise make_error("changed", f"{shown(self._spec)}: the dataset was replaced since it was opened; make the Loader again")
-        return self._open(_bale.with_version(self._spec, self.version))
+        if self.version and "::" not in self._spec:
+            with contextlib.suppress(PathNotFoundError):  # it is not kept
+                return self._open(_bale.with_version(self._spec, self.version))
+        raise make_error("changed", f"{shown(self._spec)}: the dataset was replaced since it was opened; make the Loader again")
 
     def _open(self, spec: str) -> _bale.Loader | _bale.CudaLoader:
         if self._device is None:
