@@ -41,7 +41,7 @@ MUTATIONS = [
     Mutation("planes are those of any image", "formats/shard/shard.cpp",
              "keeps_planes ? check_planes(bytes)", "keeps_planes ? extent.crc32c", (*PLANES, "-k", "damage")),
     Mutation("devices get planes", "loader/worker/worker.cpp",
-             "options_.device_pixels == 0 ? FieldForm::decodable : FieldForm::original", "FieldForm::decodable",
+             "is_for_others = options_.device_pixels != 0 || ", "is_for_others = ",
              ("python", "tests/python/device/test_python_decode_on_device.py", "-k", "workers_do")),
     Mutation("merged shards lose their planes", "writer/merge/merge_shards.cpp",
              "      if (field.codec == name_of(Codec::planes)) options_.jpeg_planes = true;\n", "", (*PLANES, "-k", "merged")),
