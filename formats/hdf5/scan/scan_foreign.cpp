@@ -146,7 +146,7 @@ class ForeignScan {
   }
 
   /// Each element under the name of its kind of image, by its first bytes; others, such as damaged ones, under that of
-  /// the first element that has bytes, or under `otherwise` if that is no image.
+  /// the first element that has bytes, or under `otherwise` if there is none.
   void set_images(const std::vector<FileRange>& ranges, const std::string& prefix, std::string_view otherwise) {
     std::vector<std::string_view> kinds(ranges.size());
     std::string_view first = otherwise;
