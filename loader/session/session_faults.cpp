@@ -6,6 +6,7 @@
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/session/session.hpp"
 #include "bale/loader/transform/draw/list_drawer.hpp"
+#include "bale/reader/spec/shard_place.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -29,7 +30,16 @@ Error with_advice(const Error& error, const std::string& advice) {
 
 }  // namespace
 
-Error Session::error_of_row(const Row& row) const { return error_of(row, key_of(row), dataset_.shard_path(row.shard)); }
+Error Session::error_of_row(const Row& row) const {
+  Error error = error_of(row, key_of(row), dataset_.shard_path(row.shard));
+  if (error.code() != ErrorCode::not_found || !dataset_.manifest()) return error;
+  try {
+    require_kept(dataset_.shard_path(row.shard), *dataset_.manifest());
+  } catch (const Error& gone) {
+    return gone;
+  }
+  return error;
+}
 
 /// Empty if the shard, and so the key, cannot be read.
 std::string Session::key_of(const Row& row) const {

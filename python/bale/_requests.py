@@ -118,7 +118,7 @@ def add(dataset: Path, source: Path | None, /, *, progress: bool | None = None, 
 
 @reporting
 def remove(dataset: Path, keys: Iterable[str] = (), /, *, from_file: Path | None = None, where: str | None = None,
-           message: str | None = None, dry_run: bool = False, progress: bool | None = None) -> Report:
+           message: str | None = None, dry_run: bool = False, purge: bool = False, progress: bool | None = None) -> Report:
     """Runs `bale remove`: removes samples from a packed dataset, as a new version of it, for all its readers at once.
 
     Parameters
@@ -135,6 +135,8 @@ def remove(dataset: Path, keys: Iterable[str] = (), /, *, from_file: Path | None
         What `bale log` says of the new version.
     dry_run : bool, default False
         Change nothing.
+    purge : bool, default False
+        Then run rewrite() with purge=True; its report is `purged`.
 
     Raises
     ------
@@ -143,8 +145,39 @@ def remove(dataset: Path, keys: Iterable[str] = (), /, *, from_file: Path | None
     ValueError
         If no sample is named, or the condition is wrong (also a bale.Error).
     """
-    options = {"from": from_file, "where": where, "message": message, "dry_run": dry_run}
+    options = {"from": from_file, "where": where, "message": message, "dry_run": dry_run, "purge": purge}
     return _run("remove", [dataset, *([keys] if isinstance(keys, str) else keys)], options, progress)
+
+
+@reporting
+def rewrite(dataset: Path, /, *, purge: bool = False, small: int | str | None = None, all: bool = False, jobs: int | None = None,  # noqa: A002
+            message: str | None = None, dry_run: bool = False, progress: bool | None = None) -> Report:
+    """Runs `bale rewrite`: writes the shards again that remove() and set_labels() changed, as a new version, for other readers.
+
+    Parameters
+    ----------
+    dataset : path
+        The directory of the packed dataset.
+    purge : bool, default False
+        Also delete every shard of any version that holds a removed sample, and the versions that need it.
+    small : int, str or None, default None
+        Join neighboring shards that have fewer bytes, up to this size ("64MiB"). None: none.
+    all : bool, default False
+        Write all shards again.
+    jobs : int or None, default None
+        Number of shards written at a time. None: two per core.
+    message : str or None, default None
+        What `bale log` says of the new version.
+    dry_run : bool, default False
+        Change nothing.
+
+    Raises
+    ------
+    bale.Error
+        If the dataset cannot be read or written; the code is `retryable` if another run publishes a version at the same time.
+    """
+    options = {"purge": purge, "small": small, "all": all, "jobs": jobs, "message": message, "dry_run": dry_run}
+    return _run("rewrite", [dataset], options, progress)
 
 
 @reporting

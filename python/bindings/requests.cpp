@@ -211,9 +211,9 @@ Run change_run_of(const char* command, Call& call) {
     request.removal.keys.assign(call.paths.begin() + 1, call.paths.end());
   }
   return [request, call](Progress& progress) {
-    const ChangeReport report = change(request, progress);
-    call.say(change_lines(report));
-    return change_json(report);
+    const ChangeOutcome outcome = change(request, progress);
+    call.say(change_lines(outcome));
+    return change_json(outcome);
   };
 }
 
@@ -250,6 +250,7 @@ Run run_of(const std::string& command, Call& call) {
   if (command == "pack_part") return part_run_of(call);
   if (command == "merge") return merge_run_of(call);
   if (command == "remove") return change_run_of("remove", call);
+  if (command == "rewrite") return change_run_of("rewrite", call);
   if (command == "set") return change_run_of("set", call);
   if (command == "verify") return verify_run_of(call);
   return inspect_run_of(call);

@@ -105,8 +105,9 @@ void Checker::list_tasks(const DatasetPart& dataset) {
   directory_ = dataset.directory;
   is_newest_ = dataset.is_newest();
   is_unfinished_ = remote_storage_of(directory_) == nullptr && path_exists(join_path(directory_, k_partial_name));
-  for (const ManifestShard& shard : manifest_->shards) {
-    tasks_.push_back({.path = join_name(directory_, shard.file), .expected = &shard});
+  const std::vector<std::string> paths = dataset.paths_of(*manifest_);
+  for (std::size_t n = 0; n < paths.size(); ++n) {
+    tasks_.push_back({.path = paths[n], .expected = &manifest_->shards[n]});
   }
 }
 

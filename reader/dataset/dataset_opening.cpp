@@ -11,6 +11,7 @@
 #include "bale/formats/shard/current_index.hpp"
 #include "bale/reader/shards/direct_choice.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
+#include "bale/reader/spec/shard_place.hpp"
 
 namespace bale {
 namespace {
@@ -73,8 +74,9 @@ void Dataset::State::add_part(const DatasetPart& named) {
   part.layers = load_layers(named.directory, *part.manifest);
   part.classes = part.manifest->classes;
   for (const ManifestField& field : part.manifest->fields) add_field(field.name);
-  for (const ManifestShard& shard : part.manifest->shards) {
-    entries.push_back({.path = join_name(named.directory, shard.file), .part = parts.size() - 1, .expected = &shard});
+  std::vector<std::string> paths = named.paths_of(*part.manifest);
+  for (std::size_t n = 0; n < paths.size(); ++n) {
+    entries.push_back({.path = std::move(paths[n]), .part = parts.size() - 1, .expected = &part.manifest->shards[n]});
   }
 }
 
@@ -151,23 +153,33 @@ ShardOpenOptions Dataset::State::opening(const Entry& entry) const {
 
 Shard Dataset::State::open(std::size_t number, const Format* format,
                            const std::shared_ptr<const ShardIndex>& index) const {
-  const Entry& entry = entries[number];
+  const Entry& known = entries[number];
+  if (known.expected == nullptr) return open_now(known, format, index);
+  try {
+    return open_at_its_place(known.path, [&](const std::string& path) {
+      Entry entry = known;
+      entry.path = path;
+      return open_now(entry, format, index);
+    });
+  } catch (const Error& error) {
+    const Part& part = parts[known.part];
+    if (error.code() == ErrorCode::not_found) require_kept(known.path, *part.manifest);
+    const bool is_replaced = FileStamp::of(part.manifest_path) != part.manifest_file;
+    const bool is_of_shard =
+        is_data_error(error) || error.code() == ErrorCode::not_found || error.code() == ErrorCode::changed;
+    if (is_replaced && is_of_shard) throw Error(changed_error(known.path));
+    throw;
+  }
+}
+
+Shard Dataset::State::open_now(const Entry& entry, const Format* format,
+                               const std::shared_ptr<const ShardIndex>& index) const {
   ShardOpenOptions opening = this->opening(entry);
   opening.check_size = entry.index == nullptr;  // a salvaged shard may be shorter than it was
   const PinnedContent content(entry.digest());
   if (index) return Shard::open(entry.path, *format, index, opening);
   if (entry.index) return Shard::open(entry.path, *entry.format, entry.index, opening);
-  if (entry.expected == nullptr) return open_unlisted(entry, opening);
-  try {
-    return open_listed(entry, opening);
-  } catch (const Error& error) {
-    const Part& part = parts[entry.part];
-    const bool is_replaced = FileStamp::of(part.manifest_path) != part.manifest_file;
-    const bool is_of_shard =
-        is_data_error(error) || error.code() == ErrorCode::not_found || error.code() == ErrorCode::changed;
-    if (is_replaced && is_of_shard) throw Error(changed_error(entry.path));
-    throw;
-  }
+  return entry.expected == nullptr ? open_unlisted(entry, opening) : open_listed(entry, opening);
 }
 
 Shard Dataset::State::open_listed(const Entry& entry, const ShardOpenOptions& opening) const {

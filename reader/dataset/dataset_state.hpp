@@ -116,6 +116,8 @@ struct Dataset::State {
  private:
   std::optional<std::size_t> first_local_shard() const;
   ShardOpenOptions opening(const Entry& entry) const;
+  /// At the path of the entry.
+  Shard open_now(const Entry& entry, const Format* format, const std::shared_ptr<const ShardIndex>& index) const;
   Shard open_anew(const Entry& entry, const ShardOpenOptions& opening) const;
   /// Opens a shard that a manifest lists. Of a remote one the cache may have files of an older dataset: then they are
   /// asked for again.

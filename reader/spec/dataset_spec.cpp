@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
@@ -14,6 +15,7 @@
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/shard_spec.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
+#include "bale/reader/spec/shard_place.hpp"
 #include "bale/reader/version.hpp"
 
 namespace bale {
@@ -132,6 +134,25 @@ Manifest DatasetPart::load() const {
   }
   // It was replaced since the spec was resolved, and is kept.
   return load_manifest(join_name(directory, kept_version(version)));
+}
+
+std::vector<std::string> DatasetPart::paths_of(const Manifest& manifest) const {
+  std::set<std::string> moved;  // shards that the current version does not have
+  if (!is_newest()) {
+    for (const ManifestShard& shard : manifest.shards) moved.insert(shard.file);
+    for (const ManifestShard& shard : load_manifest(join_name(directory, k_manifest_name)).shards)
+      moved.erase(shard.file);
+  }
+  std::vector<std::string> paths;
+  for (const ManifestShard& shard : manifest.shards) {
+    const std::string beside = join_name(directory, shard.file);
+    const bool is_moved = moved.contains(shard.file);
+    const bool is_remote = is_moved && remote_storage_of(beside) != nullptr;
+    paths.push_back(is_remote  ? join_name(join_name(directory, k_versions_name), shard.file)
+                    : is_moved ? place_of_shard(beside)  // a run that moves it may not have ended
+                               : beside);
+  }
+  return paths;
 }
 
 DatasetSpec resolve_dataset(const std::string& spec) {

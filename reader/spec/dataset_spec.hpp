@@ -19,6 +19,8 @@ struct DatasetPart {
 
   /// The manifest. Throws what load_manifest() throws.
   Manifest load() const;
+  /// The paths of the shards of this manifest, in order.
+  std::vector<std::string> paths_of(const Manifest& manifest) const;
   /// Whether files next to the shards that are of all of them are of this manifest.
   bool is_newest() const { return version.empty() || parent_directory(manifest_path) == directory; }
 };

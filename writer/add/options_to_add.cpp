@@ -11,6 +11,7 @@
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/dataset/merge_edits.hpp"
 #include "bale/writer/add.hpp"
+#include "bale/writer/add/packed_options.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/shard/shard_copy.hpp"
@@ -59,11 +60,13 @@ std::string side_of_images(const std::string& directory, const Manifest& manifes
   return index.size() != 0 && index.width(0) == index.height(0) ? fmt::to_string(index.width(0)) : std::string();
 }
 
-Manifest manifest_in(const std::string& directory) {
+}  // namespace
+
+Manifest manifest_to_change(const std::string& directory) {
   require_local_name(directory, UrlUse::packing);
   if (is_object_store(directory)) {
-    refuse(directory, ErrorCode::unsupported, "a dataset in an object store cannot be added to",
-           "add to a local copy, and upload what is new, the manifest last");
+    refuse(directory, ErrorCode::unsupported, "a dataset in an object store cannot be changed",
+           "change a local copy, and upload what is new, the manifest last");
   }
   const std::string path = join_path(directory, k_manifest_name);
   if (!path_exists(path)) {
@@ -73,11 +76,8 @@ Manifest manifest_in(const std::string& directory) {
   return load_manifest(path);
 }
 
-}  // namespace
-
-PackOptions options_to_add(PackOptions asked) {
+PackOptions options_as_packed(PackOptions asked, const Manifest& manifest) {
   const std::string& directory = asked.destination;
-  const Manifest manifest = manifest_in(directory);
   asked.format = find_format(manifest.format, manifest.layout);
   const Layout& layout = *asked.format.layout;
   if (layout.counted) {
@@ -86,17 +86,25 @@ PackOptions options_to_add(PackOptions asked) {
                        manifest.layout),
            "`bale convert 'A::B' DST` makes one dataset of both");
   }
-  if (!asked.splits.empty()) {
-    refuse(directory, ErrorCode::invalid_argument, "`split` of samples that are added", "add to each split");
-  }
   asked.name = manifest.name;
-  asked.edits = edits_of(directory, manifest, !layout.keeps_bytes);
   asked.sidecars = sidecars_in_all({&manifest}, layout);
   asked.seek_points = layout.keeps_bytes && all_have_seek_points({&manifest});
   for (const ManifestField& field : manifest.fields) {
     if (field.codec == name_of(Codec::zstd) && !asked.compress_level) asked.compress_level = k_compress_level;
     if (field.codec == name_of(Codec::planes)) asked.jpeg_planes = true;
   }
+  return asked;
+}
+
+PackOptions options_to_add(PackOptions asked) {
+  const Manifest manifest = manifest_to_change(asked.destination);
+  asked = options_as_packed(std::move(asked), manifest);
+  const std::string& directory = asked.destination;
+  const Layout& layout = *asked.format.layout;
+  if (!asked.splits.empty()) {
+    refuse(directory, ErrorCode::invalid_argument, "`split` of samples that are added", "add to each split");
+  }
+  asked.edits = edits_of(directory, manifest, !layout.keeps_bytes);
   if (!layout.keeps_bytes && !asked.format_options.contains("size")) {
     if (std::string side = side_of_images(directory, manifest); !side.empty()) asked.format_options["size"] = side;
   }

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -138,6 +139,19 @@ bool DirectoryTree::take(const Directory& from, const std::string& name, const s
   const bool taken = from.rename(name, *parent, base_name(path));
   if (taken) changed_[parent->path()] = parent;
   return taken;
+}
+
+void DirectoryTree::move(const std::string& path, const std::string& new_path) {
+  const Directory* const from = parent_of(path);
+  const Directory* const to = parent_of(new_path);
+  struct stat old_info {};
+  struct stat new_info {};
+  const bool is_linked = from != nullptr && to != nullptr &&
+                         ::fstatat(from->fd(), base_name(path).c_str(), &old_info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         ::fstatat(to->fd(), base_name(new_path).c_str(), &new_info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                         old_info.st_dev == new_info.st_dev && old_info.st_ino == new_info.st_ino;
+  if (is_linked) return remove(path);  // rename() would leave both names
+  if (from != nullptr && take(*from, base_name(path), new_path)) changed_[from->path()] = from;
 }
 
 void DirectoryTree::sync() {

@@ -59,6 +59,8 @@ class DirectoryTree {
   void remove(const std::string& path);
   /// Moves an entry of `from` to `path`. Returns false if `from` has no such entry.
   bool take(const Directory& from, const std::string& name, const std::string& path);
+  /// Moves a file of this tree. A missing file is not an error.
+  void move(const std::string& path, const std::string& new_path);
   /// Makes the names in all changed directories durable.
   void sync();
 

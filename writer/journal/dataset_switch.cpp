@@ -1,6 +1,11 @@
 #include "bale/writer/journal/dataset_switch.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <set>
+
+#include "bale/formats/base/file.hpp"
 
 namespace bale {
 namespace {
@@ -11,9 +16,19 @@ void move_all(const std::vector<Replacement::Move>& moves, DirectoryTree& destin
   destination.sync();
 }
 
-}  // namespace
+/// Files get their new paths before the old ones go, so that a shard always lies next to its index. Where the file
+/// system has no links, each file moves by itself.
+void move_last(const std::vector<Replacement::Move>& moves, DirectoryTree& destination) {
+  std::set<std::string> directories;
+  for (const auto& [path, new_path] : moves) directories.insert(parent_directory(new_path));
+  for (const std::string& directory : directories) destination.make(directory);
+  const int root = destination.root().fd();
+  for (const auto& [path, new_path] : moves) ::linkat(root, path.c_str(), root, new_path.c_str(), 0);
+  for (const std::string& directory : directories) sync_directory(join_path(destination.root().path(), directory));
+  for (const auto& [path, new_path] : moves) destination.move(path, new_path);
+}
 
-void carry_out(const Replacement& replacement, DirectoryTree& destination, const Directory& partial) {
+void put_in_place(const Replacement& replacement, DirectoryTree& destination, const Directory& partial) {
   const bool all_staged = std::all_of(replacement.manifests.begin(), replacement.manifests.end(),
                                       [&](const Replacement::Move& move) { return partial.holds(move.first); });
   // Manifests move last. If one of them has moved, everything before is done, and a file with an old manifest's name
@@ -24,6 +39,15 @@ void carry_out(const Replacement& replacement, DirectoryTree& destination, const
   for (const std::string& path : replacement.old_files) destination.remove(path);
   move_all(replacement.files, destination, partial);
   move_all(replacement.manifests, destination, partial);
+}
+
+}  // namespace
+
+void carry_out(const Replacement& replacement, DirectoryTree& destination, const Directory& partial) {
+  put_in_place(replacement, destination, partial);
+  move_last(replacement.moved_last, destination);
+  for (const std::string& path : replacement.removed_last) destination.remove(path);
+  destination.sync();
 }
 
 }  // namespace bale

@@ -21,10 +21,13 @@ struct Replacement {
   std::vector<std::string> old_files;  // those whose names no new file has
   std::vector<Move> files;
   std::vector<Move> manifests;
+  /// When the manifests have their names: files of the destination that get another path there, and files that go.
+  std::vector<Move> moved_last{};
+  std::vector<std::string> removed_last{};
 };
 
-/// Old manifests are removed first, so that none ever names files of another dataset. New ones come last. Each step is
-/// durable before the next.
+/// Old manifests are removed first, so that none ever names files of another dataset. New ones come after all other new
+/// files. Each step is durable before the next.
 void carry_out(const Replacement& replacement, DirectoryTree& destination, const Directory& partial);
 
 }  // namespace bale

@@ -54,8 +54,8 @@ class Journal {
   /// Whether a shard with samples was recorded, by this run or the one that it continues.
   bool has_recorded() const { return has_recorded_; }
 
-  /// Begins a run: clears the journal and removes temporary files of an earlier run. Of `head` plan, facts, staged and
-  /// last_files are used. Keeps the samples, if they are known.
+  /// Begins a run: clears the journal and removes temporary files of an earlier run. Of `head` plan, facts, staged,
+  /// ends_later and last_files are used. Keeps the samples, if they are known.
   void begin(const JournalContent& head, const ListSamples& samples);
   /// The samples of an unfinished run; empty if it did not keep them, or if they are damaged.
   static ListSamples kept_samples(const std::string& destination);

@@ -8,9 +8,10 @@
 namespace bale {
 namespace {
 
-// Versions of the head line. Version 2 added staged runs.
+// Versions of the head line. Version 2 added staged runs, 3 those that also move or remove files at the end.
 constexpr std::uint64_t k_direct_version = 1;
 constexpr std::uint64_t k_staged_version = 2;
+constexpr std::uint64_t k_ending_version = 3;
 
 constexpr JsonStyle k_line{.sorted = true};
 
@@ -31,11 +32,13 @@ std::vector<Replacement::Move> moves_from_json(const Json& line, const char* nam
 }
 
 Json to_json(const Replacement& replacement) {
-  return Json{{"replacement",
-               {{"old_manifests", Json::list_of(replacement.old_manifests)},
-                {"old_files", Json::list_of(replacement.old_files)},
-                {"files", to_json(replacement.files)},
-                {"manifests", to_json(replacement.manifests)}}}};
+  Json steps{{"old_manifests", Json::list_of(replacement.old_manifests)},
+             {"old_files", Json::list_of(replacement.old_files)},
+             {"files", to_json(replacement.files)},
+             {"manifests", to_json(replacement.manifests)}};
+  if (!replacement.moved_last.empty()) steps["moved_last"] = to_json(replacement.moved_last);
+  if (!replacement.removed_last.empty()) steps["removed_last"] = Json::list_of(replacement.removed_last);
+  return Json{{"replacement", std::move(steps)}};
 }
 
 Json to_json(const FinishedShard& finished) {
@@ -113,8 +116,12 @@ Replacement replacement_from_json(const Json& line) {
                           .old_files = line.texts("old_files"),
                           .files = moves_from_json(line, "files"),
                           .manifests = moves_from_json(line, "manifests")};
+  if (line.contains("moved_last")) replacement.moved_last = moves_from_json(line, "moved_last");
+  if (line.contains("removed_last")) replacement.removed_last = line.texts("removed_last");
   check_paths(replacement.old_manifests);
   check_paths(replacement.old_files);
+  check_paths(replacement.removed_last);
+  for (const auto& [path, new_path] : replacement.moved_last) check_paths({path, new_path});
   for (const auto* const moves : {&replacement.files, &replacement.manifests}) {
     for (const auto& [staged, path] : *moves) {
       check_plain(staged);
@@ -125,7 +132,7 @@ Replacement replacement_from_json(const Json& line) {
 }
 
 void read_head(const Json& line, const std::string& path, JournalContent& content) {
-  if (line.contains("bale_journal") && line.count("bale_journal") > k_staged_version) {
+  if (line.contains("bale_journal") && line.count("bale_journal") > k_ending_version) {
     throw Error(ErrorCode::unsupported, "a newer bale wrote this journal",
                 {.path = path, .hint = "finish the run with that bale"});
   }
@@ -162,7 +169,7 @@ std::string head_line(const JournalContent& head) {
             {"last_files", Json::list_of(head.last_files)},
             {"facts", Json::object_of(head.facts)}};
   if (head.staged) {
-    line["bale_journal"] = k_staged_version;
+    line["bale_journal"] = head.ends_later ? k_ending_version : k_staged_version;
     line["staged"] = true;
   }
   return line.dump(k_line);

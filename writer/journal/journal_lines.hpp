@@ -35,6 +35,7 @@ struct JournalContent {
   std::string plan{};
   PlanFacts facts{};  // of the plan; empty in a journal of an earlier version
   bool staged = false;
+  bool ends_later = false;  // of a head that is written: Replacement::moved_last or removed_last will not be empty
   std::vector<std::string> last_files{};  // relative to the destination; written after all shards
   std::vector<FinishedShard> finished{};
   std::optional<Replacement> replacement{};

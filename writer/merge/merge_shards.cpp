@@ -16,6 +16,7 @@
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/repeated_keys.hpp"
 #include "bale/reader/spec/dataset_spec.hpp"
+#include "bale/reader/spec/shard_place.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/journal/journal_lines.hpp"
 #include "bale/writer/merge_datasets.hpp"
@@ -42,7 +43,7 @@ struct JoinedShard {
   bool is_copied = true;    // false: its classes get other numbers, or a layer touches it
   std::uint64_t first = 0;  // number of its first sample among all
 
-  std::string path() const { return join_path(dataset->directory, shard->file); }
+  std::string path() const { return place_of_shard(join_path(dataset->directory, shard->file)); }
 };
 
 std::string_view keys_text(const FinishedDataset& dataset) {

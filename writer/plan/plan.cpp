@@ -19,6 +19,7 @@
 #include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/shard_name.hpp"
+#include "bale/reader/version.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/shard_table.hpp"
@@ -130,19 +131,6 @@ std::uint64_t payload_bytes(const Source& source, std::uint32_t sample, SourceSa
   return scratch.total_bytes();
 }
 
-/// Above those of all shards of the dataset: names are never used again.
-std::uint64_t next_shard_number(const PackOptions& options, const Manifest& manifest) {
-  std::set<std::string> names;
-  for (const ManifestShard& shard : manifest.shards) names.insert(shard.file);
-  std::uint64_t number = 0;
-  while (!names.empty() && number < k_max_shards) {
-    names.erase(shard_file_name(*options.format.layout, manifest.name, number++, 0));
-  }
-  if (!names.empty())
-    fail_usage(fmt::format("the shard {} is not named as bale names shards", printable(*names.begin())));
-  return number;
-}
-
 void cut_into_shards(const Source& source, const PackOptions& options, PlannedDataset& dataset, std::uint64_t first) {
   const std::uint64_t count = dataset.order.size();
   std::vector<std::uint64_t> ends;  // where each shard ends, if shards are cut by count
@@ -211,6 +199,26 @@ void add_facts(const PackOptions& options, const std::vector<std::string>& class
 }
 
 }  // namespace
+
+std::string purged_by(std::string_view id) {
+  return fmt::format("purged: samples of it were removed on purpose, and version {} is without them", id);
+}
+
+std::uint64_t next_shard_number(const PackOptions& options, const Manifest& manifest) {
+  std::set<std::string> names;
+  for (const ManifestShard& shard : manifest.shards) names.insert(shard.file);
+  for (const std::string& id : replaced_versions(options.destination)) {
+    const std::string path = join_path(options.destination, kept_version(id));
+    for (const ManifestShard& shard : load_manifest(path).shards) names.insert(shard.file);
+  }
+  std::uint64_t number = 0;
+  while (!names.empty() && number < k_max_shards) {
+    names.erase(shard_file_name(*options.format.layout, manifest.name, number++, 0));
+  }
+  if (!names.empty())
+    fail_usage(fmt::format("the shard {} is not named as bale names shards", printable(*names.begin())));
+  return number;
+}
 
 ListSamples samples_of(const Source& source, const Plan& plan) {
   return [&source, &plan](const SampleVisitor& visit) {

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bale/writer/packer.hpp"
@@ -31,10 +34,22 @@ struct PlannedDataset {
   std::uint32_t sample(std::uint64_t at) const { return order.empty() ? static_cast<std::uint32_t>(at) : order[at]; }
 };
 
-/// The version of a dataset that shards are added to.
+/// The version of a dataset that becomes another one.
 struct BaseVersion {
   Manifest manifest;
   std::string id;
+};
+
+/// GoneVersion::why of a version that has samples which were removed on purpose.
+std::string purged_by(std::string_view id);
+
+/// Of a run that writes shards of a version again: what becomes of those that are there.
+struct RewrittenShards {
+  std::set<std::size_t> replaced;                            // by number in the base
+  std::vector<std::size_t> places;                           // per planned shard: in place of which shard it comes
+  std::vector<std::pair<std::string, std::string>> moved{};  // files with their new paths, when it is published
+  std::vector<std::string> removed{};                        // files that go then
+  std::vector<GoneVersion> gone{};                           // versions that go
 };
 
 struct Plan {
@@ -48,9 +63,10 @@ struct Plan {
   bool open = false;
   /// The parts of Writers that are merged may lie in the destination.
   bool beside_parts = false;
-  /// The shards continue this version of the dataset in the destination, which they become a new version of; null: they
-  /// are a dataset of their own.
+  /// The shards become a new version of the dataset in the destination, after this one; null: they are a dataset of
+  /// their own.
   std::shared_ptr<const BaseVersion> base{};
+  std::optional<RewrittenShards> rewritten{};  // none: the shards continue those of `base`
 };
 
 /// What the manifest says that no shard knows.
@@ -67,6 +83,10 @@ struct ManifestFacts {
 Plan make_plan(const Source& source, const PackOptions& options);
 /// The plan of adding the samples to `base`: shards get the next numbers. Throws the same.
 Plan make_plan(const Source& source, const PackOptions& options, std::shared_ptr<const BaseVersion> base);
+
+/// The number of the next shard of a version, above those of all shards of all versions in the destination. Throws
+/// `invalid_argument` if its shards are not named as bale names them.
+std::uint64_t next_shard_number(const PackOptions& options, const Manifest& manifest);
 
 /// Calls `visit` for the samples of a plan. Borrows both until it is called.
 ListSamples samples_of(const Source& source, const Plan& plan);

@@ -1,6 +1,7 @@
 #include "bale/writer/publish/dataset_manifest.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/version.hpp"
+#include "bale/formats/shard/shard_index.hpp"
 #include "bale/reader/dataset/merge_edits.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/edits/image_edits.hpp"
@@ -43,7 +45,7 @@ class DatasetManifest {
                  .keys = facts.keys,
                  .plan = plan.fingerprint,
                  .created_by = fmt::format("bale {}", version())};
-    if (plan.base) begin_with(*plan.base);
+    if (plan.base) begin_with(*plan.base, plan.rewritten ? &*plan.rewritten : nullptr);
   }
 
   /// A sample that no shard has left out.
@@ -57,7 +59,10 @@ class DatasetManifest {
   void add(const FinishedShard& finished) {
     manifest_.num_samples += finished.shard.num_samples;
     // A shard without samples has no file: not every reader accepts an empty one.
-    if (finished.shard.num_samples != 0) manifest_.shards.push_back(finished.shard);
+    const std::size_t number = num_added_++;
+    if (finished.shard.num_samples != 0 && rewritten_ == nullptr) manifest_.shards.push_back(finished.shard);
+    if (finished.shard.num_samples != 0 && rewritten_ != nullptr)
+      placed_.emplace(rewritten_->places[number], finished.shard);
     for (const ManifestField& field : finished.fields) add_field(field);
     for (const SkippedSample& sample : finished.skipped) leave_out(sample);
     for (const auto& [kind, count] : finished.undecodable) report_.undecodable[kind] += count;
@@ -68,10 +73,7 @@ class DatasetManifest {
   /// Publishes lists, ledger and manifest, and of a dataset that was added to the manifest that is replaced. Call it
   /// once, after all others.
   void publish(RunStore& store) {
-    if (base_ != nullptr) {
-      manifest_.change.num_samples = manifest_.num_samples - base_->manifest.num_samples;
-      store.publish_file(dataset_, kept_version(base_->id), base_text_);
-    }
+    if (base_ != nullptr) publish_older(store);
     for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
       manifest_.lists.emplace_back(list.file);
       publish_list(store, dataset_, manifest_, list);
@@ -84,8 +86,51 @@ class DatasetManifest {
   }
 
  private:
+  /// Completes what the manifest says of its history, and publishes the manifests of older versions, or what stays of
+  /// those that go.
+  void publish_older(RunStore& store) {
+    manifest_.change.num_samples = manifest_.num_samples - num_kept_;
+    if (rewritten_ != nullptr) place_shards();
+    bool base_is_gone = false;
+    if (rewritten_ != nullptr) {
+      for (GoneVersion gone : rewritten_->gone) {
+        gone.why = purged_by(version_id(manifest_));
+        base_is_gone = base_is_gone || gone.id == base_->id;
+        store.publish_file(dataset_, kept_version(gone.id), gone_version_text(gone));
+      }
+    }
+    if (!base_is_gone) store.publish_file(dataset_, kept_version(base_->id), base_text_);
+  }
+
+  /// Shards that were written again come where those were that they replace.
+  void place_shards() {
+    std::vector<ManifestShard> shards;
+    for (std::size_t number = 0; number < base_->manifest.shards.size(); ++number) {
+      const auto [begin, end] = placed_.equal_range(number);
+      for (auto placed = begin; placed != end; ++placed) shards.push_back(placed->second);
+      if (!rewritten_->replaced.contains(number)) shards.push_back(base_->manifest.shards[number]);
+    }
+    manifest_.shards = std::move(shards);
+  }
+
+  /// Takes out of the counts what shards have that are written again.
+  void leave_out_replaced(const std::string& directory) {
+    const std::vector<ManifestShard>& shards = base_->manifest.shards;
+    if (rewritten_->replaced.size() == shards.size()) manifest_.fields.clear();
+    for (const std::size_t number : rewritten_->replaced) {
+      manifest_.num_samples -= shards[number].num_samples;
+      if (manifest_.fields.empty()) continue;
+      const ShardIndex index = ShardIndex::load(index_path(join_path(directory, shards[number].file)));
+      for (const FieldInfo& field : index.fields()) {
+        for (ManifestField& known : manifest_.fields) {
+          if (known.name == field.name) known.stored_bytes -= std::min(known.stored_bytes, field.stored_bytes);
+        }
+      }
+    }
+  }
+
   /// What the version before has comes first.
-  void begin_with(const BaseVersion& base) {
+  void begin_with(const BaseVersion& base, const RewrittenShards* rewritten) {
     const std::string directory = dataset_directory(options_, dataset_);
     base_ = &base;
     base_text_ = as_text(read_file(join_path(directory, k_manifest_name)));
@@ -98,7 +143,13 @@ class DatasetManifest {
     manifest_.removals = before.removals;
     manifest_.edits = merge_edits({before.edits, manifest_.edits});
     manifest_.parent = base.id;
-    manifest_.change = {.verb = "add", .message = options_.change_message};
+    manifest_.change = {.verb = rewritten == nullptr ? "add" : "rewrite", .message = options_.change_message};
+    rewritten_ = rewritten;
+    if (rewritten != nullptr) {
+      manifest_.layers.clear();  // they are applied
+      leave_out_replaced(directory);
+    }
+    num_kept_ = manifest_.num_samples;
     if (before.num_skipped != 0) ledger_ = as_text(read_file(join_path(directory, k_ledger_name)));
   }
 
@@ -119,7 +170,11 @@ class DatasetManifest {
   Manifest manifest_;
   std::string ledger_;
   const BaseVersion* base_ = nullptr;
-  std::string base_text_;  // its manifest, as it is
+  const RewrittenShards* rewritten_ = nullptr;
+  std::multimap<std::size_t, ManifestShard> placed_;  // shards that were written again, by their places
+  std::size_t num_added_ = 0;
+  std::uint64_t num_kept_ = 0;  // samples in shards of the base that stay
+  std::string base_text_;       // its manifest, as it is
 };
 
 }  // namespace

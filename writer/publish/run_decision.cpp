@@ -73,7 +73,7 @@ void require_base(const PackOptions& options, const Plan& plan) {
   if (current == plan.base->id) return;
   throw Error(ErrorCode::retryable,
               fmt::format("another run published version {} of it, after {}", current, plan.base->id),
-              {.path = options.destination, .hint = "run the same command again, to add to that version"});
+              {.path = options.destination, .hint = "run the same command again, to change that version"});
 }
 
 std::vector<std::string> files_of_all(const std::vector<OldDataset>& datasets) {
@@ -278,6 +278,7 @@ Destination prepare_destination(const PackOptions& options, const Plan& plan, co
       journal.begin({.plan = plan.fingerprint,
                      .facts = plan.facts,
                      .staged = !decision.old.empty() || plan.base || stages_all(options, plan),
+                     .ends_later = plan.rewritten.has_value(),
                      .last_files = list_files(options, plan)},
                     decision.finished.empty() ? samples : ListSamples());
     }
@@ -311,7 +312,12 @@ PlannedReplacement plan_replacement(const PackOptions& options, const Plan& plan
   DirectoryTree tree(Directory::open(options.destination));
   if (plan.base) {
     require_base(options, plan);
-    return {.replacement = {.files = files, .manifests = manifests}};
+    Replacement replacement{.files = files, .manifests = manifests};
+    if (plan.rewritten) {
+      replacement.moved_last = plan.rewritten->moved;
+      replacement.removed_last = plan.rewritten->removed;
+    }
+    return {.replacement = std::move(replacement)};
   }
   const std::vector<OldDataset> old = datasets_to_replace(plan, held_in(options, plan));
   require_way_is_free(options, plan, files_of_all(old), tree);

@@ -20,7 +20,19 @@ bool parse_missing(std::string_view option, std::string_view text) {
 }  // namespace
 
 void add_change_options(OptionTable& table, ChangeRequest& request) {
-  if (request.command == "remove") {
+  if (request.command == "rewrite") {
+    RewriteOptions& rewriting = request.rewriting;
+    add_flag(table, "purge", rewriting.purge,
+             "Also delete every shard of any version that holds a removed sample; versions that need it are gone then");
+    add_parsed(table, "small", "SIZE", rewriting.small_bytes, parse_size,
+               "Join neighboring shards that are smaller than this, up to this size (default: none)");
+    add_flag(table, "all", rewriting.all, "Write all shards again");
+    add_jobs(table, rewriting.jobs, "Shards to write in parallel (default: automatic)");
+  } else if (request.command == "remove") {
+    add_flag(
+        table, "purge", request.rewriting.purge,
+        "Also write the shards that hold the samples again, and delete these, with the versions that need them: no "
+        "byte of the samples stays");
     add_text(table, "from", "FILE", request.removal.from,
              "Remove the samples that a file names, - for standard input: one key per line as `bale ls` prints it, or "
              "lines of `bale log --removed`");
@@ -34,7 +46,9 @@ void add_change_options(OptionTable& table, ChangeRequest& request) {
   add_flag(table, "n,dry_run", request.options.dry_run, "Print what would be done, and change nothing");
 }
 
-ChangeReport change(const ChangeRequest& request, Progress& progress) {
+namespace {
+
+ChangeReport layered(const ChangeRequest& request, Progress& progress) {
   if (request.command == "remove") return remove(request.removal, request.options, progress);
   LabelChoice labels = request.labels;
   if (!request.setting.starts_with(k_label_setting)) {
@@ -46,7 +60,7 @@ ChangeReport change(const ChangeRequest& request, Progress& progress) {
   return set_labels(labels, request.options, progress);
 }
 
-Lines change_lines(const ChangeReport& report) {
+Lines lines_of(const ChangeReport& report) {
   const bool removes = report.verb == "remove";
   Lines lines;
   const std::string samples = plural(report.num_samples, "sample");
@@ -73,17 +87,81 @@ Lines change_lines(const ChangeReport& report) {
   return lines;
 }
 
-std::string change_json(const ChangeReport& report) {
-  return json_document({{"destination", shown_json(report.directory)},
-                        {"verb", report.verb},
-                        {"samples", report.num_samples},
-                        {"shards", report.num_shards},
-                        {"unchanged", report.num_unchanged},
-                        {"unreadable", report.num_unreadable},
-                        {"left", report.num_left},
-                        {"bytes", report.num_bytes},
-                        {"version", report.version.empty() ? Json() : Json(report.version)},
-                        {"parent", report.parent}});
+Lines lines_of(const RewriteReport& report) {
+  Lines lines;
+  for (const std::string& id : report.gone) lines.push_back(fmt::format("version {} is gone", id));
+  if (report.num_removed_files != 0) {
+    lines.push_back(fmt::format("{} {}removed", plural(report.num_removed_files, "file"),
+                                report.version.empty() ? "would be " : ""));
+  }
+  const std::string what =
+      fmt::format("{} in {} {}written in place of {}", plural(report.num_samples, "sample"),
+                  plural(report.num_shards, "shard"), report.version.empty() ? "would be " : "", report.num_replaced);
+  if (report.num_replaced == 0) {
+    lines.push_back(fmt::format("no shard to write: version {} stays", report.parent));
+  } else {
+    lines.push_back(
+        report.version.empty() ? what : fmt::format("{}: version {} after {}", what, report.version, report.parent));
+  }
+  return lines;
+}
+
+Json json_of(const RewriteReport& report) {
+  return {{"destination", shown_json(report.directory)},
+          {"samples", report.num_samples},
+          {"replaced", report.num_replaced},
+          {"shards", report.num_shards},
+          {"bytes", report.num_bytes},
+          {"gone", Json::list_of(report.gone)},
+          {"removed_files", report.num_removed_files},
+          {"version", report.version.empty() ? Json() : Json(report.version)},
+          {"parent", report.parent}};
+}
+
+Json json_of(const ChangeReport& report) {
+  return {{"destination", shown_json(report.directory)},
+          {"verb", report.verb},
+          {"samples", report.num_samples},
+          {"shards", report.num_shards},
+          {"unchanged", report.num_unchanged},
+          {"unreadable", report.num_unreadable},
+          {"left", report.num_left},
+          {"bytes", report.num_bytes},
+          {"version", report.version.empty() ? Json() : Json(report.version)},
+          {"parent", report.parent}};
+}
+
+}  // namespace
+
+ChangeOutcome change(const ChangeRequest& request, Progress& progress) {
+  ChangeOutcome outcome;
+  const bool rewrites = request.command == "rewrite";
+  if (!rewrites) outcome.change = layered(request, progress);
+  if (rewrites || (request.rewriting.purge && !request.options.dry_run)) {
+    RewriteOptions options = request.rewriting;
+    options.destination = request.options.destination;
+    options.message = request.options.message;
+    options.dry_run = request.options.dry_run;
+    outcome.rewriting = rewrite(options, progress);
+  }
+  return outcome;
+}
+
+Lines change_lines(const ChangeOutcome& outcome) {
+  Lines lines;
+  if (outcome.change) lines = lines_of(*outcome.change);
+  if (outcome.rewriting) {
+    const Lines more = lines_of(*outcome.rewriting);
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  return lines;
+}
+
+std::string change_json(const ChangeOutcome& outcome) {
+  if (!outcome.change) return json_document(json_of(*outcome.rewriting));
+  Json report = json_of(*outcome.change);
+  if (outcome.rewriting) report["purged"] = json_of(*outcome.rewriting);
+  return json_document(std::move(report));
 }
 
 }  // namespace bale

@@ -1,34 +1,45 @@
-// ChangeRequest: what a user asks of `bale remove` and `bale set`, and of Python's functions, as plain values.
+// ChangeRequest: what a user asks of `bale remove`, `bale set` and `bale rewrite`, and of Python's functions, as plain
+// values.
 //
 // Threads: all functions may be called by many threads at once.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bale/formats/base/options/option_table.hpp"
 #include "bale/writer/change.hpp"
 #include "bale/writer/request/run_lines.hpp"
+#include "bale/writer/rewrite.hpp"
 
 namespace bale {
 
 struct ChangeRequest {
-  std::string command{};  // "remove" or "set"
+  std::string command{};  // "remove", "set" or "rewrite"
   ChangeOptions options{};
   RemovalChoice removal{};
   LabelChoice labels{};
   std::string setting{};  // of set: "label=FILE"
+  RewriteOptions
+      rewriting{};  // of rewrite; of remove: `purge`. Destination, message and dry_run are those of `options`
+};
+
+/// What was done. At least one of them.
+struct ChangeOutcome {
+  std::optional<ChangeReport> change{};
+  std::optional<RewriteReport> rewriting{};
 };
 
 /// The options of the command, whose name the request has.
 void add_change_options(OptionTable& table, ChangeRequest& request);
 
-/// remove() or set_labels(), as the request says. Throws what they throw.
-ChangeReport change(const ChangeRequest& request, Progress& progress);
+/// remove(), set_labels() or rewrite(), as the request says. Throws what they throw.
+ChangeOutcome change(const ChangeRequest& request, Progress& progress);
 
 /// What was done, for people.
-Lines change_lines(const ChangeReport& report);
+Lines change_lines(const ChangeOutcome& outcome);
 /// The report as JSON text.
-std::string change_json(const ChangeReport& report);
+std::string change_json(const ChangeOutcome& outcome);
 
 }  // namespace bale

@@ -25,6 +25,7 @@
 #include "bale/loader/worker/process/child_process.hpp"
 #include "bale/loader/worker/worker.hpp"
 #include "bale/reader/open_shards.hpp"
+#include "bale/reader/spec/shard_place.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -111,19 +112,20 @@ void work(Ring& ring, std::uint32_t number, pid_t parent, const std::function<vo
       .verify_checksums = config.options.verify_checksums, .direct_io = config.options.direct_io, .check_stale = false};
   SharedIndexes shared(config.shards.size());
   LayerSets layers(config);
-  const OpenShards shards(config.shards.size(),
-                          [&](std::size_t shard, const Format* format, std::shared_ptr<const ShardIndex> index) {
-                            const std::string& path = config.shards[shard];
-                            const PinnedContent content(config.digests[shard]);
-                            if (!index) index = shared.find(shard, path);
-                            if (!index) {
-                              ShardOpenOptions opening = options;
-                              opening.layers = layers.of(shard);
-                              opening.digest = config.digests[shard];
-                              return open_shard(path, opening);
-                            }
-                            return Shard::open(path, format != nullptr ? *format : probe_format(path), index, options);
-                          });
+  const OpenShards shards(
+      config.shards.size(), [&](std::size_t shard, const Format* format, std::shared_ptr<const ShardIndex> index) {
+        const PinnedContent content(config.digests[shard]);
+        if (!index) index = shared.find(shard, config.shards[shard]);
+        return open_at_its_place(config.shards[shard], [&](const std::string& path) {
+          if (index) {
+            return Shard::open(path, format != nullptr ? *format : probe_format(path), index, options);
+          }
+          ShardOpenOptions opening = options;
+          opening.layers = layers.of(shard);
+          opening.digest = config.digests[shard];
+          return open_shard(path, opening);
+        });
+      });
   const auto shard_of = [&](std::uint32_t shard, const ShardIdentity& known) {
     if (before_shard) before_shard(shard);
     if (shard >= shards.size()) throw std::out_of_range("a row of a shard that is not there");

@@ -21,4 +21,11 @@ MUTATIONS = [
              ("python", "tests/python/versions/test_versions.py", "-k", "another_version")),
     Mutation("pruning removes what another version needs", "writer/versions/prune.cpp", "      if (needed.contains(file)) continue;\n", "",
              ("python", "tests/python/versions/test_prune.py", "-k", "newest_stay")),
+    Mutation("a shard that was rewritten before is not purged", "writer/versions/rewrite.cpp",
+             "          purged.insert(shard.file);\n          break;\n", "          break;\n",
+             ("python", "tests/python/versions/test_rewrite.py", "-k", "rewritten_before")),
+    Mutation("names of shards are used again", "writer/plan/plan.cpp", "load_manifest(path).shards) names.insert(shard.file);", "load_manifest(path).shards) names.erase(shard.file);",
+             ("python", "tests/python/versions/test_rewrite.py", "-k", "never_used_again")),
+    Mutation("shards of older versions are looked for in one place", "reader/spec/shard_place.cpp", "  return path_exists(moved) ? moved : path;\n",
+             "  return path;\n", ("python", "tests/python/versions/test_rewrite.py", "-k", "only_touched")),
 ]

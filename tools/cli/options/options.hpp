@@ -10,6 +10,7 @@ namespace bale::tools {
 void declare_pack(PackCommand& command, CommandModel& app);
 void declare_add(PackCommand& command, CommandModel& app);
 void declare_remove(ChangeCommand& command, CommandModel& app);
+void declare_rewrite(ChangeCommand& command, CommandModel& app);
 void declare_set(ChangeCommand& command, CommandModel& app);
 void declare_convert(PackCommand& command, CommandModel& app);
 void declare_plan(PackCommand& command, CommandModel& app);

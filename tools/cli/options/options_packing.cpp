@@ -135,6 +135,23 @@ void declare_set(ChangeCommand& command, CommandModel& app) {
       "  bale set packed label=corrections.csv -m 'second annotation'";
 }
 
+void declare_rewrite(ChangeCommand& command, CommandModel& app) {
+  ChangeRequest& request = command.request;
+  request.command = "rewrite";
+  add_positional(app, "PACKED", request.options.destination, "Directory of the packed dataset");
+  add_change_options(app.options, request);
+  add_json(app, command.json, "Print the result as JSON");
+  add_quiet(app, command.quiet);
+  app.footer =
+      "Other programs then see the current version, and its samples stay in their order. Shards that it does not need "
+      "any\n"
+      "more go to PACKED/versions, for older versions. A run that was interrupted continues when it is run again.\n"
+      "Examples:\n"
+      "  bale rewrite packed\n"
+      "  bale rewrite packed --purge          # no byte of a removed sample stays\n"
+      "  bale rewrite packed --small 64MiB    # after many small additions";
+}
+
 void declare_convert(PackCommand& command, CommandModel& app) {
   command.request.command = "convert";
   command.request.source_is_packed = true;

@@ -1,4 +1,4 @@
-// `remove` and `set`: changes of a packed dataset that write no shard.
+// `remove`, `set` and `rewrite`: changes of a packed dataset.
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/packing/pack_summary.hpp"
 #include "bale/tools/commands/where_option.hpp"
@@ -9,10 +9,10 @@ namespace bale::tools {
 
 int run_change(const ChangeCommand& command, Terminal& terminal) {
   parse_where({.text = command.request.removal.where}, terminal);  // shows where it is wrong
-  const ChangeReport report = run_attended("searched", progress_style(command.quiet, false), terminal,
-                                           [&](Progress& progress) { return change(command.request, progress); });
-  if (!command.quiet) show_lines(change_lines(report), terminal);
-  if (command.json) terminal.print(change_json(report));
+  const ChangeOutcome outcome = run_attended("searched", progress_style(command.quiet, false), terminal,
+                                             [&](Progress& progress) { return change(command.request, progress); });
+  if (!command.quiet) show_lines(change_lines(outcome), terminal);
+  if (command.json) terminal.print(change_json(outcome));
   return k_exit_ok;
 }
 

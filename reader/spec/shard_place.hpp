@@ -1,0 +1,33 @@
+// Where the shards of a packed dataset's versions lie: those of the current one next to its manifest, others in
+// "versions/". Names are never used again, so a shard is where a file has its name.
+//
+// Functions are safe in any thread. Errors: those of reading files.
+#pragma once
+
+#include <string>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/manifest.hpp"
+
+namespace bale {
+
+/// Where a shard lies now that lay at `path`.
+std::string place_of_shard(const std::string& path);
+
+/// What `open` returns for this place, which may have changed since the path became known.
+template <typename Open>
+auto open_at_its_place(const std::string& path, const Open& open) {
+  try {
+    return open(path);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+    const std::string place = place_of_shard(path);
+    if (place == path) throw;
+    return open(place);
+  }
+}
+
+/// Throws `not_found` with the reason if the version with this manifest, which has a shard at `path`, is gone.
+void require_kept(const std::string& path, const Manifest& manifest);
+
+}  // namespace bale

@@ -1,0 +1,238 @@
+"""bale rewrite: layers are applied to the shards that they touch, and with --purge no byte of what was removed stays."""
+import json
+import shutil
+import subprocess
+import tarfile
+
+import numpy as np
+import pytest
+from conftest import key_list, shim, tree_bytes
+from fault_support import KILLED, count_calls
+from version_support import make_files, version_of
+
+FAILURE, USAGE = 1, 2
+MARKER = b"a marker that is nowhere else 48151623"
+LAYOUTS = ["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "recordio.image"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    root = tmp_path_factory.mktemp("files")
+    make_files(root / "old", "o", classes=2, per_class=6)
+    image = root / "old" / "amber" / "o_amber_0003.JPEG"
+    content = image.read_bytes()
+    comment = b"\xff\xfe" + (len(MARKER) + 2).to_bytes(2, "big") + MARKER
+    image.write_bytes(content[:2] + comment + content[2:])
+    make_files(root / "new", "new", classes=2, per_class=3)
+    return root
+
+
+def packed(bale, files, out, *options, layout="tar.plain", samples=4):
+    bale.pack(files / "old", out, "--format", layout, "--name", "x", "--shard-samples", str(samples), *options)
+    return out
+
+
+def rewrite(bale, out, *options, code=0):
+    result = bale("rewrite", out, "--json", *options)
+    assert result.code == code, result
+    return json.loads(result.out)
+
+
+def stamps(out):
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in out.iterdir() if path.is_file()}
+
+
+def versions_of(bale, out):
+    return [version["version"] for version in json.loads(bale.ok("log", "--json", out).out)["versions"]]
+
+
+def relabel(bale, out, tmp_path, key, label):
+    (tmp_path / "labels.csv").write_text(f"key,label\n{key},{label}\n")
+    bale.ok("set", out, f"label={tmp_path / 'labels.csv'}")
+
+
+def test_only_touched_shards_are_written(bale, files, tmp_path):
+    """The result is that of `bale convert`; other readers see it; the version before is as it was."""
+    out = packed(bale, files, tmp_path / "out", "--sidecars", "wids,wds2idx", "--seek-points")
+    first, before = version_of(bale, out), stamps(out)
+    shutil.copytree(out, tmp_path / "before")
+    bale.ok("remove", out, "amber/o_amber_0001", "amber/o_amber_0003")
+    relabel(bale, out, tmp_path, "brick/o_brick_0005", "amber")
+    hidden = version_of(bale, out)
+    bale.ok("convert", out, tmp_path / "converted")
+    preview = rewrite(bale, out, "-n")
+    assert version_of(bale, out) == hidden and preview["version"] is None
+    report = rewrite(bale, out, "-m", "applied")
+    assert (report["replaced"], report["shards"], report["samples"], report["parent"]) == (2, 2, 6, hidden)
+    assert {**preview, "version": 0, "bytes": 0} == {**report, "version": 0, "bytes": 0}
+    after = stamps(out)
+    assert {name for name in before if after.get(name) == before[name]} == {
+        name for name in before if name.startswith("x-000001")}  # the others are new, or in versions/
+    assert sorted(path.name for path in out.glob("x-*.tar")) == ["x-000001.tar", "x-000003.tar", "x-000004.tar"]
+    assert sorted(path.name for path in (out / "versions").glob("*.tar")) == ["x-000000.tar", "x-000002.tar"]
+    assert key_list(bale, out) == key_list(bale, tmp_path / "converted")  # in the same order
+    assert bale("diff", out, tmp_path / "converted").code == 0 and bale.ok("verify", out)
+    keys = [name.split(".")[0] for shard in sorted(out.glob("x-*.tar")) for name in tarfile.open(shard).getnames()]
+    assert sorted(set(keys)) == [key.decode() for key in sorted(key_list(bale, out))] and len(keys) == 2 * len(set(keys))
+    listed = json.loads((out / "shardindex.json").read_text())["shardlist"]
+    assert [shard["nsamples"] for shard in listed] == [2, 4, 4]
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["bale_manifest"] == 1 and "layers" not in manifest
+    assert manifest["fields"] == json.loads((tmp_path / "converted" / "manifest.json").read_text())["fields"]
+    for version, samples in ((first, 12), (hidden, 10)):
+        bale.ok("verify", f"{out}@{version}")
+        assert len(key_list(bale, f"{out}@{version}")) == samples
+    assert bale("diff", f"{out}@{first}", tmp_path / "before").code == 0
+    assert versions_of(bale, out)[:2] == [report["version"], hidden]
+    assert rewrite(bale, out)["version"] == report["version"]  # nothing more to do
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nothing_of_a_purged_sample_stays(bale, files, layout, tmp_path):
+    out = packed(bale, files, tmp_path / "out", layout=layout)
+    first = version_of(bale, out)
+    bale.ok("add", out, files / "new")
+    bale.ok("remove", out, "amber/o_amber_0003")
+    names = {path.name for path in out.iterdir()}
+    assert has_marker(out)
+    report = rewrite(bale, out, "--purge")
+    assert not has_marker(out)
+    assert report["replaced"] == report["shards"] == 1 and first in report["gone"] and len(report["gone"]) == 3
+    assert len(key_list(bale, out)) == 17 and bale.ok("verify", out)
+    assert b"amber/o_amber_0003" not in key_list(bale, out)
+    assert names - {path.name for path in out.iterdir()} == {name for name in names if name.startswith("x-000000")}
+    assert not [path for path in (out / "versions").iterdir() if path.suffix != ".json"]
+    assert not (out / ".bale-partial").exists()
+    result = bale("ls", f"{out}@{first}")
+    assert result.code == FAILURE and "removed on purpose" in result.error_line() and report["version"] in result.error_line()
+    assert bale("add", out, files / "old").code == USAGE
+    assert all("purged" in version["why"] for version in json.loads(bale.ok("log", "--json", out).out)["gone"])
+
+
+def has_marker(directory):
+    """Also in what zstd packed."""
+    for path in directory.rglob("*"):
+        if not path.is_file():
+            continue
+        content = path.read_bytes()
+        if path.suffix == ".zst":
+            content = subprocess.run(["zstd", "-dc", path], stdout=subprocess.PIPE, check=True).stdout
+        if MARKER in content or b"o_amber_0003" in content:
+            return True
+    return False
+
+
+def test_what_was_rewritten_before_is_purged_too(bale, files, tmp_path):
+    """The bytes lie in versions/ then."""
+    out = packed(bale, files, tmp_path / "out")
+    first = version_of(bale, out)
+    bale.ok("remove", out, "amber/o_amber_0003")
+    kept = rewrite(bale, out)["version"]
+    relabel(bale, out, tmp_path, "brick/o_brick_0005", "amber")
+    assert has_marker(out)
+    shutil.copytree(out, tmp_path / "other")
+    report = rewrite(bale, out, "--purge")
+    assert not has_marker(out) and first in report["gone"] and kept not in report["gone"]
+    bale.ok("verify", f"{out}@{kept}")
+    relabelled = version_of(bale, tmp_path / "other")
+    rewrite(bale, tmp_path / "other")
+    assert len(rewrite(bale, tmp_path / "other", "--purge")["gone"]) == 2  # with no shard to write
+    assert not has_marker(tmp_path / "other")
+    bale.ok("verify", f"{tmp_path / 'other'}@{relabelled}")
+
+
+def test_names_are_never_used_again(bale, files, tmp_path):
+    out = packed(bale, files, tmp_path / "out")
+    keys = key_list(bale, out)
+    bale.ok("remove", out, *keys[8:])
+    report = rewrite(bale, out)
+    assert (report["replaced"], report["shards"]) == (1, 0)
+    assert sorted(path.name for path in out.glob("*.tar")) == ["x-000000.tar", "x-000001.tar"]
+    bale.ok("add", out, files / "new", "--shard-samples", "6")
+    assert sorted(path.name for path in out.glob("*.tar"))[-1] == "x-000003.tar"
+    bale.ok("remove", out, *key_list(bale, out))
+    assert bale("rewrite", out).code == USAGE
+
+
+def test_small_shards_are_joined(bale, files, tmp_path):
+    out = tmp_path / "out"
+    bale.pack(files / "old", out, "--name", "x")
+    for n in range(3):
+        bale.ok("add", out, make_files(tmp_path / f"week{n}", "w" * (n + 1), classes=1, per_class=1))
+    keys, first = key_list(bale, out), version_of(bale, out)
+    small = sum((out / f"x-00000{n}.tar").stat().st_size for n in (1, 2, 3))
+    report = rewrite(bale, out, "--small", str(small))
+    assert (report["replaced"], report["shards"], report["samples"]) == (3, 1, 3)
+    assert key_list(bale, out) == keys and len(list(out.glob("*.tar"))) == 2
+    bale.ok("verify", f"{out}@{first}")
+    report = rewrite(bale, out, "--all", "--small", "1GiB")
+    assert (report["replaced"], report["shards"], report["samples"]) == (2, 1, 15) and key_list(bale, out) == keys
+    bale.ok("verify", out)
+
+
+def test_what_cannot_be_rewritten(bale, files, tmp_path):
+    for layout, words in (("npy.rgb", "bale convert"), ("tfrecord.example", "bale convert")):
+        bale.pack(files / "old", tmp_path / layout, "--format", layout, *(["--size", "16"] if layout == "npy.rgb" else []))
+        before = tree_bytes(tmp_path / layout)
+        assert words in bale("rewrite", tmp_path / layout, "--all").error_line()
+        assert tree_bytes(tmp_path / layout) == before
+    assert "object store" in bale("rewrite", "s3://bucket/packed").error_line()
+    assert "no manifest.json" in bale("rewrite", files).error_line()
+
+
+@pytest.mark.parametrize("purge", [[], ["--purge"]], ids=["kept", "purged"])
+def test_killed_at_every_call(bale, files, purge, tmp_path):
+    """The old version or the new one, whole; the next run completes it."""
+    old = packed(bale, files, tmp_path / "old")
+    bale.ok("add", old, files / "new", "--shard-samples", "3")
+    bale.ok("remove", old, "amber/o_amber_0003", "amber/o_amber_0000", "brick/o_brick_0003")
+    arguments = ["--jobs", "1", *purge]
+    whole = shutil.copytree(old, tmp_path / "whole")
+    calls = count_calls(bale, tmp_path, "rewrite", whole, *arguments)
+    expected, earlier = tree_bytes(whole), versions_of(bale, old)
+    hidden, new = version_of(bale, old), version_of(bale, whole)
+    seen = set()
+    for n in sorted({*range(1, calls + 1, 3), *range(calls - 20, calls + 1)}):
+        out = shutil.copytree(old, tmp_path / f"kill-{n}")
+        assert bale("rewrite", out, *arguments, env=shim(KILL_AT=n)).code == KILLED
+        now = version_of(bale, out)
+        assert now in (hidden, new)
+        seen.add(now)
+        for version in earlier:
+            result = bale("ls", f"{out}@{version}")
+            assert result.code == 0 or (purge and "removed on purpose" in result.err), (n, result)
+            if result.code == 0 and not (purge and now == new):  # else its shards are about to go
+                bale.ok("verify", f"{out}@{version}")
+        assert len(key_list(bale, out)) == 15
+        bale.ok("rewrite", out, *arguments)
+        assert tree_bytes(out) == expected, n
+        bale.ok("verify", out)
+        shutil.rmtree(out)
+    assert seen == {hidden, new}
+
+
+@pytest.mark.parametrize("purge", [[], ["--purge"]], ids=["kept", "purged"])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_loader_that_runs(bale, files, purge, workers, tmp_path):
+    """Its epoch ends as it would have; where bytes are gone the error says why. No other pixels, and no masked rows."""
+    import bale as bl
+    options = {"batch_size": 1, "workers": workers, "transform": bl.transforms.val(16, resize=16), "shuffle": False,
+               "on_bad_sample": "skip", "prefetch": 2}
+    out = packed(bale, files, tmp_path / "out", samples=1)
+    with bl.Loader(out, **options) as loader:
+        expected = [batch.images.copy() for batch in loader]
+    with bl.Loader(out, **options) as loader:
+        state = loader.state_dict()
+        batches = iter(loader)
+        seen = [next(batches).images.copy()]
+        bale.ok("remove", out, "amber/o_amber_0003", "brick/o_brick_0005")
+        rewrite(bale, out, *purge)
+        try:
+            for batch in batches:
+                assert batch.mask.all()
+                seen.append(batch.images.copy())
+            assert len(seen) == len(expected)
+        except FileNotFoundError as error:
+            assert purge and "removed on purpose" in str(error) and state["dataset"] in str(error)
+        assert np.array_equal(seen, expected[:len(seen)]) and not loader.bad_samples
+    assert len(bl.Dataset(out)) == 10

@@ -1,0 +1,270 @@
+#include "bale/writer/rewrite.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/layer.hpp"
+#include "bale/formats/shard/shard_name.hpp"
+#include "bale/reader/spec/shard_place.hpp"
+#include "bale/reader/version.hpp"
+#include "bale/writer/add/packed_options.hpp"
+#include "bale/writer/change/removal_list.hpp"
+#include "bale/writer/plan/plan.hpp"
+#include "bale/writer/run/pack_run.hpp"
+#include "bale/writer/shard/shard_job.hpp"
+#include "bale/writer/versions/kept_versions.hpp"
+
+namespace bale {
+namespace {
+
+constexpr const char* k_purge_plan = "purge";
+
+/// Shards of the base that follow each other, and become one.
+struct Group {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::uint64_t bytes = 0;
+};
+
+class Rewriting {
+ public:
+  Rewriting(const RewriteOptions& asked, Progress& progress)
+      : asked_(asked),
+        progress_(progress),
+        base_(std::make_shared<const BaseVersion>(base_of(asked))),
+        layers_(Layers::load(asked.destination, manifest())),
+        options_(options_as_packed({.destination = asked.destination,
+                                    .jobs = asked.jobs,
+                                    .mode = DestinationMode::resume,
+                                    .change_message = asked.message},
+                                   manifest())) {
+    report_ = {.directory = asked.destination, .parent = base_->id};
+    const std::vector<Group> groups = choose();
+    if (!groups.empty()) make_plan(groups);
+    retire();
+    report_.num_removed_files = rewritten().removed.size();
+    for (const GoneVersion& gone : rewritten().gone) report_.gone.push_back(gone.id);
+  }
+
+  RewriteReport run() {
+    if (asked_.dry_run) return std::move(report_);
+    if (rewritten().replaced.empty()) return purge_older();
+    drop_other_rewriting();
+    source_ = open_source();
+    PackWork work{.plan = plan_, .places = {}, .facts = facts_of(*source_), .samples = {}, .write = {}};
+    work.facts.keys = manifest().keys;
+    work.write = [this](const Slot& slot, const std::string& staged) {
+      return write_shard({.source = *source_,
+                          .options = options_,
+                          .dataset = *slot.dataset,
+                          .shard = slot.shard,
+                          .quarantine = quarantine_,
+                          .fixed_source = true,
+                          .staged_path = staged},
+                         progress_);
+    };
+    const PackReport packed = pack_planned(work, options_, progress_);
+    report_.version = version_id(packed.outputs.front().manifest);
+    report_.num_bytes = packed.num_bytes;
+    return std::move(report_);
+  }
+
+ private:
+  static BaseVersion base_of(const RewriteOptions& asked) {
+    Manifest manifest = manifest_to_change(asked.destination);
+    if (!asked.dry_run && end_earlier_run(asked.destination)) manifest = manifest_to_change(asked.destination);
+    std::string id = version_id(manifest);
+    return {.manifest = std::move(manifest), .id = std::move(id)};
+  }
+
+  /// Carries out what an interrupted run had decided, or removes what is left of one that had ended.
+  static bool end_earlier_run(const std::string& directory) {
+    Journal::clear_removed(directory);
+    if (!Journal::present(directory)) return false;
+    const JournalContent left = Journal::look(directory);
+    if (!left.replacement && left.good_bytes != 0) return false;
+    Journal journal = Journal::open(directory);
+    if (journal.content().replacement) journal.finish_replacement();
+    if (!journal.is_unfinished()) journal.remove();
+    return true;
+  }
+
+  const Manifest& manifest() const { return base_->manifest; }
+  RewrittenShards& rewritten() { return *plan_.rewritten; }
+  std::unique_ptr<Source> open_source() const {
+    return open_packed_source(with_version(asked_.destination, base_->id),
+                              {.keys_name_files = options_.format.layout->keys_name_files});
+  }
+
+  bool is_touched(const ManifestShard& shard) const { return asked_.all || layers_.of(shard.digest) != nullptr; }
+
+  /// Which shards are written again, together with which neighbors.
+  std::vector<Group> choose() const {
+    std::vector<Group> groups;
+    bool is_open = false;  // the last group may get another shard
+    const std::vector<ManifestShard>& shards = manifest().shards;
+    for (std::size_t n = 0; n < shards.size(); ++n) {
+      const bool is_chosen = is_touched(shards[n]) || shards[n].bytes < asked_.small_bytes;
+      if (is_chosen && is_open && groups.back().bytes + shards[n].bytes <= asked_.small_bytes) {
+        groups.back().end = n + 1;
+        groups.back().bytes += shards[n].bytes;
+      } else if (is_chosen) {
+        groups.push_back({.begin = n, .end = n + 1, .bytes = shards[n].bytes});
+      }
+      is_open = is_chosen;
+    }
+    // A small one without neighbors stays.
+    std::erase_if(groups,
+                  [&](const Group& group) { return group.end == group.begin + 1 && !is_touched(shards[group.begin]); });
+    return groups;
+  }
+
+  void make_plan(const std::vector<Group>& groups) {
+    if (!options_.format.layout->keeps_bytes) {
+      throw Error(ErrorCode::unsupported, "shards of pixels are not written again",
+                  {.path = asked_.destination, .hint = "`bale convert` writes the version without what was removed"});
+    }
+    if (manifest().num_samples == 0) {
+      throw Error(ErrorCode::invalid_argument, "no sample would be left", {.path = asked_.destination});
+    }
+    PlannedDataset& planned = plan_.datasets.emplace_back();
+    planned.name = manifest().name;
+    std::vector<std::uint64_t> begins{0};  // of the base's shards among its samples
+    for (const ManifestShard& shard : manifest().shards) begins.push_back(begins.back() + shard.num_samples);
+    DigestStream stream;
+    stream.update(as_bytes(fingerprint_of_options("rewrite", options_, manifest().classes)));
+    stream.update(as_bytes(fmt::format("version {} {}\n", base_->id, asked_.purge ? "purged" : "kept")));
+    const std::uint64_t first = next_shard_number(options_, manifest());
+    for (const Group& group : groups) {
+      for (std::size_t n = group.begin; n < group.end; ++n) rewritten().replaced.insert(n);
+      stream.update(as_bytes(fmt::format("shards {} {}\n", group.begin, group.end)));
+      report_.num_bytes += group.bytes;
+      if (begins[group.begin] == begins[group.end]) continue;  // no sample is left in them
+      planned.shards.push_back(
+          {.file = shard_file_name(*options_.format.layout, planned.name, first + planned.shards.size(), 0),
+           .begin = begins[group.begin],
+           .end = begins[group.end],
+           .bytes = group.bytes});
+      rewritten().places.push_back(group.begin);
+      plan_.num_samples += planned.shards.back().end - planned.shards.back().begin;
+      plan_.num_bytes += group.bytes;
+    }
+    plan_.fingerprint = digest_text(stream.digest());
+    plan_.facts = facts_of_options(options_, manifest().classes);
+    plan_.facts["version"] = base_->id;
+    plan_.facts["verb"] = "rewrite";
+    plan_.base = base_;
+    report_.num_samples = plan_.num_samples;
+    report_.num_shards = planned.shards.size();
+    report_.num_replaced = rewritten().replaced.size();
+  }
+
+  /// Names of the shards that hold removed samples and are in the new version no more.
+  std::set<std::string> shards_to_purge(const std::vector<KeptVersion>& kept) {
+    std::set<std::string> purged;
+    std::set<std::string> known;
+    for (std::size_t n = 0; n < manifest().shards.size(); ++n) {
+      const ManifestShard& shard = manifest().shards[n];
+      known.insert(shard.file);
+      const ShardAmendments* const amendments = layers_.of(shard.digest);
+      if (amendments != nullptr && !amendments->removed.empty()) purged.insert(shard.file);
+    }
+    const RemovalList removals = RemovalList::load(asked_.destination, manifest());
+    for (const KeptVersion& version : kept) {
+      for (const ManifestShard& shard : version.manifest.shards) {
+        if (!known.insert(shard.file).second) continue;
+        const ShardIndex index =
+            ShardIndex::load(index_path(place_of_shard(join_path(asked_.destination, shard.file))));
+        for (std::uint64_t i = 0; i < index.size(); ++i) {
+          if (!removals.has_key(index.key(i))) continue;
+          purged.insert(shard.file);
+          break;
+        }
+      }
+    }
+    return purged;
+  }
+
+  /// What becomes of the files that the new version does not need.
+  void retire() {
+    const std::vector<KeptVersion> kept = kept_versions(asked_.destination);
+    const std::set<std::string> purged = asked_.purge ? shards_to_purge(kept) : std::set<std::string>();
+    std::set<std::string> named;
+    std::set<std::string> needed_by_older;
+    const auto take = [&](const std::string& id, const Manifest& version) {
+      const bool is_gone = std::any_of(version.shards.begin(), version.shards.end(),
+                                       [&](const ManifestShard& shard) { return purged.contains(shard.file); });
+      add_files(version, is_gone ? named : needed_by_older);
+      if (is_gone) {
+        rewritten().gone.push_back({.id = id, .why = purged_by(base_->id), .parent = version.parent});
+      }
+    };
+    for (const KeptVersion& version : kept) {
+      if (version.id != base_->id) take(version.id, version.manifest);
+    }
+    if (!rewritten().replaced.empty()) take(base_->id, manifest());
+    std::set<std::string> needed;
+    Manifest rest = manifest();
+    rest.shards.clear();
+    for (std::size_t n = 0; n < manifest().shards.size(); ++n) {
+      if (!rewritten().replaced.contains(n)) rest.shards.push_back(manifest().shards[n]);
+    }
+    if (!rewritten().replaced.empty()) rest.layers.clear();  // they will be applied
+    add_files(rest, needed);
+    DirectoryTree tree(Directory::open(asked_.destination));
+    for (const std::string& file : needed_by_older) {
+      named.erase(file);
+      const bool moves = !needed.contains(file) && file.find('/') == std::string::npos && tree.holds(file);
+      if (moves) rewritten().moved.emplace_back(file, join_path(std::string(k_versions_name), file));
+    }
+    for (const std::string& file : named) {
+      if (needed.contains(file)) continue;
+      for (std::string& path : paths_of(file, tree)) rewritten().removed.push_back(std::move(path));
+    }
+  }
+
+  /// The current version is without the samples already; older ones are not.
+  RewriteReport purge_older() {
+    report_.version = base_->id;
+    if (rewritten().gone.empty()) return std::move(report_);
+    Journal journal = lock_versions(asked_.destination, k_purge_plan);
+    try {
+      remove_versions(journal, k_purge_plan, rewritten().gone, rewritten().removed);
+      journal.remove();
+    } catch (...) {
+      if (!journal.content().replacement) journal.remove();
+      throw;
+    }
+    return std::move(report_);
+  }
+
+  /// An unfinished run of other options wrote nothing that anyone reads.
+  void drop_other_rewriting() {
+    const JournalContent unfinished = Journal::look(asked_.destination);
+    const auto verb = unfinished.facts.find("verb");
+    const bool is_rewriting = verb != unfinished.facts.end() && verb->second == "rewrite";
+    if (is_rewriting && unfinished.plan != plan_.fingerprint) options_.mode = DestinationMode::overwrite;
+  }
+
+  const RewriteOptions& asked_;
+  Progress& progress_;
+  const std::shared_ptr<const BaseVersion> base_;
+  const Layers layers_;
+  PackOptions options_;
+  Plan plan_{.rewritten = RewrittenShards{}};
+  std::unique_ptr<Source> source_;
+  Quarantine quarantine_;
+  RewriteReport report_;
+};
+
+}  // namespace
+
+RewriteReport rewrite(const RewriteOptions& options, Progress& progress) { return Rewriting(options, progress).run(); }
+
+}  // namespace bale
