@@ -256,7 +256,7 @@ std::string manifest_text(const Manifest& manifest) {
 Manifest parse_manifest(const std::string& text, const std::string& path) {
   try {
     if (const std::optional<GoneVersion> gone = parse_gone_version(text)) {
-      throw Error(ErrorCode::not_found, fmt::format("version {} was {}", printable(gone->id), printable(gone->why)),
+      throw Error(ErrorCode::removed, fmt::format("version {} was {}", printable(gone->id), printable(gone->why)),
                   {.path = path, .hint = "`bale log` lists the versions that are kept"});
     }
     TakenShards shards(path);

@@ -14,7 +14,7 @@ class Error(RuntimeError):
     Attributes
     ----------
     code : str
-        invalid_argument, not_found, io, damaged, unsupported, exists, changed, out_of_memory, retryable or interrupted.
+        invalid_argument, not_found, io, damaged, unsupported, exists, changed, removed, out_of_memory, retryable or interrupted.
     path : str or None
         The file; None if not known.
     key : str or None
@@ -72,6 +72,10 @@ class ChangedError(Error):
     """A file that changed while it was read, or after its index was made: code "changed"."""
 
 
+class RemovedError(Error):
+    """A version of a dataset that somebody took away on purpose, which the text names: code "removed"."""
+
+
 class OutOfMemoryError(Error, MemoryError):
     """Memory could not be allocated; no sample or file is at fault: a MemoryError with code "out_of_memory"."""
 
@@ -88,6 +92,7 @@ VERDICTS: tuple[tuple[str, int, type[Error]], ...] = (
     ("unsupported", 1, UnsupportedError),
     ("exists", 1, Error),
     ("changed", 1, ChangedError),
+    ("removed", 1, RemovedError),
     ("retryable", 5, RetryableError),
     ("interrupted", 130, Error),
     ("out_of_memory", 1, OutOfMemoryError),

@@ -126,7 +126,7 @@ Manifest DatasetPart::load() const {
     Manifest manifest = load_manifest(manifest_path);
     if (version.empty() || version_id(manifest) == version) return manifest;
   } catch (const Error& error) {
-    if (version.empty() || error.code() != ErrorCode::not_found) throw;
+    if (version.empty() || error.code() != ErrorCode::removed) throw;
     // A version that is gone may be the current one again.
     Manifest current = load_manifest(join_name(directory, k_manifest_name));
     if (version_id(current) == version) return current;

@@ -27,7 +27,7 @@ auto open_at_its_place(const std::string& path, const Open& open) {
   }
 }
 
-/// Throws `not_found` with the reason if the version with this manifest, which has a shard at `path`, is gone.
+/// Throws `removed` with the reason if the version with this manifest, which has a shard at `path`, is gone.
 void require_kept(const std::string& path, const Manifest& manifest);
 
 }  // namespace bale

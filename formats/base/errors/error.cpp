@@ -14,7 +14,7 @@
 namespace bale {
 namespace {
 
-constexpr std::array<Verdict, 10> k_verdicts{{
+constexpr std::array<Verdict, 11> k_verdicts{{
     {ErrorCode::invalid_argument, "invalid_argument", k_exit_usage, "ArgumentError"},
     {ErrorCode::not_found, "not_found", k_exit_failure, "PathNotFoundError"},
     {ErrorCode::io, "io", k_exit_failure, "Error"},
@@ -22,6 +22,7 @@ constexpr std::array<Verdict, 10> k_verdicts{{
     {ErrorCode::unsupported, "unsupported", k_exit_failure, "UnsupportedError"},
     {ErrorCode::exists, "exists", k_exit_failure, "Error"},
     {ErrorCode::changed, "changed", k_exit_failure, "ChangedError"},
+    {ErrorCode::removed, "removed", k_exit_failure, "RemovedError"},
     {ErrorCode::retryable, "retryable", k_exit_retryable, "RetryableError"},
     {ErrorCode::interrupted, "interrupted", k_exit_interrupted, "Error"},
     {ErrorCode::out_of_memory, "out_of_memory", k_exit_failure, "OutOfMemoryError"},

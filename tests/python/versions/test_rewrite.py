@@ -232,7 +232,7 @@ def test_a_loader_that_runs(bale, files, purge, workers, tmp_path):
                 assert batch.mask.all()
                 seen.append(batch.images.copy())
             assert len(seen) == len(expected)
-        except FileNotFoundError as error:
+        except bl.errors.RemovedError as error:
             assert purge and "removed on purpose" in str(error) and state["dataset"] in str(error)
         assert np.array_equal(seen, expected[:len(seen)]) and not loader.bad_samples
     assert len(bl.Dataset(out)) == 10

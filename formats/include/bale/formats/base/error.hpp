@@ -25,6 +25,7 @@ enum class ErrorCode {
   unsupported,       // valid data that bale does not read or write
   exists,            // the destination already holds something
   changed,           // a file changed while it was read, or after its index was made
+  removed,           // a version of a dataset that somebody took away on purpose
   retryable,         // may succeed if tried again
   interrupted,       // stopped because the caller asked for it
   out_of_memory,     // memory could not be allocated; no sample or file is at fault

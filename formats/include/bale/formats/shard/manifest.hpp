@@ -104,7 +104,7 @@ std::optional<GoneVersion> parse_gone_version(const std::string& text);
 std::string manifest_text(const Manifest& manifest);
 
 /// Parses a manifest and compares its checksum, which the first manifests did not have. Throws `damaged`,
-/// `unsupported` for another schema version or another program's manifest.json, and `not_found` for what stays of a
+/// `unsupported` for another schema version or another program's manifest.json, and `removed` for what stays of a
 /// version that is gone. `path` is used in messages only.
 Manifest parse_manifest(const std::string& text, const std::string& path);
 
