@@ -89,19 +89,20 @@ Lines lines_of(const ChangeReport& report) {
 
 Lines lines_of(const RewriteReport& report) {
   Lines lines;
-  for (const std::string& id : report.gone) lines.push_back(fmt::format("version {} is gone", id));
-  if (report.num_removed_files != 0) {
-    lines.push_back(fmt::format("{} {}removed", plural(report.num_removed_files, "file"),
-                                report.version.empty() ? "would be " : ""));
+  const bool is_dry_run = report.version.empty();
+  const char* const would_be = is_dry_run ? "would be " : "";
+  for (const std::string& id : report.gone) {
+    lines.push_back(fmt::format("version {} {}", id, is_dry_run ? "would go" : "is gone"));
   }
-  const std::string what =
-      fmt::format("{} in {} {}written in place of {}", plural(report.num_samples, "sample"),
-                  plural(report.num_shards, "shard"), report.version.empty() ? "would be " : "", report.num_replaced);
+  if (report.num_removed_files != 0) {
+    lines.push_back(fmt::format("{} {}removed", plural(report.num_removed_files, "file"), would_be));
+  }
+  const std::string what = fmt::format("{} in {} {}written in place of {}", plural(report.num_samples, "sample"),
+                                       plural(report.num_shards, "shard"), would_be, report.num_replaced);
   if (report.num_replaced == 0) {
     lines.push_back(fmt::format("no shard to write: version {} stays", report.parent));
   } else {
-    lines.push_back(
-        report.version.empty() ? what : fmt::format("{}: version {} after {}", what, report.version, report.parent));
+    lines.push_back(is_dry_run ? what : fmt::format("{}: version {} after {}", what, report.version, report.parent));
   }
   return lines;
 }

@@ -94,7 +94,8 @@ def test_nothing_of_a_purged_sample_stays(bale, files, layout, tmp_path):
     bale.ok("add", out, files / "new")
     bale.ok("remove", out, "amber/o_amber_0003")
     names = {path.name for path in out.iterdir()}
-    assert has_marker(out)
+    planned = bale.ok("rewrite", out, "--purge", "--dry-run").err
+    assert f"version {first} would go" in planned and "is gone" not in planned and has_marker(out)
     report = rewrite(bale, out, "--purge")
     assert not has_marker(out)
     assert report["replaced"] == report["shards"] == 1 and first in report["gone"] and len(report["gone"]) == 3
