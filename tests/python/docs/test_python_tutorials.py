@@ -22,7 +22,8 @@ SMALLER = {
                      ("resnet50", "resnet18"), ("--nproc-per-node 8 ", "")],
 }
 PRINTED = {"imagenet": "epoch 1: ", "photos": "torch.Size([16, 3, 64, 64]) torch.uint8", "captions": "torch.Size([8, 3, 64, 64]) ",
-           "segmentation": "torch.Size([4, 3, 48, 48]) torch.Size([4, 48, 48])", "several-gpus": "steps on 2 ranks, "}
+           "segmentation": "torch.Size([4, 3, 48, 48]) torch.Size([4, 48, 48])", "several-gpus": "steps on 2 ranks, ",
+           "years": "the run continues with 8 images"}
 
 
 @pytest.fixture
@@ -41,6 +42,10 @@ def home(bale, photos, tmp_path):
     torn = bytearray(first.with_name("screenshot.png").read_bytes())  # whole, as far as its beginning and its end say
     torn[len(torn) // 2:len(torn) // 2 + 50] = bytes(50)
     first.with_name("torn.png").write_bytes(torn)
+    for picture in sorted(photos.rglob("*.JPEG"))[::9]:  # other images under other names
+        place = tmp_path / "week48" / picture.parent.name
+        place.mkdir(parents=True, exist_ok=True)
+        Image.open(picture).rotate(180).save(place / f"week48_{picture.name}")
     (tmp_path / "pairs").mkdir()
     (tmp_path / "scenes").mkdir()
     for i, picture in enumerate(sorted(photos.rglob("*.JPEG"))[:8]):
