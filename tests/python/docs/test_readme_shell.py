@@ -27,6 +27,7 @@ def home(bale, photos, tmp_path_factory):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, root / name)
     put("imagenet/week48/n01440764/week48.JPEG")
+    (root / "corrections.csv").write_text("key,label\nn01440764/week48,0\n")
     put("scenes/a.jpg")
     put("scenes/a.mask.png")
     (root / "VOC2012/Annotations").mkdir(parents=True)
