@@ -1,6 +1,7 @@
 #include "bale/reader/version.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -82,11 +83,17 @@ std::vector<DatasetVersion> dataset_versions(const std::string& directory, const
 
 std::vector<std::string> replaced_versions(const std::string& directory) {
   std::vector<std::string> ids;
+  const std::string versions = join_name(directory, k_versions_name);
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(join_name(directory, k_versions_name), error)) {
-    const std::string id = entry.path().stem().string();
-    if (entry.path().filename() != base_name(kept_version(id)) || !is_full_id(id)) continue;
-    if (!parse_gone_version(std::string(as_text(read_file(entry.path().string()))))) ids.push_back(id);
+  std::filesystem::directory_iterator entry(versions, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string id = entry->path().stem().string();
+    if (entry->path().filename() != base_name(kept_version(id)) || !is_full_id(id)) continue;
+    if (!parse_gone_version(std::string(as_text(read_file(entry->path().string()))))) ids.push_back(id);
+  }
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory) {
+    errno = error.value();
+    throw_errno("list the directory", versions);
   }
   std::sort(ids.begin(), ids.end());
   return ids;

@@ -156,7 +156,9 @@ Manifest current_manifest(const PackOptions& options) {
 
 /// Carries out what an interrupted run had decided.
 void finish_replacement_at(const PackOptions& options) {
-  if (options.mode == DestinationMode::fresh || !Journal::look(options.destination).replacement) return;
+  const JournalContent left = Journal::look(options.destination);
+  const bool adds = !left.plan.empty() && !left.facts.contains("verb");  // else it pruned or wrote shards again
+  if (!left.replacement || (adds && options.mode == DestinationMode::fresh)) return;
   Journal journal = Journal::open(options.destination);
   if (journal.content().replacement) journal.finish_replacement();
   journal.remove();
@@ -164,8 +166,10 @@ void finish_replacement_at(const PackOptions& options) {
 
 /// The report of a run that had published its version when it was killed; nullopt if the current one is of another run.
 std::optional<PackReport> report_if_published(Addition& addition, const Manifest& current, const PackOptions& options) {
-  const std::string path = join_path(options.destination, kept_version(current.parent));
-  if (current.parent.empty() || !path_exists(path) || !addition.fit(load_manifest(path))) return std::nullopt;
+  const std::vector<std::string> kept = replaced_versions(options.destination);
+  if (current.change.verb != "add" || !std::binary_search(kept.begin(), kept.end(), current.parent))
+    return std::nullopt;
+  if (!addition.fit(load_manifest(join_path(options.destination, kept_version(current.parent))))) return std::nullopt;
   const Plan plan = addition.plan();
   if (plan.fingerprint != current.plan) return std::nullopt;
   Journal::open(options.destination).remove();  // what is left of its journal

@@ -12,6 +12,7 @@
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/journal/journal.hpp"
+#include "bale/writer/plan/dataset_files.hpp"
 
 namespace bale {
 namespace {
@@ -21,9 +22,7 @@ Journal lock_of(const std::string& directory) {
   if (journal.content().replacement) {
     journal.finish_replacement();
   } else if (journal.is_unfinished()) {
-    throw Error(
-        ErrorCode::exists, "holds an unfinished run",
-        {.path = directory, .hint = "continue it with `resume`, or drop it with `restart`, and run this again"});
+    throw unfinished_run(directory, journal.content());
   }
   return journal;
 }
@@ -89,7 +88,8 @@ ChangeReport LayerChange::publish(const RemovalList& removed) {
   report_.num_left = manifest_.num_samples;
   if (layer_.shards.empty() && removed.empty()) report_.version = report_.parent;
   if (options_.dry_run || !report_.version.empty()) return std::move(report_);
-  std::vector<NewFile> files{{kept_version(report_.parent), base_text_}};
+  std::vector<NewFile> files{
+      {kept_version(report_.parent), text_to_keep(options_.destination, report_.parent, base_text_)}};
   if (!layer_.shards.empty()) {
     std::sort(layer_.shards.begin(), layer_.shards.end(),
               [](const Layer::OfShard& a, const Layer::OfShard& b) { return a.shard < b.shard; });

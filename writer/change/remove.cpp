@@ -24,7 +24,8 @@ class Removal {
   Removal(const RemovalChoice& choice, const ChangeOptions& options, Progress& progress)
       : change_("remove", LayerKind::removed, options),
         before_(RemovalList::load(options.destination, change_.base())),
-        progress_(progress) {
+        progress_(progress),
+        again_(choice.again) {
     for (const std::string& key : choice.keys) wanted_.emplace(key, false);
     if (!choice.from.empty()) read_list(choice.from);
     if (!choice.where.empty()) select(choice.where);
@@ -120,7 +121,7 @@ class Removal {
     std::uint64_t num_missing = 0;
     const std::string* first = nullptr;
     for (const auto& [key, is_found] : wanted_) {
-      if (is_found) continue;
+      if (is_found || (again_ && before_.has_key(key))) continue;
       if (first == nullptr || key < *first) first = &key;
       ++num_missing;
     }
@@ -150,6 +151,7 @@ class Removal {
   const std::string dataset_directory_ = change_.report().directory;
   RemovalList before_;
   Progress& progress_;
+  bool again_;
   std::unordered_map<std::string, bool> wanted_;  // keys, and whether they were found
   RemovalList listed_;
   std::uint64_t num_listed_ = 0;                                        // samples that it has

@@ -221,7 +221,16 @@ JournalContent parse_journal(std::string_view text, const std::string& path) {
     content.good_bytes += end + 1;
     text.remove_prefix(end + 1);
   }
+  if (content.plan.empty() && !content.replacement) return {};
   return content;
+}
+
+Error unfinished_run(const std::string& destination, const JournalContent& unfinished) {
+  const bool rewrites = unfinished.facts.contains("verb");
+  return {ErrorCode::exists,
+          rewrites ? "holds an unfinished `bale rewrite`" : "holds an unfinished run",
+          {.path = destination,
+           .hint = rewrites ? "run that again first" : "continue it with `resume`, or drop it with `restart`"}};
 }
 
 }  // namespace bale

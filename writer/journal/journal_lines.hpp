@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/journal/dataset_switch.hpp"
@@ -32,8 +33,8 @@ struct FinishedShard {
 
 /// Content of a journal.
 struct JournalContent {
-  std::string plan{};
-  PlanFacts facts{};  // of the plan; empty in a journal of an earlier version
+  std::string plan{};  // empty: of a run that has nothing to continue until its replacement is recorded
+  PlanFacts facts{};   // of the plan; empty in a journal of an earlier version
   bool staged = false;
   bool ends_later = false;  // of a head that is written: Replacement::moved_last or removed_last will not be empty
   std::vector<std::string> last_files{};  // relative to the destination; written after all shards
@@ -48,6 +49,9 @@ struct JournalContent {
 /// Reads complete lines up to the first incomplete or invalid one. Throws `unsupported` if a newer version of bale
 /// wrote the journal.
 JournalContent parse_journal(std::string_view text, const std::string& path);
+
+/// The error of a run that another one is in the way of: how to continue or drop that.
+Error unfinished_run(const std::string& destination, const JournalContent& unfinished);
 
 /// The lines of a journal, without their ends. Of a head plan, facts, staged and last_files are used.
 std::string head_line(const JournalContent& head);

@@ -11,6 +11,7 @@
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/formats/shard/shard_name.hpp"
+#include "bale/reader/version.hpp"
 
 namespace bale {
 namespace {
@@ -78,6 +79,13 @@ std::vector<std::string> OldDataset::files() const {
   for (const std::string& list : manifest.lists) add(list);
   if (manifest.num_skipped != 0) add(k_ledger_name);
   return files;
+}
+
+std::string text_to_keep(const std::string& directory, const std::string& id, const std::string& text) {
+  const std::string path = join_path(directory, kept_version(id));
+  if (!name_is_taken(path)) return text;
+  std::string kept(as_text(read_file(path)));
+  return parse_gone_version(kept) ? text : kept;
 }
 
 PackReport::Replaced report_of_replaced(const PackOptions& options, const OldDataset& old) {

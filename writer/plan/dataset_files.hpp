@@ -28,6 +28,10 @@ struct OldDataset {
   std::vector<std::string> files() const;
 };
 
+/// What a version that is replaced is kept as: its manifest `text`, or what it is kept as already, because only that
+/// names the shards that the same content was in before.
+std::string text_to_keep(const std::string& directory, const std::string& id, const std::string& text);
+
 PackReport::Replaced report_of_replaced(const PackOptions& options, const OldDataset& old);
 
 /// All files of a shard of a manifest: those that it names, its index, and seek points, which may be newer.

@@ -99,7 +99,9 @@ class DatasetManifest {
         store.publish_file(dataset_, kept_version(gone.id), gone_version_text(gone));
       }
     }
-    if (!base_is_gone) store.publish_file(dataset_, kept_version(base_->id), base_text_);
+    if (base_is_gone) return;
+    store.publish_file(dataset_, kept_version(base_->id),
+                       text_to_keep(dataset_directory(options_, dataset_), base_->id, base_text_));
   }
 
   /// Shards that were written again come where those were that they replace.

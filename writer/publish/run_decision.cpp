@@ -142,9 +142,10 @@ struct Decision {
 Decision decide_to_add(const PackOptions& options, const Plan& plan, const ListSamples& samples,
                        const JournalContent& journal) {
   const bool is_unfinished = journal.good_bytes != 0;
-  if (is_unfinished && options.mode == DestinationMode::fresh) {
-    throw Error(ErrorCode::exists, "holds an unfinished run",
-                {.path = options.destination, .hint = "continue with `resume`, or drop it with `restart`"});
+  const bool is_other = is_unfinished && journal.facts.contains("verb") != plan.rewritten.has_value();
+  if (is_unfinished &&
+      (options.mode == DestinationMode::fresh || (is_other && options.mode == DestinationMode::resume))) {
+    throw unfinished_run(options.destination, journal);
   }
   require_base(options, plan);
   if (is_unfinished && options.mode == DestinationMode::resume && journal.plan != plan.fingerprint) {

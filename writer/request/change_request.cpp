@@ -49,7 +49,11 @@ void add_change_options(OptionTable& table, ChangeRequest& request) {
 namespace {
 
 ChangeReport layered(const ChangeRequest& request, Progress& progress) {
-  if (request.command == "remove") return remove(request.removal, request.options, progress);
+  if (request.command == "remove") {
+    RemovalChoice removal = request.removal;
+    removal.again = request.rewriting.purge;  // a run may have ended between its two steps
+    return remove(removal, request.options, progress);
+  }
   LabelChoice labels = request.labels;
   if (!request.setting.starts_with(k_label_setting)) {
     throw Error(ErrorCode::invalid_argument,

@@ -49,21 +49,19 @@ std::vector<std::string> paths_of(const std::string& file, DirectoryTree& tree) 
   return paths;
 }
 
-Journal lock_versions(const std::string& directory, const std::string& own_plan) {
+Journal lock_versions(const std::string& directory) {
   load_manifest(join_path(directory, k_manifest_name));  // else the journal would make a directory
   Journal journal = Journal::open(directory);
   if (journal.content().replacement) {
     journal.finish_replacement();
-  } else if (journal.is_unfinished() && journal.content().plan != own_plan) {
-    throw Error(ErrorCode::exists, "holds an unfinished run",
-                {.path = directory, .hint = "finish it first, with its command and `resume`"});
+  } else if (journal.is_unfinished()) {
+    throw unfinished_run(directory, journal.content());
   }
   return journal;
 }
 
-void remove_versions(Journal& journal, const std::string& plan, const std::vector<GoneVersion>& gone,
-                     std::vector<std::string> files) {
-  journal.begin({.plan = plan, .staged = true}, {});
+void remove_versions(Journal& journal, const std::vector<GoneVersion>& gone, std::vector<std::string> files) {
+  journal.begin({.staged = true}, {});
   Replacement replacement{.old_files = std::move(files)};
   for (const GoneVersion& version : gone) {
     write_durably(journal.staged_path(version.id), as_bytes(gone_version_text(version)));

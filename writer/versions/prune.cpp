@@ -17,8 +17,7 @@ namespace bale {
 namespace {
 
 constexpr std::time_t k_day = 24 * 60 * 60;
-constexpr std::time_t k_least_days = 14;  // that a run that trains may take
-constexpr const char* k_prune_plan = "prune";
+constexpr std::time_t k_least_days = 14;   // that a run that trains may take
 constexpr std::size_t k_count_digits = 3;  // of a number of versions; an id has more
 
 /// The ids of the versions that stay.
@@ -74,7 +73,7 @@ class Pruning {
 
   const PruneReport& report() const { return report_; }
   void carry_out(Journal& journal) const {
-    if (!gone_.empty()) remove_versions(journal, k_prune_plan, gone_, files_);
+    if (!gone_.empty()) remove_versions(journal, gone_, files_);
   }
 
  private:
@@ -106,7 +105,7 @@ PruneReport prune_versions(const std::string& directory, const PruneOptions& opt
     throw Error(ErrorCode::unsupported, "versions in an object store cannot be pruned", {.path = directory});
   }
   if (options.dry_run) return Pruning(directory, options).report();
-  Journal journal = lock_versions(directory, k_prune_plan);
+  Journal journal = lock_versions(directory);
   try {
     const Pruning pruning(directory, options);
     pruning.carry_out(journal);

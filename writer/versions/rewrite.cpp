@@ -23,8 +23,6 @@
 namespace bale {
 namespace {
 
-constexpr const char* k_purge_plan = "purge";
-
 /// Shards of the base that follow each other, and become one.
 struct Group {
   std::size_t begin = 0;
@@ -131,7 +129,8 @@ class Rewriting {
                   {.path = asked_.destination, .hint = "`bale convert` writes the version without what was removed"});
     }
     if (manifest().num_samples == 0) {
-      throw Error(ErrorCode::invalid_argument, "no sample would be left", {.path = asked_.destination});
+      throw Error(ErrorCode::invalid_argument, "no sample would be left",
+                  {.path = asked_.destination, .hint = "delete the directory, or add other samples first"});
     }
     PlannedDataset& planned = plan_.datasets.emplace_back();
     planned.name = manifest().name;
@@ -205,10 +204,13 @@ class Rewriting {
         rewritten().gone.push_back({.id = id, .why = purged_by(base_->id), .parent = version.parent});
       }
     };
+    bool base_is_kept = false;  // the same content was a version before, in other shards
     for (const KeptVersion& version : kept) {
-      if (version.id != base_->id) take(version.id, version.manifest);
+      take(version.id, version.manifest);
+      base_is_kept = base_is_kept || version.id == base_->id;
     }
-    if (!rewritten().replaced.empty()) take(base_->id, manifest());
+    if (base_is_kept) add_files(manifest(), named);
+    if (!base_is_kept && !rewritten().replaced.empty()) take(base_->id, manifest());
     std::set<std::string> needed;
     Manifest rest = manifest();
     rest.shards.clear();
@@ -233,9 +235,9 @@ class Rewriting {
   RewriteReport purge_older() {
     report_.version = base_->id;
     if (rewritten().gone.empty()) return std::move(report_);
-    Journal journal = lock_versions(asked_.destination, k_purge_plan);
+    Journal journal = lock_versions(asked_.destination);
     try {
-      remove_versions(journal, k_purge_plan, rewritten().gone, rewritten().removed);
+      remove_versions(journal, rewritten().gone, rewritten().removed);
       journal.remove();
     } catch (...) {
       if (!journal.content().replacement) journal.remove();

@@ -6,7 +6,7 @@ import tarfile
 
 import numpy as np
 import pytest
-from conftest import key_list, shim, tree_bytes
+from conftest import by_tier, key_list, shim, tree_bytes
 from fault_support import KILLED, count_calls
 from version_support import make_files, version_of
 
@@ -210,6 +210,66 @@ def test_killed_at_every_call(bale, files, purge, tmp_path):
         bale.ok("verify", out)
         shutil.rmtree(out)
     assert seen == {hidden, new}
+
+
+NEXT = {"add": lambda out, files: ["add", out, files / "new"], "set": lambda out, files: ["set", out, f"label={files / 'l.csv'}"],
+        "remove": lambda out, files: ["remove", out, "brick/o_brick_0000"], "rewrite": lambda out, files: ["rewrite", out],
+        "purge": lambda out, files: ["rewrite", out, "--purge"], "resume": lambda out, files: ["add", out, files / "new", "--resume"],
+        "prune": lambda out, files: ["log", out, "--keep", "1", "--prune", "--force"]}
+
+
+@pytest.mark.parametrize("first", ["purge", "prune", "rewrite"])
+def test_another_command_after_one_that_was_killed(bale, files, first, tmp_path):
+    """It works at once, but for a rewriting that has not published, which is named: run that again. No byte stays."""
+    (files / "l.csv").write_text("key,label\namber/o_amber_0001,brick\n")
+    old = packed(bale, files, tmp_path / "old")
+    bale.ok("remove", old, "amber/o_amber_0003")
+    if first != "rewrite":
+        bale.ok("rewrite", old)
+    calls = count_calls(bale, tmp_path, *NEXT[first](shutil.copytree(old, tmp_path / "count"), files))
+    for n in range(by_tier(8, 1), calls + 1, by_tier(20, 1)):
+        killed = shutil.copytree(old, tmp_path / "killed")
+        assert bale(*NEXT[first](killed, files), env=shim(KILL_AT=n)).code == KILLED
+        for name, command in NEXT.items():
+            out = shutil.copytree(killed, tmp_path / "out")
+            result = bale(*command(out, files))
+            if result.code not in (0, 5):
+                assert first == "rewrite" and "holds an unfinished `bale rewrite`; run that again" in result.err, (n, name, result)
+            if result.code != 0:
+                bale.ok(*NEXT[first](out, files))
+                bale.ok(*command(out, files))
+            bale.ok("verify", out)
+            bale.ok("rewrite", out, "--purge")
+            assert not has_marker(out), (n, name)
+            shutil.rmtree(out)
+        shutil.rmtree(killed)
+
+
+def test_the_same_content_in_other_shards(bale, files, tmp_path):
+    """One version, whose shards have several names. All of them are known when a sample is purged."""
+    out = packed(bale, files, tmp_path / "out")
+    first = version_of(bale, out)
+    for _ in range(2):
+        assert rewrite(bale, out, "--all")["version"] == first
+    for label in ("amber", "brick"):
+        relabel(bale, out, tmp_path, "brick/o_brick_0005", label)
+        report = rewrite(bale, out)
+    assert report["version"] == first
+    for spec in (out, f"{out}@{first}"):
+        bale.ok("verify", spec)
+    rewrite(bale, out, "--all")
+    bale.ok("remove", out, "amber/o_amber_0003", "--purge")
+    assert not has_marker(out) and bale.ok("verify", out)
+    assert not [path for path in (out / "versions").iterdir() if path.name[:8] == "x-000000"]
+
+
+def test_a_purge_that_ended_between_its_steps(bale, files, tmp_path):
+    out = packed(bale, files, tmp_path / "out")
+    bale.ok("remove", out, "amber/o_amber_0003")
+    bale.ok("remove", out, "amber/o_amber_0003", "--purge")
+    assert not has_marker(out)
+    assert bale("remove", out, "amber/o_amber_0003").code == FAILURE
+    assert bale("remove", out, "amber/o_amber_0003", "no/such", "--purge").code == FAILURE
 
 
 @pytest.mark.parametrize("purge", [[], ["--purge"]], ids=["kept", "purged"])

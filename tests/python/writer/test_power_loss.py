@@ -4,6 +4,7 @@ What was not synced is lost, or is there in part: what a file system may do betw
 bytes are safe from its own fsync on; a name from its directory's. A rename takes both names at once.
 """
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -70,6 +71,8 @@ class Disk:
         elif call == "rename":
             moved = [name for name in self.names if name == path or name.startswith(path + "/")]
             self.rename_names({other + name[len(path):]: self.names[name] for name in moved}, moved, other)
+        elif call == "link":
+            self.rename_names({other: self.names[path]}, [], other)
         elif call == "fsync":
             if self.names.get(path) is not None:
                 self.names[path].sync()
@@ -241,6 +244,38 @@ def test_old_or_new_version(bale, tiny, verb, layout, tmp_path):
             bale.ok(*command, *(["--resume"] if verb == "add" else []))
             assert tree_bytes(found) == new, (call, which)
     assert kinds == {"old", "new"}
+    lay_out({path: inode and inode.synced for path, inode in disk.safe_names.items()}, out, found)
+    assert tree_bytes(found) == new
+
+
+@pytest.mark.parametrize("verb, layout", [("rewrite", "tar.plain --sidecars wids"), ("rewrite", "lmdb.plain"), ("purge", "tar.plain"),
+                                          ("prune", "tar.plain")])
+def test_old_or_new_version_when_files_go(bale, tiny, verb, layout, tmp_path):
+    """In every state: the current version is whole, so is each older one that is not gone, and the run can be finished."""
+    out, record = tmp_path / "out", tmp_path / "record"
+    bale.pack(tiny, out, *options(layout, 2))
+    bale.ok("remove", out, key_names(bale, out)[0])
+    if verb == "prune":
+        bale.ok("rewrite", out)
+    known, disk = tree_bytes(out), Disk(out)
+    disk.hold(out)
+    command = {"prune": ["log", out, "--keep", "1", "--prune", "--force"], "rewrite": ["rewrite", out, "--jobs", "1"],
+               "purge": ["rewrite", out, "--jobs", "1", "--purge"]}[verb]
+    bale.ok(*command, env=shim(RECORD=record))
+    new, found = tree_bytes(out), tmp_path / "found"
+    command[1] = found
+    contents = {name.split("/")[-1]: content for name, content in {**known, **new}.items()}
+    for seen, (call, state) in enumerate(new_states(disk, record, random.Random(layout)), 1):
+        lay_out(state, out, found)
+        assert (found / "manifest.json").read_bytes() in (known["manifest.json"], new["manifest.json"]), call
+        for manifest in [found / "manifest.json", *(found / "versions").glob("*.json")]:
+            for shard in json.loads(manifest.read_bytes()).get("shards", []):  # none if the version is gone
+                for name in (shard["file"], shard["file"] + ".bidx"):
+                    places = [path for path in (found / name, found / "versions" / name) if path.exists()]
+                    assert {path.read_bytes() for path in places} == {contents[name]}, (call, manifest, name)
+        if seen % by_tier(16, 1) == 0:
+            bale.ok(*command)
+            assert tree_bytes(found) == new, call
     lay_out({path: inode and inode.synced for path, inode in disk.safe_names.items()}, out, found)
     assert tree_bytes(found) == new
 

@@ -408,7 +408,9 @@ int mkdirat(int directory, const char* path, mode_t mode) { return any_mkdir("mk
 int linkat(int a, const char* from, int b, const char* to, int flags) {
   BEFORE("linkat", concerns_path(b, to));
   if (mount_ways.no_hard_links) return refused(EPERM);
-  return NEXT(linkat, int (*)(int, const char*, int, const char*, int))(a, from, b, to, flags);
+  const int done = NEXT(linkat, int (*)(int, const char*, int, const char*, int))(a, from, b, to, flags);
+  if (done >= 0) record_names("link", a, from, b, to);
+  return done;
 }
 int link(const char* from, const char* to) { return linkat(AT_FDCWD, from, AT_FDCWD, to, 0); }
 

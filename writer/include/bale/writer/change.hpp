@@ -31,6 +31,7 @@ struct RemovalChoice {
   /// A file, "-" for standard input, with one key per line as `bale ls` prints it, or lines of removals_text().
   std::string from{};
   std::string where{};  // a condition (bale/reader/where.hpp)
+  bool again = false;   // a key that was removed before is not an error
 };
 
 /// Which samples get which label.
