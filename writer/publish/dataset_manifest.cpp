@@ -135,14 +135,15 @@ class DatasetManifest {
   void begin_with(const BaseVersion& base, const RewrittenShards* rewritten) {
     const std::string directory = dataset_directory(options_, dataset_);
     base_ = &base;
-    base_text_ = as_text(read_file(join_path(directory, k_manifest_name)));
+    const std::string path = join_path(directory, k_manifest_name);
+    base_text_ = as_text(read_file(path));
     const Manifest& before = base.manifest;
     manifest_.num_samples = before.num_samples;
     manifest_.num_skipped = before.num_skipped;
     manifest_.fields = before.fields;
     manifest_.shards = before.shards;
     manifest_.layers = before.layers;
-    manifest_.removals = before.removals;
+    manifest_.removals = parse_manifest(base_text_, path).removals;  // they may have become more since
     manifest_.edits = merge_edits({before.edits, manifest_.edits});
     manifest_.parent = base.id;
     manifest_.change = {.verb = rewritten == nullptr ? "add" : "rewrite", .message = options_.change_message};

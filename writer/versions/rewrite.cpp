@@ -223,7 +223,13 @@ class Rewriting {
     for (const std::string& file : needed_by_older) {
       named.erase(file);
       const bool moves = !needed.contains(file) && file.find('/') == std::string::npos && tree.holds(file);
-      if (moves) rewritten().moved.emplace_back(file, join_path(std::string(k_versions_name), file));
+      if (!moves) continue;
+      const std::string place = join_path(std::string(k_versions_name), file);
+      if (tree.holds(place)) {
+        throw Error(ErrorCode::exists, "is in the way and was not written by bale",
+                    {.path = join_path(asked_.destination, place), .hint = "move it"});
+      }
+      rewritten().moved.emplace_back(file, place);
     }
     for (const std::string& file : named) {
       if (needed.contains(file)) continue;

@@ -1,12 +1,14 @@
 """bale rewrite: layers are applied to the shards that they touch, and with --purge no byte of what was removed stays."""
 import json
+import os
 import shutil
+import signal
 import subprocess
 import tarfile
 
 import numpy as np
 import pytest
-from conftest import by_tier, key_list, shim, tree_bytes
+from conftest import PROGRAM, by_tier, key_list, shim, tree_bytes
 from fault_support import KILLED, count_calls
 from version_support import make_files, version_of
 
@@ -261,6 +263,33 @@ def test_the_same_content_in_other_shards(bale, files, tmp_path):
     bale.ok("remove", out, "amber/o_amber_0003", "--purge")
     assert not has_marker(out) and bale.ok("verify", out)
     assert not [path for path in (out / "versions").iterdir() if path.name[:8] == "x-000000"]
+
+
+def test_a_removal_while_it_begins(bale, files, tmp_path):
+    """What a list adds to the removals of the version is kept."""
+    out, other = packed(bale, files, tmp_path / "out"), tmp_path / "other"
+    bale.ok("remove", out, "amber/o_amber_0003")
+    bale.pack(files / "new", other)
+    bale.ok("remove", other, key_list(bale, other)[0].decode())
+    (tmp_path / "list").write_text(bale.ok("log", "--removed", other).out)
+    run = subprocess.Popen([PROGRAM, "rewrite", out, "-q"], env={**os.environ, **shim(STOP_AT=1)})
+    os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    bale.ok("remove", out, "--from", tmp_path / "list")
+    run.send_signal(signal.SIGCONT)
+    assert run.wait(60) == 0
+    assert len(bale.ok("log", "--removed", out).out.splitlines()) == 2
+
+
+def test_files_of_others_stay(bale, files, tmp_path):
+    out = packed(bale, files, tmp_path / "out")
+    bale.ok("remove", out, "amber/o_amber_0003")
+    (out / "versions" / "x-000000.tar").write_text("mine")
+    (out / "layers" / "notes").write_text("mine")
+    before = tree_bytes(out)
+    assert "in the way" in bale("rewrite", out).error_line() and tree_bytes(out) == before
+    (out / "versions" / "x-000000.tar").rename(out / "versions" / "mine")
+    bale.ok("rewrite", out, "--purge")
+    assert (out / "versions" / "mine").read_text() == (out / "layers" / "notes").read_text() == "mine"
 
 
 def test_a_purge_that_ended_between_its_steps(bale, files, tmp_path):
