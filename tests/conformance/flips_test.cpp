@@ -120,7 +120,7 @@ std::vector<std::uint64_t> spread(std::uint64_t size, std::uint64_t count) {
 }  // namespace
 
 TEST_CASE("every flipped bit of a shard is found and named, and costs one sample at most") {
-  const std::uint64_t wanted = by_tier<std::uint64_t>(1000, k_long_flips);
+  const std::uint64_t wanted = by_tier<std::uint64_t>(1000, k_long_flips, 250);
   for_each_layout([&](const Subject& subject) {
     Victim victim(subject, plain_samples_for(subject, 40, 1700));
     if (victim.text().empty()) return;
@@ -139,7 +139,7 @@ TEST_CASE("every flipped bit of a shard is found and named, and costs one sample
 }
 
 TEST_CASE("every truncation of a shard is found, and nothing wrong is delivered from it") {
-  const std::uint64_t cuts = by_tier<std::uint64_t>(300, 10'000);
+  const std::uint64_t cuts = by_tier<std::uint64_t>(300, 10'000, 60);
   for_each_layout([&](const Subject& subject) {
     Victim victim(subject, plain_samples_for(subject, 40, 1700));
     if (victim.text().empty()) return;

@@ -10,6 +10,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/tier.hpp"
 #include "bale/tests/unit/loader/loader_support.hpp"
 
 using namespace bale;
@@ -241,12 +242,7 @@ class RandomEpoch {
 TEST_CASE("Every sample exactly once over any worlds, tails and resumes in many random cases") {
   const Pack pack(61);
   KeyedRandom random{2026};
-#ifdef __SANITIZE_ADDRESS__
-  constexpr int k_rounds = 300;  // five times as slow
-#else
-  constexpr int k_rounds = 2000;
-#endif
-  for (int round = 0; round < k_rounds; ++round) {
+  for (int round = 0; round < by_tier(2000, 2000, 300); ++round) {
     RandomEpoch epoch(pack.path, pack.images.size(), random);
     epoch.run();
     INFO("round " << round);
