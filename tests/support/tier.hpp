@@ -13,7 +13,7 @@ Count by_tier(Count short_tier, Count long_tier) {
 
 /// The same with a count of its own for the short tier under AddressSanitizer, which takes several times as long.
 template <typename Count>
-Count by_tier(Count short_tier, Count long_tier, [[maybe_unused]] Count sanitized) {
+Count by_tier([[maybe_unused]] Count short_tier, Count long_tier, [[maybe_unused]] Count sanitized) {
 #ifdef __SANITIZE_ADDRESS__
   return by_tier(sanitized, long_tier);
 #else

@@ -96,6 +96,12 @@ std::vector<OldDataset> datasets_to_replace(const Plan& plan, const HeldDatasets
                        ? fmt::format("remove the objects in {}/ first, or choose another prefix", k_versions_name)
                        : "remove them with `bale log DST --prune --keep 1` first, or choose another directory"});
     }
+    if (!manifest.removals.empty()) {
+      throw Error(ErrorCode::exists, "remembers samples that were removed, which this could pack again",
+                  {.path = path_of_place(held, planned.subdirectory),
+                   .hint = "pack into another directory, and remove them there: `bale log --removed DST | bale remove "
+                           "OTHER --from -`"});
+    }
     found.push_back({planned.subdirectory, std::move(manifest)});
   }
   return found;

@@ -125,6 +125,19 @@ def has_marker(directory):
     return False
 
 
+def test_what_was_purged_is_not_packed_again_in_its_place(bale, files, tmp_path):
+    out = packed(bale, files, tmp_path / "out")
+    bale.ok("remove", out, "amber/o_amber_0003", "--purge")
+    before = tree_bytes(out)
+    result = bale("pack", files / "old", out, "--name", "x", "--overwrite")
+    assert result.code == FAILURE and "were removed" in result.error_line() and "bale log --removed" in result.error_line()
+    assert tree_bytes(out) == before
+    other = packed(bale, files, tmp_path / "other")
+    (tmp_path / "removed").write_text(bale.ok("log", "--removed", out).out)
+    bale.ok("remove", other, "--from", tmp_path / "removed")
+    assert b"amber/o_amber_0003" not in key_list(bale, other)
+
+
 def test_what_was_rewritten_before_is_purged_too(bale, files, tmp_path):
     """The bytes lie in versions/ then."""
     out = packed(bale, files, tmp_path / "out")
