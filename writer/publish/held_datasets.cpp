@@ -97,10 +97,11 @@ std::vector<OldDataset> datasets_to_replace(const Plan& plan, const HeldDatasets
                        : "remove them with `bale log DST --prune --keep 1` first, or choose another directory"});
     }
     if (!manifest.removals.empty()) {
-      throw Error(ErrorCode::exists, "remembers samples that were removed, which this could pack again",
-                  {.path = path_of_place(held, planned.subdirectory),
-                   .hint = "pack into another directory, and remove them there: `bale log --removed DST | bale remove "
-                           "OTHER --from -`"});
+      throw Error(
+          ErrorCode::exists, "remembers samples that were removed, which this could pack again",
+          {.path = path_of_place(held, planned.subdirectory),
+           .hint = "pack into another directory, and remove them there: `bale log --removed DST` prints the list, and "
+                   "`bale remove OTHER --from FILE` takes it"});
     }
     found.push_back({planned.subdirectory, std::move(manifest)});
   }
