@@ -143,8 +143,9 @@ def test_names_are_documented():
     document = (REPO / "docs" / "WHERE.md").read_text()
     names = re.findall(r'\{"([a-z]+)", [\w:]+, (?:true|false)\}', source)
     assert len(names) == 12
+    rows = [line.split("|")[1] for line in document.splitlines() if line.startswith("|")]
     for name in names:
-        assert f"| `{name}` |" in document, name
+        assert any(f"`{name}`" in row for row in rows), name
 
 
 @pytest.fixture(scope="module", params=["folder", "class folders of a tar"])
