@@ -17,16 +17,6 @@
 namespace bale {
 namespace {
 
-Journal lock_of(const std::string& directory) {
-  Journal journal = Journal::open(directory);
-  if (journal.content().replacement) {
-    journal.finish_replacement();
-  } else if (journal.is_unfinished()) {
-    throw unfinished_run(directory, journal.content());
-  }
-  return journal;
-}
-
 void require_dataset(const std::string& directory) {
   require_local_name(directory, UrlUse::packing);
   if (is_object_store(directory)) {
@@ -118,7 +108,7 @@ ChangeReport LayerChange::publish(const RemovalList& removed) {
 /// out.
 void LayerChange::publish(const std::vector<NewFile>& files, const std::string& manifest) {
   const std::string& directory = options_.destination;
-  Journal journal = lock_of(directory);
+  Journal journal = lock_versions(directory);
   try {
     const std::string path = join_path(directory, k_manifest_name);
     if (as_text(read_file(path)) != base_text_) {

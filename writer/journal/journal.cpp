@@ -12,6 +12,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/key_text.hpp"
+#include "bale/formats/shard/manifest.hpp"
+#include "bale/writer/journal/journal_lines.hpp"
 
 namespace bale {
 namespace {
@@ -275,6 +277,17 @@ void Journal::remove() {
     remove_when_empty(destination_, k_partial_name, partial_);
   }
   destination_.sync();
+}
+
+Journal lock_versions(const std::string& directory) {
+  load_manifest(join_path(directory, k_manifest_name));  // else the journal would make a directory
+  Journal journal = Journal::open(directory);
+  if (journal.content().replacement) {
+    journal.finish_replacement();
+  } else if (journal.is_unfinished()) {
+    throw unfinished_run(directory, journal.content());
+  }
+  return journal;
 }
 
 }  // namespace bale

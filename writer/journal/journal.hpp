@@ -95,4 +95,8 @@ class Journal {
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
 };
 
+/// The lock of a run that changes versions, whose journal is empty. Carries out first what an interrupted run had
+/// decided. Throws `exists` if another run has to be continued.
+Journal lock_versions(const std::string& directory);
+
 }  // namespace bale

@@ -49,17 +49,6 @@ std::vector<std::string> paths_of(const std::string& file, DirectoryTree& tree) 
   return paths;
 }
 
-Journal lock_versions(const std::string& directory) {
-  load_manifest(join_path(directory, k_manifest_name));  // else the journal would make a directory
-  Journal journal = Journal::open(directory);
-  if (journal.content().replacement) {
-    journal.finish_replacement();
-  } else if (journal.is_unfinished()) {
-    throw unfinished_run(directory, journal.content());
-  }
-  return journal;
-}
-
 void remove_versions(Journal& journal, const std::vector<GoneVersion>& gone, std::vector<std::string> files) {
   journal.begin({.staged = true}, {});
   Replacement replacement{.old_files = std::move(files)};

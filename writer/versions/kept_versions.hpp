@@ -28,10 +28,6 @@ void add_files(const ManifestShard& shard, std::set<std::string>& files);
 /// The paths below the destination where a file of add_files() is: next to the manifest, in "versions/", or both.
 std::vector<std::string> paths_of(const std::string& file, DirectoryTree& tree);
 
-/// The lock of a run that changes versions, whose journal is empty. Carries out first what an interrupted run had
-/// decided. Throws `exists` if another run has to be continued.
-Journal lock_versions(const std::string& directory);
-
 /// Removes versions and files in one step that an interruption does not divide. The manifests give way to what stays.
 void remove_versions(Journal& journal, const std::vector<GoneVersion>& gone, std::vector<std::string> files);
 
