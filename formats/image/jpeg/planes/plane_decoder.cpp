@@ -49,35 +49,17 @@ void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, c
   }
 }
 
-/// Differences of one width in groups of eight; of each component its first value.
 bool PlaneDecoder::read_dc(Bytes widths, Bytes bits, const std::array<std::int16_t, 3>& firsts) {
-  const auto* const data = reinterpret_cast<const std::uint8_t*>(bits.data());
-  std::uint64_t at = 0;
-  std::size_t group = 0;
-  std::int16_t* out = dc_.data();
+  DcDifferences from{.data = reinterpret_cast<const std::uint8_t*>(bits.data()),
+                     .end = bits.size() * 8,
+                     .widths = reinterpret_cast<const std::uint8_t*>(widths.data())};
+  std::int16_t* dc = dc_.data();
   for (std::uint32_t i = 0; i < num_components_; ++i) {
     const std::uint32_t count = components_[i].num_blocks();
-    std::uint32_t value = static_cast<std::uint16_t>(firsts[i]);
-    for (std::uint32_t begin = 0; begin < count; begin += k_dc_group, ++group) {
-      const std::uint32_t width = static_cast<std::uint32_t>(widths[group / 2]) >> (group % 2 * 4) & 15;
-      if (at + width * k_dc_group > bits.size() * 8) return false;
-      const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
-      for (std::uint32_t half = 0; half < 2; ++half, at += 4 * width) {
-        std::uint64_t word = 0;
-        std::uint64_t rest = 0;
-        std::memcpy(&word, data + (at >> 3), sizeof(word));
-        std::memcpy(&rest, data + (at >> 3) + 1, sizeof(rest));
-        word = word >> (at & 7) | (at & 7 ? rest >> 56 << (64 - (at & 7)) : 0);
-        for (std::uint32_t j = 0; j < 4; ++j, word >>= width) {
-          const auto difference = static_cast<std::uint32_t>(word & mask);
-          value += (difference >> 1) ^ (0 - (difference & 1));
-          *out++ = static_cast<std::int16_t>(value);
-        }
-      }
-    }
-    out -= (k_dc_group - count % k_dc_group) % k_dc_group;
+    if (!plane_kernels().add_dc(from, firsts.at(i), count, dc)) return false;
+    dc += count;
   }
-  return bytes_for(at) == bits.size();
+  return bytes_for(from.next) == bits.size();
 }
 
 bool PlaneDecoder::sort_blocks(Bytes classes) {

@@ -158,19 +158,99 @@ HWY_ATTR void put_blocks(std::span<const BlockBits> all, std::span<const std::ui
   }
 }
 
+/// A group of differences, of `width` bits each, added to the value before the first.
+HWY_INLINE void add_plain_group(const std::uint8_t* data, std::uint64_t at, std::uint32_t width, std::uint32_t& value,
+                                std::int16_t* dc) {
+  for (std::uint32_t half = 0; half < 2; ++half, at += 4 * width) {
+    std::uint64_t word = all_bits_at(data, at);
+    for (std::uint32_t j = 0; j < 4; ++j, word >>= width) {
+      const auto difference = static_cast<std::uint32_t>(low_bits(word, width));
+      value += (difference >> 1) ^ (0 - (difference & 1));
+      *dc++ = static_cast<std::int16_t>(value);
+    }
+  }
+}
+
+HWY_ATTR bool add_dc(DcDifferences& from, std::int16_t first, std::size_t count, std::int16_t* dc) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  const bool is_plain = has_slow_deposits();
+  const hn::CappedTag<std::uint16_t, 8> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> d64;
+  auto before = hn::Set(d, static_cast<std::uint16_t>(first));
+#endif
+  std::uint32_t value = static_cast<std::uint16_t>(first);
+  for (std::size_t begin = 0; begin < count; begin += k_dc_group, ++from.group, dc += k_dc_group) {
+    const std::uint32_t width = from.widths[from.group / 2] >> (from.group % 2 * 4) & 15;
+    const std::uint64_t at = from.next;
+    from.next += width * k_dc_group;
+    if (from.next > from.end) return false;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+    if (!is_plain) {
+      // Four differences in a word, one per 16 bits.
+      const std::uint64_t places = ((std::uint64_t{1} << width) - 1) * 0x0001000100010001;
+      const std::uint64_t low = deposit_bits<k_bmi2>(all_bits_at(from.data, at), places);
+      const std::uint64_t high = deposit_bits<k_bmi2>(all_bits_at(from.data, at + 4 * width), places);
+      const auto both = hn::BitCast(d, hn::InterleaveLower(d64, hn::Set(d64, low), hn::Set(d64, high)));
+      const auto sign = hn::Sub(hn::Zero(d), hn::And(both, hn::Set(d, 1)));
+      auto sum = hn::Xor(hn::ShiftRight<1>(both), sign);
+      sum = hn::Add(sum, hn::ShiftLeftLanes<1>(d, sum));
+      sum = hn::Add(sum, hn::ShiftLeftLanes<2>(d, sum));
+      sum = hn::Add(hn::Add(sum, before), hn::ShiftLeftLanes<4>(d, sum));
+      hn::StoreU(hn::BitCast(hn::RebindToSigned<decltype(d)>(), sum), hn::RebindToSigned<decltype(d)>(), dc);
+      before = hn::Broadcast<7>(sum);
+      continue;
+    }
+#endif
+    add_plain_group(from.data, at, width, value, dc);
+  }
+  return true;
+}
+
+/// Copies numbers by registers of their size: a wide load of what was just stored in parts waits for it.
+template <std::size_t k_count, typename From, typename To>
+HWY_INLINE void copy_each(const From& from, To&& to) {
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < k_count; ++i) {
+    std::uint64_t number = from[i];
+    asm("" : "+r"(number));
+    to[i] = number;
+  }
+}
+
+/// Reads past a block that is not stored: nothing is put in place, what is set is only counted.
+template <std::size_t k_bits, typename Read>
+HWY_ATTR HWY_INLINE void pass_block(const std::uint8_t* data, std::array<std::uint64_t, k_bits + 1>& next,
+                                    std::uint64_t mask_bits, Read read) {
+  auto count = static_cast<std::uint64_t>(std::popcount(low_bits(all_bits_at(data, next[0]), mask_bits)));
+  next[0] += mask_bits;
+  next[1] += count;
+#pragma GCC unroll 16
+  for (std::size_t j = 2; j <= k_bits; ++j) {
+    const auto reaching = static_cast<std::uint64_t>(std::popcount(low_bits(read(next[j]), count)));
+    next[j] += count + reaching;
+    count = reaching;
+  }
+}
+
 template <std::size_t k_bits, bool k_dense>
 HWY_ATTR void decode_some(PlaneRow& row, const std::uint16_t* blocks, std::size_t count) {
-  const auto read = [&](std::uint64_t at) { return k_dense ? all_bits_at(row.data, at) : bits_at(row.data, at); };
   const std::uint8_t* const data = row.data;
+  const auto read = [data](std::uint64_t at) { return k_dense ? all_bits_at(data, at) : bits_at(data, at); };
+  const std::uint8_t* const classes = row.classes;
+  std::int16_t* const* const targets = row.targets;
+  const BlockLayout layout = row.layout;
   std::array<std::uint64_t, k_bits + 1> next;
-  std::copy_n(row.next.begin(), next.size(), next.begin());
-  const bool is_zigzag = row.is_zigzag();
-  const std::size_t stride = row.stride();
+  copy_each<k_bits + 1>(row.next, next);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t number = blocks[i];
-    const std::uint8_t block_class = row.classes[number];
+    const std::uint8_t block_class = classes[number];
+    const std::uint64_t mask_bits = k_plane_classes.mask_bits[block_class];
+    if (targets[number] == nullptr) {
+      pass_block<k_bits>(data, next, mask_bits, read);
+      continue;
+    }
     const std::uint64_t mask = deposit_bits<k_bmi2>(all_bits_at(data, next[0]), k_plane_classes.reach[block_class]);
-    next[0] += k_plane_classes.mask_bits[block_class];
+    next[0] += mask_bits;
     auto count_here = static_cast<std::uint64_t>(std::popcount(mask));
     const std::uint64_t signs = deposit_bits<k_bmi2>(read(next[1]), mask);
     next[1] += count_here;
@@ -188,26 +268,25 @@ HWY_ATTR void decode_some(PlaneRow& row, const std::uint16_t* blocks, std::size_
       before = reaching;
     }
     bits[k_bits - 1] = before;
-    if (row.targets[number] == nullptr) continue;
-    const Rows rows{.to = row.targets[number], .stride = stride};
+    const Rows rows = rows_at(layout, targets[number]);
     store_block<k_bits>(bits, signs, rows);
-    if (is_zigzag) make_zigzag(rows.to);
     *rows.to = row.dc[number];
   }
-  std::copy_n(next.begin(), next.size(), row.next.begin());
+  copy_each<k_bits + 1>(next, row.next);
 }
 
-/// As many blocks at once as surely stay in the row; near its end one after the other.
 /// How bits are put in place: by one instruction, in words of 57 bits or of 64, or by tables of shuffles.
 enum class Way { deposits, dense_deposits, tables };
 
+/// As many blocks at once as surely stay in the row; near its end one after the other.
 template <std::size_t k_bits, Way k_way>
 HWY_ATTR bool decode_bits(PlaneRow& row, std::span<const std::uint16_t> blocks) {
   while (!blocks.empty()) {
     const std::uint64_t farthest = *std::max_element(row.next.begin(), row.next.begin() + k_bits + 1);
     if (farthest > row.end) return false;
-    const std::uint64_t safe = (row.end + k_slack_bits - farthest) / k_most_bits;
-    const std::size_t count = std::min<std::uint64_t>(std::max<std::uint64_t>(safe, 1), blocks.size());
+    const std::uint64_t rest = row.end + k_slack_bits - farthest;
+    const bool fits = rest >= blocks.size() * k_most_bits;
+    const std::size_t count = fits ? blocks.size() : std::max<std::uint64_t>(rest / k_most_bits, 1);
     if constexpr (k_way == Way::tables) {
       decode_some_by_tables<k_bits>(row, blocks.data(), count);
     } else {
@@ -219,11 +298,10 @@ HWY_ATTR bool decode_bits(PlaneRow& row, std::span<const std::uint16_t> blocks) 
 }
 
 HWY_ATTR bool decode_flat(PlaneRow& row, std::span<const std::uint16_t> blocks) {
-  const std::size_t stride = row.stride();
   for (const std::uint32_t number : blocks) {
     std::int16_t* const to = row.targets[number];
     if (to == nullptr) continue;
-    store_zeros({.to = to, .stride = stride});
+    store_zeros(rows_at(row.layout, to));
     *to = row.dc[number];
   }
   return true;
@@ -251,7 +329,8 @@ bool decode(PlaneRow& row, std::uint32_t kind, std::span<const std::uint16_t> bl
 }  // namespace
 
 const PlaneKernels& plane_kernels_of_target() {
-  static constexpr PlaneKernels k_kernels = {.look_at = look_at, .put_blocks = put_blocks, .decode = decode};
+  static constexpr PlaneKernels k_kernels = {
+      .look_at = look_at, .put_blocks = put_blocks, .add_dc = add_dc, .decode = decode};
   return k_kernels;
 }
 

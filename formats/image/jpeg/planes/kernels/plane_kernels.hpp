@@ -29,10 +29,15 @@ struct PlaneRow {
   const std::int16_t* dc = nullptr;                // by block
   std::int16_t* const* targets = nullptr;  // by block: where its coefficients go, aligned to 16 bytes; null if nowhere
   BlockLayout layout{};
+};
 
-  bool is_zigzag() const { return layout.order == BlockOrder::zigzag; }
-  /// From a row of eight coefficients of a block to the next.
-  std::size_t stride() const { return is_zigzag() ? 8 : std::size_t{8} << layout.group_shift; }
+/// The DC differences of a row of MCUs, which are being read. Borrows.
+struct DcDifferences {
+  const std::uint8_t* data = nullptr;    // k_plane_padding bytes after `end` can be read
+  std::uint64_t end = 0;                 // in bits from `data`
+  const std::uint8_t* widths = nullptr;  // four bits for each group of k_dc_group
+  std::uint64_t next = 0;                // the bit that is read next
+  std::size_t group = 0;                 // and its group
 };
 
 /// The bits of a block's coefficients besides DC, each at its place in natural order.
@@ -84,6 +89,8 @@ struct PlaneKernels {
   /// Writes the blocks of one kind.
   void (*put_blocks)(std::span<const BlockBits> all, std::span<const std::uint32_t> blocks,
                      std::array<BitsOut, k_num_planes>& planes) = nullptr;
+  /// Adds up the differences of a component's `count` blocks; writes whole groups. False if there are fewer.
+  bool (*add_dc)(DcDifferences& from, std::int16_t first, std::size_t count, std::int16_t* dc) = nullptr;
   /// Decodes blocks of one kind: all their coefficients, also those that are zero. `blocks`: their numbers, in the
   /// order in which they were written. Without instructions that put bits in place, or where they are slow, by tables
   /// of shuffles. False if more bits were read than the row has; what is stored then has no meaning.

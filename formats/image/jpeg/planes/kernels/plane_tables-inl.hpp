@@ -28,10 +28,6 @@ struct Lanes {
   using Values = std::array<T, 64 + k_count>;
 };
 
-HWY_INLINE std::uint64_t low_bits(std::uint64_t bits, std::uint64_t count) {
-  return bits & ~(~std::uint64_t{0} << (count & 63));  // count < 64
-}
-
 /// The next values, each in the lane of the next bit of `mask` that is set; zeros in the others.
 template <std::size_t k_bits>
 HWY_ATTR HWY_INLINE typename Lanes<k_bits>::V spread(const typename Lanes<k_bits>::T* values, std::uint64_t mask) {
@@ -149,9 +145,9 @@ HWY_ATTR void decode_some_by_tables(PlaneRow& row, const std::uint16_t* blocks, 
       add_bit<k_bits>(values[from].data(), values[from ^ 1].data(), num[j], reaching[j + 1], below[j]);
     }
     add_signs<k_bits>(values[from].data(), values[from ^ 1].data(), num[1], reaching[2], signs);
-    const Rows rows{.to = to, .stride = row.stride()};
+    const Rows rows = rows_at(row.layout, to);
     store_values<k_bits>(values[from ^ 1].data(), reaching[1], k_mask_parts[block_class], rows);
-    if (row.is_zigzag()) make_zigzag(to);
+    if (rows.is_zigzag) store_zigzag(to, to);
     *to = row.dc[number];
   }
 }
