@@ -3,6 +3,8 @@ from mutations.mutation import Mutation
 
 FIELD = "formats/image/jpeg/planes/jpeg_planes.cpp"
 DECODER = "formats/image/jpeg/planes/plane_decoder.cpp"
+KERNELS = "formats/image/jpeg/planes/kernels/plane_kernels.cpp"
+PASSED_ON = ("formats/image/jpeg/planes/planes_field.cpp", ("image_planes", "*what was restored last*"))
 RESTORED = ("image_planes", "*or the original comes back")
 RIGHT_PIXELS = ("image_planes", "*or the pixels are right")
 
@@ -28,4 +30,14 @@ MUTATIONS = [
     Mutation("the planes of a row need not end where it says", DECODER,
              "if (bytes_for(state.next[i] - begins[i]) != sizes[i])", "if (bytes_for(state.next[i] - begins[i]) != sizes[i] && false)",
              ("image_planes", "*planes that it does not have*")),
+    Mutation("blocks outside a region are passed without those of their bits that are above the second", KERNELS,
+             "next[j] += count + reaching;", "next[j] += count;", ("image_planes", "*regions have the pixels*")),
+    Mutation("the DC of a group does not go on from the one before it", KERNELS,
+             "before = hn::Broadcast<7>(sum);", "", ("image_planes", "*comes back to the byte*")),
+    Mutation("an image as large as the last gets its planes", PASSED_ON[0],
+             "std::memcmp(jpeg.data(), last.original.data(), jpeg.size()) != 0", "false", PASSED_ON[1]),
+    Mutation("planes that were read are made again", PASSED_ON[0],
+             "was_restored(jpeg) ?", "was_restored(jpeg) && false ?", PASSED_ON[1]),
+    Mutation("what was read as it is counts as planes", PASSED_ON[0],
+             "return !header.is_verbatim();", "return true;", PASSED_ON[1]),
 ]

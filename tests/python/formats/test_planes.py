@@ -1,6 +1,9 @@
 """JPEGs that are stored as planes: everything that reads them gets the files that were packed, and the same pixels."""
+import io
 import json
+import pathlib
 import shutil
+import tarfile
 
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ from conftest import LAYOUTS, flip, manifest_of, shards, tree_bytes
 from PIL import Image
 
 DAMAGED = 3
+GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "unit" / "image" / "jpeg" / "golden"
 NAMED = [name for name in LAYOUTS if name[0] in ("tar", "lmdb", "hdf5", "tfrecord", "recordio")]
 
 
@@ -89,6 +93,29 @@ def test_there_and_back(bale, photos, tmp_path):
         return {path.name: path.read_bytes() for path in sorted((tmp_path / name).iterdir()) if path.name != "manifest.json"}
     assert shards_of("made") == shards_of("planes") == shards_of("again")
     assert shards_of("back") == shards_of("plain")
+
+
+def test_converting_passes_planes_on(bale, photos, tmp_path):
+    """Planes of another encoder, here with their header stored as it is, stay as they are, unless the JPEG is changed."""
+    source = tmp_path / "source"
+    source.mkdir()
+    shutil.copy(GOLDEN / "planes_1.jpg", source / "a.jpg")
+    bale.pack(source, tmp_path / "planes", "--jpeg-code", "planes", "--flat", "--name", "x")
+    [shard] = shards(tmp_path / "planes")
+    golden = (GOLDEN / "planes_1.bjp").read_bytes()
+    assert golden not in shard.read_bytes()
+    with tarfile.open(tmp_path / "other.tar", "w") as file:
+        for name, content in (("a.jpg.bjp", golden), ("a.cls", b"0")):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            file.addfile(entry, io.BytesIO(content))
+    bale.ok("convert", tmp_path / "other.tar", tmp_path / "kept", "--jpeg-code", "planes", "--name", "x")
+    [kept] = shards(tmp_path / "kept")
+    assert golden in kept.read_bytes()
+    assert bale.ok("cat", tmp_path / "kept", "a").stdout == (source / "a.jpg").read_bytes()
+    bale.ok("convert", tmp_path / "other.tar", tmp_path / "small", "--jpeg-code", "planes", "--resize-short", "20")
+    with Image.open(io.BytesIO(bale.ok("cat", tmp_path / "small", "a").stdout)) as image:
+        assert min(image.size) == 20
 
 
 def test_merged_shards_keep_them(bale, photos, tmp_path):

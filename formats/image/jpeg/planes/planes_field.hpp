@@ -19,7 +19,8 @@ std::uint32_t check_planes(Bytes stored);
 
 /// Replaces `stored` by planes of a JPEG, from which it was restored and compared. Bytes that do not come back, or
 /// whose planes would have more than 1.25 of their size, are stored as they are; returns why, in a few words, and
-/// nothing if there are planes. Threads: any.
+/// nothing if there are planes. An original that the calling thread restored last gets the planes that it had. Threads:
+/// any.
 std::string_view make_planes(Bytes jpeg, std::vector<std::byte>& stored);
 
 }  // namespace bale

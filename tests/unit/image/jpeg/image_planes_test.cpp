@@ -3,6 +3,7 @@
 #include <string>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/image/jpeg/planes/planes_field.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/tier.hpp"
 #include "coefficient_jpegs.hpp"
@@ -172,6 +173,33 @@ TEST_CASE("planes: JPEGs with bits that an encoder need not write come back, or 
     CHECK(restored(planes) == jpeg);
   }
   CHECK(taken > 50);
+}
+
+TEST_CASE("planes: what was restored last is stored as it was, and nothing else") {
+  const Buffer jpeg = bale::read_file(BALE_TEST_GOLDEN_PLANES "/planes_1.jpg");
+  const Buffer golden = bale::read_file(BALE_TEST_GOLDEN_PLANES "/planes_1.bjp");
+  const auto stored = [](const Buffer& original) {
+    Buffer planes;
+    CHECK(bale::make_planes(original, planes).empty());
+    return planes;
+  };
+  const Buffer ours = stored(jpeg);
+  REQUIRE(ours != golden);  // its head is stored in another way
+  bale::restore_planes(golden);
+  CHECK(stored(jpeg) == golden);
+  Buffer other = jpeg;  // as many bytes
+  other.at(other.size() / 2) ^= std::byte{1};
+  Buffer planes;
+  bale::make_planes(other, planes);
+  CHECK(restored(planes) == other);
+  Buffer damaged = golden;
+  damaged.at(damaged.size() / 2) ^= std::byte{1};
+  CHECK_THROWS_AS(bale::restore_planes(damaged), bale::Error);
+  CHECK(stored(jpeg) == ours);
+  PlanesPacker packer;
+  const bale::Bytes verbatim = packer.pack_verbatim(jpeg);
+  bale::restore_planes(verbatim);
+  CHECK(stored(jpeg) == ours);
 }
 
 TEST_CASE("planes: a field of each version of the format gives its JPEG") {
