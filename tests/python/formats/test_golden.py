@@ -1,10 +1,11 @@
 """Packs that earlier versions wrote are read, verified, converted and resumed by this one."""
 import hashlib
 import json
+import shutil
 
 import pytest
-from conftest import manifest_of
-from golden_support import GOLDEN, VERSIONS, copy_of, make_golden
+from conftest import manifest_of, tree_bytes
+from golden_support import GOLDEN, PLANES, VERSIONS, copy_of, make_golden
 
 CASES = [(version, name) for version in VERSIONS for name in make_golden.LAYOUTS]
 
@@ -41,6 +42,23 @@ def test_every_byte_is_read(bale, tmp_path, version, name):
         assert image.read_bytes() == path.read_bytes()
         if name not in make_golden.ONE_FIELD:
             assert (files / f"{key}.json").read_bytes() == path.with_suffix(".json").read_bytes()
+
+
+def test_jpeg_planes_of_version_1(bale, tmp_path):
+    """With an index, without one, and converted."""
+    def sources(folder):
+        return {path: content for path, content in tree_bytes(folder).items() if path.endswith((".jpg", ".json"))}
+    copy = tmp_path / "planes"
+    shutil.copytree(PLANES, copy)
+    assert "ok: 5 samples in 2 shards" in bale.ok("verify", copy).out
+    bale.ok("extract", copy, tmp_path / "indexed")
+    bale.ok("convert", copy, tmp_path / "plain")
+    bale.ok("extract", tmp_path / "plain", tmp_path / "converted")
+    for index in copy.glob("*.bidx"):
+        index.unlink()
+    bale.ok("extract", copy, tmp_path / "scanned")
+    files = sources(GOLDEN / "0.3.0" / "source")
+    assert [sources(tmp_path / name) for name in ("indexed", "converted", "scanned")] == [files] * 3
 
 
 @pytest.mark.parametrize("version", VERSIONS)

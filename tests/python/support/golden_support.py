@@ -4,7 +4,8 @@ import pathlib
 import shutil
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "golden"
-VERSIONS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir() and path.name != "__pycache__")
+VERSIONS = sorted(path.name for path in GOLDEN.iterdir() if path.name[0].isdigit())
+PLANES = GOLDEN / "planes-1"  # the source of 0.3.0 with JPEG planes of version 1
 
 _spec = importlib.util.spec_from_file_location("make_golden", GOLDEN / "make_golden.py")
 make_golden = importlib.util.module_from_spec(_spec)
