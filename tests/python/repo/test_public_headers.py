@@ -3,7 +3,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import REPO
+from conftest import REPO, by_tier
 
 ROOMS = ("formats", "reader", "writer", "loader")
 HEADERS = sorted(path.relative_to(REPO / room / "include").as_posix() for room in ROOMS for path in (REPO / room / "include").rglob("*.hpp")
@@ -18,9 +18,9 @@ def said_of(tmp_path, compiler, text, *options):
     return "" if done.returncode == 0 else done.stderr
 
 
-@pytest.mark.parametrize("compiler", ["g++", "clang++"])
-def test_an_older_standard_is_one_error(tmp_path, compiler):
-    for header in HEADERS:
+@pytest.mark.parametrize("compiler, step", [("g++", 1), ("clang++", by_tier(12, 1))])  # Clang reads on after an include that fails
+def test_an_older_standard_is_one_error(tmp_path, compiler, step):
+    for header in HEADERS[::step]:
         said = said_of(tmp_path, compiler, f'#include "{header}"\n', "-std=c++17")
         errors = [line for line in said.splitlines() if "error:" in line]
         assert errors == [] or len(errors) == 1 and "bale needs C++20: compile with -std=c++20 or later" in errors[0], (header, said)
@@ -58,14 +58,21 @@ int main() {{
 """
 
 
-@pytest.mark.parametrize("line, warning", [("loader.next();", "unused-result"), ("loader.next([] {});", "unused-result")])
+def flagged(said):
+    """[(line, warning)] of what a compiler says, as GCC writes it."""
+    return re.findall(r"^program.cpp:(\d+):.*\[-Werror[=,](?:-W)?([a-z-]+)\]$", said, re.MULTILINE)
+
+
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
-def test_a_batch_that_is_dropped_is_a_warning(tmp_path, compiler, line, warning):
-    assert f"[-Werror={warning}]" in said_of(tmp_path, compiler, LOADER.format(line), "-std=c++20", "-Werror").replace("[-Werror,-W", "[-Werror=")
-    assert said_of(tmp_path, compiler, LOADER.format("(void)" + line), "-std=c++20", "-Werror") == ""
+def test_a_batch_that_is_dropped_is_a_warning(tmp_path, compiler):
+    lines = ["loader.next();", "loader.next([] {});"]
+    said = said_of(tmp_path, compiler, LOADER.format("\n".join(lines)), "-std=c++20", "-Werror")
+    assert flagged(said) == [("5", "unused-result"), ("6", "unused-result")], said
+    assert said_of(tmp_path, compiler, LOADER.format("\n".join("(void)" + line for line in lines)), "-std=c++20", "-Werror") == ""
 
 
-@pytest.mark.parametrize("line", ["bale::Bytes pixels = make().pixels();", "bale::Bytes image = make().image(0);", "auto labels = make().labels();",
-                                  "auto& classes = bale::Dataset::open(\"x\").classes();", "auto& options = bale::Loader(\"x\").options();"])
-def test_what_outlives_a_temporary_is_a_warning(tmp_path, line):
-    assert "[-Werror,-Wdangling]" in said_of(tmp_path, "clang++", LOADER.format(line), "-std=c++20", "-Werror")
+def test_what_outlives_a_temporary_is_a_warning(tmp_path):
+    lines = ["bale::Bytes pixels = make().pixels();", "bale::Bytes image = make().image(0);", "auto labels = make().labels();",
+             "auto& classes = bale::Dataset::open(\"x\").classes();", "auto& options = bale::Loader(\"x\").options();"]
+    said = said_of(tmp_path, "clang++", LOADER.format("\n".join(lines)), "-std=c++20", "-Werror")
+    assert flagged(said) == [(str(5 + i), "dangling") for i in range(len(lines))], said
