@@ -243,7 +243,8 @@ def test_before_and_after(run, pack, colors):
     assert len(new) < 12, new
 
 
-@pytest.mark.parametrize("script, ranks", [("torchvision_before.py", None), ("torchvision_after.py", None), ("imagenet_ddp.py", 2)])
+@pytest.mark.parametrize("script, ranks", [("torchvision_after.py", None), ("imagenet_ddp.py", 2),
+                                           pytest.param("torchvision_before.py", None, marks=pytest.mark.skipif(not LONG, reason="without bale"))])
 def test_fewer_images_than_a_batch(run, pack, colors, script, ranks):
     """They are one batch of each rank. 256 are more than there are."""
     data = colors if "before" in script else pack

@@ -1,12 +1,13 @@
 """What the loaders and the program do when the network fails: a shard that cannot be fetched ends the run with a typed error and
 costs no sample, a wait can be interrupted, every read has its limit, and what was damaged on its way is fetched again."""
+import itertools
 import os
 import pathlib
 import signal
 import subprocess
 
 import pytest
-from conftest import fields_by_key
+from conftest import LONG, fields_by_key
 from python_support import ENVIRONMENT, command
 from remote_support import RemoteBale, clean_environment, heavy, heavy_tar, remote, serve, time_limit, wait_for  # noqa: F401
 
@@ -58,9 +59,13 @@ def error_of(result):
     return json.loads(result.stdout)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("workers", WORKERS)
-@pytest.mark.parametrize("status, code", [(403, "io"), (404, "not_found"), (503, "retryable"), (412, "changed")])
+STATUSES = [(403, "io"), (404, "not_found"), (503, "retryable"), (412, "changed")]
+# Each pair of a status, a kind of workers and a policy; in the long tier each combination.
+ENDS = [(*status, workers, policy) for (i, status), (j, workers), (k, policy) in itertools.product(*map(enumerate, (STATUSES, WORKERS, POLICIES)))
+        if LONG or (i + j + k) % 3 == 0]
+
+
+@pytest.mark.parametrize("status, code, workers, policy", ENDS)
 def test_a_shard_that_cannot_be_fetched_ends_the_run(server, env, workers, policy, status, code):
     """Whatever on_bad_sample says: no sample is bad."""
     import json
@@ -70,8 +75,7 @@ def test_a_shard_that_cannot_be_fetched_ends_the_run(server, env, workers, polic
     assert (found, num_bad) == (code, 0) and path.endswith("p-000002.tar") and path in text, result
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("workers, policy", [*(itertools.product(WORKERS, POLICIES) if LONG else zip(WORKERS, POLICIES))])
 def test_a_local_shard_that_is_gone_ends_the_run(fresh_copy, heavy_tar, env, workers, policy):
     import json
     local = fresh_copy(heavy_tar)

@@ -76,7 +76,7 @@ def test_killed_at_random_times(bale, photos, tmp_path):
         duration = time.monotonic() - begin
         expected = tree_bytes(tmp_path / f"{format_name}-whole")
         rng = random.Random(format_name)
-        for n in range(by_tier(20, 200)):
+        for n in range(by_tier(8, 200)):
             out = tmp_path / f"{format_name}-{n}"
             run = subprocess.Popen([PROGRAM, "pack", photos, out, *pack_options], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)

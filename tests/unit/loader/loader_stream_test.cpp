@@ -242,7 +242,7 @@ class RandomEpoch {
 TEST_CASE("Every sample exactly once over any worlds, tails and resumes in many random cases") {
   const Pack pack(61);
   KeyedRandom random{2026};
-  for (int round = 0; round < by_tier(2000, 2000, 300); ++round) {
+  for (int round = 0; round < by_tier(600, 2000, 200); ++round) {
     RandomEpoch epoch(pack.path, pack.images.size(), random);
     epoch.run();
     INFO("round " << round);
