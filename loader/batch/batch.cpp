@@ -79,13 +79,15 @@ BatchField Batch::field(std::size_t field) const { return view_->fields[loader_d
 BatchField Batch::field(std::string_view name) const { return loader_detail::field_named(*this, name); }
 std::span<const std::uint64_t> Batch::samples() const { return view_->samples; }
 std::span<const std::uint8_t> Batch::mask() const { return view_->mask; }
-std::uint64_t Batch::copy(std::size_t i) const { return row(i).copy; }
+DrawKey Batch::draw_key(std::size_t i) const { return row(i).key; }
+std::size_t Batch::source(std::size_t i) const { return row(i).source; }
 
 Steps Batch::steps(std::size_t i, std::size_t view) const {
-  const Transform& of_view = transform(view);
+  const bool is_of_source = !view_->source_transforms.empty();
+  const Transform& of_view = is_of_source ? view_->source_transforms[source(i) * num_views() + view] : transform(view);
   if (image(i).empty()) return {};
-  const DrawKey key{
-      .seed = view_->augment_seed, .epoch = epoch(), .sample = samples()[i], .copy = copy(i), .view = view};
+  DrawKey key = draw_key(i);
+  key.view = view;
   const DefaultFloatingPoint floating_point;
   return transform_detail::draw_again(of_view, key, source_width(i), source_height(i), row(i).iou_crop);
 }

@@ -200,8 +200,8 @@ std::span<const std::uint32_t> BatchMixer::partners(std::uint32_t slot, std::siz
 }
 
 MixDraw draw_mix_of(const MixOptions& options, const Batch& batch, std::uint64_t seed, const Transform& transform) {
-  const MixKey key{
-      .seed = seed, .epoch = batch.epoch(), .first_sample = batch.samples()[0], .first_copy = batch.copy(0)};
+  const DrawKey first = batch.draw_key(0);
+  const MixKey key{.seed = seed, .epoch = first.epoch, .first_sample = batch.samples()[0], .first_copy = first.copy};
   return draw_mix(options, key, transform.width, transform.height);
 }
 

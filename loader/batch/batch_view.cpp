@@ -27,6 +27,7 @@ std::size_t used_bytes(const BatchView& batch) {
 BatchCopy::BatchCopy(const BatchView& from)
     : transform_(*from.transform),
       further_views_(values_of(from.further_views)),
+      source_transforms_(values_of(from.source_transforms)),
       places_(*from.places),
       labels_(values_of(from.labels)),
       partner_labels_(values_of(from.partner_labels)),
@@ -43,10 +44,10 @@ BatchCopy::BatchCopy(const BatchView& from)
   is_copy = true;
   index = from.index;
   epoch = from.epoch;
-  augment_seed = from.augment_seed;
   size = from.size;
   transform = &transform_;
   further_views = further_views_;
+  source_transforms = source_transforms_;
   places = &places_;
   pixels = {pixels_.get(), num_bytes};
   rows = rows_.data();

@@ -32,10 +32,10 @@ struct BatchView {
   bool is_copy = false;
   std::uint64_t index = 0;
   std::uint64_t epoch = 0;
-  std::uint64_t augment_seed = 0;
   std::size_t size = 0;  // number of rows
   const Transform* transform = nullptr;
   std::span<const Transform> further_views{};
+  std::span<const Transform> source_transforms{};  // LoaderOptions::source_transforms
   const ViewLayout* places = nullptr;
   Bytes pixels{};  // of all views
   const RowResult* rows = nullptr;
@@ -58,6 +58,7 @@ class BatchCopy final : public BatchView {
  private:
   Transform transform_;
   std::vector<Transform> further_views_;
+  std::vector<Transform> source_transforms_;
   ViewLayout places_;
   std::vector<RowResult> rows_{};
   std::vector<std::int64_t> labels_;

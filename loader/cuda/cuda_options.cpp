@@ -78,6 +78,26 @@ void check_decoding(const CudaOptions& cuda, const LoaderOptions& options) {
   }
 }
 
+/// What the device does after the copy, it does to all images of a batch alike.
+void check_sources(const CudaOptions& cuda, const LoaderOptions& options) {
+  if (options.source_transforms.empty()) return;
+  if (cuda.decode == DecodeOn::device) {
+    refuse(ErrorCode::invalid_argument, "the device cannot decode images for sources with transforms of their own",
+           "decode on the host");
+  }
+  const Transform& first = options.source_transforms.front();
+  const auto is_alike = [&](const Transform& other) {
+    return kernels_can_make(other) == kernels_can_make(first) && other.pads == first.pads &&
+           other.normalize == first.normalize && other.mean == first.mean && other.stddev == first.stddev;
+  };
+  if (!(cuda.convert || needs_kernels(cuda)) ||
+      std::all_of(options.source_transforms.begin(), options.source_transforms.end(), is_alike)) {
+    return;
+  }
+  refuse(ErrorCode::invalid_argument, "the device converts and normalizes the images of all sources alike",
+         "give the transforms of all sources the same normalization, PadTo and erasing, or set convert to false");
+}
+
 }  // namespace
 
 CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
@@ -101,6 +121,7 @@ CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
     refuse(ErrorCode::unsupported, "images of this transform differ in size, and a device takes whole batches only",
            "use train, val or padded, or load into ordinary memory");
   }
+  check_sources(cuda, options);
   if (cuda.decode == DecodeOn::device) check_decoding(cuda, options);
   if (!needs_kernels(cuda)) return cuda;
   if (std::any_of(options.fields.begin(), options.fields.end(),

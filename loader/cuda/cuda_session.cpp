@@ -27,7 +27,10 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 LoaderOptions of_workers(LoaderOptions options, const PixelKernels& kernels, bool device_decodes) {
   options.copy_when_held = false;  // copies to the device start from the ring, which is page-locked
-  if (kernels.convert()) options.transform = before_kernels(options.transform);
+  if (kernels.convert()) {
+    options.transform = before_kernels(options.transform);
+    for (Transform& transform : options.source_transforms) transform = before_kernels(transform);
+  }
   if (device_decodes) options.device_pixels = DeviceDecoder::most_pixels(options.batch_size);
   return options;
 }

@@ -19,11 +19,9 @@ constexpr std::uint64_t k_flip_tag = 0x6465'7666'6c69'70;  // separates these dr
 
 /// A draw in [0, 1) for one delivery. For copy 0 it is the same as in versions that did not distinguish copies of a
 /// sample, so that a seed keeps its meaning.
-double flip_draw(std::uint64_t seed, const Batch& batch, std::uint32_t row) {
-  const std::uint64_t sample = batch.samples()[row];
-  const std::uint64_t copy = batch.copy(row);
-  if (copy == 0) return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag}.uniform();
-  return KeyedRandom{seed, batch.epoch(), sample, k_flip_tag, copy}.uniform();
+double flip_draw(const DrawKey& key) {
+  if (key.copy == 0) return KeyedRandom{key.seed, key.epoch, key.sample, k_flip_tag}.uniform();
+  return KeyedRandom{key.seed, key.epoch, key.sample, k_flip_tag, key.copy}.uniform();
 }
 
 /// Width and height of an image in its place of a batch, in which PadTo may have left room.
@@ -148,8 +146,7 @@ void CudaSession::decode_taken(std::uint32_t block) {
   const Batch& batch = taken_->batch;
   const DeviceDecoder::Rows rows{.ring = loader_.session_->ring(),
                                  .slot = loader_detail::Session::slot_of(batch),
-                                 .num_rows = static_cast<std::uint32_t>(batch.size()),
-                                 .seed = *options_.augment_seed};
+                                 .num_rows = static_cast<std::uint32_t>(batch.size())};
   std::byte* const tables = blocks_.data() + block * device_->tables_layout.size_bytes;
   auto* const table = reinterpret_cast<ResizeRow*>(tables + device_->tables_layout.resize);
   for (const auto& bad : decoder_->decode(rows, block, device_->copies.handle(), table)) {
@@ -183,7 +180,7 @@ void CudaSession::fill_tables(const Batch& batch, std::byte* tables, std::vector
     const bool has_image = !batch.image(i).empty();
     if (has_image) {
       std::tie(row.width, row.height) = size_in_place(batch, transform, i);
-      row.mirrored = flip_draw(*options_.augment_seed, batch, i) < cuda_.flip_probability ? 1 : 0;
+      row.mirrored = flip_draw(batch.draw_key(i)) < cuda_.flip_probability ? 1 : 0;
     }
     const auto [partner, mixes] = loader_detail::mix_of_row(batch, mix, i);
     row.partner = partner;

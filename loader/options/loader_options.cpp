@@ -12,6 +12,7 @@
 #include "bale/loader/options/default_workers.hpp"
 #include "bale/loader/options/loader_table.hpp"
 #include "bale/loader/transform/list/check.hpp"
+#include "bale/loader/transform/members/dtype_name.hpp"
 
 namespace bale {
 namespace {
@@ -52,9 +53,9 @@ void check_mixing(const LoaderOptions& options) {
 
 /// torchvision refuses samples without boxes there, too.
 void check_boxes(const LoaderOptions& options) {
-  const auto needs_boxes = [](const Transform& view) { return transform_detail::needs_boxes(view.list->nodes); };
-  const bool any_further = std::any_of(options.further_views.begin(), options.further_views.end(), needs_boxes);
-  if (!needs_boxes(options.transform) && !any_further) return;
+  if (!loader_detail::any_view(options,
+                               [](const Transform& view) { return transform_detail::needs_boxes(view.list->nodes); }))
+    return;
   refuse_unless(
       options.further_views.empty(),
       "views: RandomIoUCrop and SanitizeBoundingBoxes are for one view; leave them out, or give one transform");
@@ -77,13 +78,15 @@ void check_target(const Field& target, const LoaderOptions& options) {
   if (target.view && *target.view >= num_views) {
     refuse(fmt::format("follows view {}, but there {} {}", *target.view, num_views == 1 ? "is" : "are", num_views));
   }
-  const Transform& view = options.view(target.view.value_or(0));
-  refuse_unless(view.shape != Transform::Shape::raw,
-                "fields: masks, boxes and keypoints need decoded images; the transform is raw()");
-  refuse_unless(target.kind != FieldKind::mask || view.has_fixed_shape(),
-                "fields: masks need a transform that makes images of one size");
-  refuse_unless(!transform_detail::mixes_geometries(view.list->nodes),
-                "fields: masks, boxes and keypoints cannot follow AugMix, which mixes images of several geometries");
+  for (std::size_t source = 0; source < options.num_view_lists(); ++source) {
+    const Transform& view = options.view(target.view.value_or(0), source);
+    refuse_unless(view.shape != Transform::Shape::raw,
+                  "fields: masks, boxes and keypoints need decoded images; the transform is raw()");
+    refuse_unless(target.kind != FieldKind::mask || view.has_fixed_shape(),
+                  "fields: masks need a transform that makes images of one size");
+    refuse_unless(!transform_detail::mixes_geometries(view.list->nodes),
+                  "fields: masks, boxes and keypoints cannot follow AugMix, which mixes images of several geometries");
+  }
 }
 
 void check_times(const LoaderOptions& options) {
@@ -101,11 +104,42 @@ void check_own(const LoaderOptions& options) {
                 "own_transform needs decoded images; the transform is raw()");
 }
 
+std::string form_text(const Transform& transform) {
+  using Shape = Transform::Shape;
+  if (transform.shape == Shape::raw) return "stored bytes";
+  const std::string type = fmt::format("{} channels, {}, {}", transform.channels(), dtype_name(transform.dtype),
+                                       transform.layout == PixelLayout::nhwc ? "nhwc" : "nchw");
+  if (transform.shape == Shape::ragged) return fmt::format("images of their own sizes, {}", type);
+  return fmt::format("{} x {} pixels, {}", transform.width, transform.height, type);
+}
+
+/// A batch has images of all sources.
+void use_source_transforms(LoaderOptions& options) {
+  if (options.source_transforms.empty()) return;
+  refuse_unless(options.source_transforms.size() % options.num_views() == 0,
+                fmt::format("source_transforms: {} for {} views; give one per source and view",
+                            options.source_transforms.size(), options.num_views()));
+  options.transform = options.source_transforms.front();
+  const auto further = options.further_views_of(0);
+  options.further_views = {further.begin(), further.end()};
+  for (std::size_t i = 0; i < options.source_transforms.size(); ++i) {
+    const Transform& transform = options.source_transforms[i];
+    check_transform(transform);
+    const Transform& first = options.view(i % options.num_views());
+    if (transform.mode == first.mode && form_text(transform) == form_text(first)) continue;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("transforms: source {} has {}, and source 0 has {}", i / options.num_views(),
+                            form_text(transform), form_text(first)),
+                {.hint = "a batch has images of all sources: give their transforms one size, mode, type and layout"});
+  }
+}
+
 /// Numbers that a cast has made of something else.
 void check_enumerations(const LoaderOptions& options) {
   refuse_unless(options.worker_mode <= WorkerMode::threads, "worker_mode is none of WorkerMode");
   refuse_unless(options.on_bad_sample <= OnBadSample::substitute, "on_bad_sample is none of OnBadSample");
   refuse_unless(options.tail <= Tail::uneven, "tail is none of Tail");
+  refuse_unless(options.labels <= Labels::separate, "labels is none of Labels");
   refuse_unless(options.shuffle.kind <= Shuffle::Kind::stream, "shuffle is none of Shuffle::Kind");
 }
 
@@ -124,6 +158,7 @@ LoaderOptions checked(LoaderOptions options) {
   check_times(options);
   check_enumerations(options);
   check_own(options);
+  use_source_transforms(options);
   check_transform(options.transform);
   for (const Transform& view : options.further_views) {
     check_transform(view);

@@ -43,6 +43,11 @@ void for_options(Options& options, const Visit& visit) {
                 "Name of the field of the label, a whole number as in \"cls\": \"label.cls\". A sample without it has "
                 "no label. \"\": the labels of the dataset."},
       options.label_field);
+  visit(
+      LoaderRow{"labels",
+                "Of several datasets. \"merged\": numbers of all classes, merged by name. \"separate\": each sample's "
+                "number in its own dataset."},
+      options.labels);
   visit(LoaderRow{"no_label", "Label of rows without one: unlabeled and skipped samples, empty rows."},
         options.no_label);
   visit(LoaderRow{"persistent_workers", "False: workers exit at the end of each epoch."}, options.persistent_workers);

@@ -1,6 +1,6 @@
 // Ring: slots in shared memory, one batch each. Workers fill them row by row; one consumer reads them.
 //
-// The ring knows rows and the workers that claimed them, but not orders, datasets or pixels. It stores a row's
+// The ring knows rows and the workers that claimed them, but not orders, datasets or pixels. It stores a row's DrawKey,
 // iou_crop, EncodedImage and ShardIdentity without using them. It has only plain data and lock-free atomics, so a
 // worker may die at any instruction and leaves no lock behind.
 //
@@ -23,6 +23,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file_stamp.hpp"
 #include "bale/loader/ring/shared_memory.hpp"
+#include "bale/loader/transform/draw_key.hpp"
 #include "bale/loader/transform/encoded_image.hpp"
 
 namespace bale::loader_detail {
@@ -36,7 +37,8 @@ inline constexpr std::size_t k_line_bytes = 64;  // of a cache line
 struct RowResult {
   std::uint64_t offset = 0;  // of the row's image in the slot's pixels
   std::uint64_t bytes = 0;   // 0: the row is empty
-  std::uint64_t copy = 0;    // Pick::copy
+  DrawKey key{};             // of its first view
+  std::uint32_t source = 0;  // of a mixture
   std::uint32_t source_width = 0;
   std::uint32_t source_height = 0;
   Region iou_crop{};  // of the first view: AppliedTransform::iou_crop
@@ -48,7 +50,7 @@ struct Row : RowResult {
   std::atomic<std::uint64_t> state;
   // The request.
   std::uint64_t sample_in_shard;
-  std::uint64_t sample;    // in the dataset; part of the DrawKey
+  std::uint64_t sample;    // in the dataset
   std::uint64_t capacity;  // of the row, in bytes
   ShardIdentity identity;  // of the shard, as the owner holds it
   std::uint32_t shard;

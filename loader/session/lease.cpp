@@ -12,10 +12,10 @@ Lease::Lease(std::shared_ptr<Session> session, std::uint32_t slot) : session_(st
   const BatchMixer& mixer = session_->mixer();
   index = ring.slot(slot).index;
   epoch = ring.slot(slot).epoch;
-  augment_seed = *options.augment_seed;
   size = ring.slot(slot).num_rows.load();
   transform = &options.transform;
   further_views = options.further_views;
+  source_transforms = options.source_transforms;
   places = &session_->view_places();
   pixels = ring.pixels(slot);
   rows = &ring.row(slot, 0);

@@ -7,13 +7,22 @@
 #include "bale/formats/base/errors/error_reason.hpp"
 
 namespace bale::loader_detail {
+namespace {
+
+DrawKey key_of(const Pick& pick, std::uint64_t epoch, std::uint64_t seed) {
+  if (pick.pass) epoch = epoch - counted_epoch(epoch) + *pick.pass;
+  return {.seed = seed, .epoch = epoch, .sample = pick.sample - pick.first, .copy = pick.copy};
+}
+
+}  // namespace
 
 void RowWriter::ask(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, const Pick& pick, std::uint64_t offset,
                     bool is_blocked) {
   const auto [shard, sample_in_shard] = dataset_.position(pick.sample);
   Row& asked = ring_.row(slot, row);
   asked.sample = pick.sample;
-  asked.copy = pick.copy;
+  asked.key = key_of(pick, ring_.slot(slot).epoch, *options_.augment_seed);
+  asked.source = static_cast<std::uint32_t>(pick.source);
   asked.shard = static_cast<std::uint32_t>(shard);
   asked.sample_in_shard = sample_in_shard;
   asked.offset = offset;
@@ -48,7 +57,8 @@ void RowWriter::place_fields(std::uint32_t slot, std::uint32_t row, const Pick& 
 
 void RowWriter::leave_out(std::uint32_t slot, std::uint32_t row, std::uint64_t batch, std::uint64_t offset) {
   Row& left_out = ring_.row(slot, row);
-  left_out.copy = 0;
+  left_out.key = {};
+  left_out.source = 0;
   left_out.offset = offset;
   left_out.capacity = options_.transform.image_bytes();
   ring_.prepare_row(slot, row, batch, RowPhase::done);

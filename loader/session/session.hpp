@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/random.hpp"
 #include "bale/formats/base/system/own_process.hpp"
 #include "bale/loader/batch.hpp"
 #include "bale/loader/batch/batch_mixer.hpp"
@@ -113,6 +114,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool has_failed_rows(const OpenBatch& batch) const;
   void throw_failure(const OpenBatch& batch);
   bool settle_failed_rows(const OpenBatch& batch);
+  Pick substitute_of(const Row& row, std::uint64_t epoch, KeyedRandom& random) const;
   void read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBatch& batch);
   Error error_of_row(const Row& row) const;
   std::string key_of(const Row& row) const;

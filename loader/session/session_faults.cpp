@@ -111,6 +111,18 @@ void Session::throw_failure(const OpenBatch& batch) {
   throw Error(*first);
 }
 
+/// A delivery at random; of a mixture, of a sample of the same source.
+Pick Session::substitute_of(const Row& row, std::uint64_t epoch, KeyedRandom& random) const {
+  const EpochOrder& order = stream_.order();
+  const Mixture* const mixture = order.selection().mixture();
+  if (mixture == nullptr) return order.at(epoch, random.below(order.size()));
+  const std::uint64_t first = mixture->first_of(row.source);
+  return {.sample = first + random.below(mixture->size_of(row.source)),
+          .source = row.source,
+          .first = first,
+          .pass = counted_epoch(row.key.epoch)};
+}
+
 /// Applies on_bad_sample to the failed rows of a complete batch. Returns false if workers must fill some rows again.
 /// Requires mutex_.
 bool Session::settle_failed_rows(const OpenBatch& batch) {
@@ -139,8 +151,8 @@ bool Session::settle_failed_rows(const OpenBatch& batch) {
       throw Error(last.code(), fmt::format("{} samples in a row are bad; the last one: {}", attempts, last.message()),
                   last.context());
     }
-    KeyedRandom random{options_.seed, batch.place.epoch, row.sample, row.copy, k_substitute_tag};
-    Pick pick = stream_.order().at(batch.place.epoch, random.below(stream_.order().size()));
+    KeyedRandom random{options_.seed, row.key.epoch, row.sample, row.key.copy, k_substitute_tag};
+    Pick pick = substitute_of(row, batch.place.epoch, random);
     pick.copy = k_substitute_tag + attempts;  // so that it differs from the sample's own delivery
     const std::uint64_t room = row.capacity;
     rows_.ask(batch.slot, i, batch.number, pick, row.offset, faults_.is_quarantined(pick.sample));
@@ -182,12 +194,10 @@ void Session::read_large_fields(std::unique_lock<std::mutex>& lock, const OpenBa
   lock.unlock();
   Steps steps;
   const auto image = [&](const Row& row, std::uint32_t view) -> transform_detail::ImageSteps {
-    const DrawKey key{.seed = *options_.augment_seed,
-                      .epoch = ring_.slot(batch.slot).epoch,
-                      .sample = row.sample,
-                      .copy = row.copy,
-                      .view = view};
-    steps = transform_detail::draw_again(options_.view(view), key, row.source_width, row.source_height, row.iou_crop);
+    DrawKey key = row.key;
+    key.view = view;
+    const Transform& transform = options_.view(view, row.source);
+    steps = transform_detail::draw_again(transform, key, row.source_width, row.source_height, row.iou_crop);
     return {.size = {row.source_width, row.source_height}, .steps = steps};
   };
   for (std::uint32_t i = 0; i < ring_.slot(batch.slot).num_rows; ++i) {

@@ -56,6 +56,7 @@ Dataset open_dataset(const std::string& spec, const LoaderOptions& options, std:
   Dataset dataset = Dataset::open(spec, {.verify_checksums = options.verify_checksums,
                                          .direct_io = options.direct_io,
                                          .index_memory = std::move(index_memory),
+                                         .merges_classes = options.labels == Labels::merged,
                                          .counting = counts_later ? Counting::while_read : Counting::when_opened});
   dataset.count_beyond(0);  // so that a dataset that cannot be read is an error here
   require_image_and_label(dataset, options);
@@ -105,6 +106,14 @@ std::uint64_t max_deliveries(const Dataset& dataset, const LoaderOptions& option
   return in_epoch * (2 + step / num_deliveries);
 }
 
+void require_transforms_of_sources(const LoaderOptions& options, const Mixture* mixture) {
+  const std::size_t sources = mixture == nullptr ? 1 : mixture->num_sources();
+  if (options.source_transforms.empty() || options.num_view_lists() == sources) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("source_transforms: those of {} sources for {}", options.num_view_lists(), sources),
+              {.hint = "give one per source of the mixture and view"});
+}
+
 }  // namespace
 
 Session::Session(const std::string& spec, LoaderOptions options, std::optional<Selection> selection)
@@ -125,7 +134,9 @@ Session::Session(const std::string& spec, LoaderOptions options, std::optional<S
       ring_(make_ring()),
       rows_(options_, dataset_, layout_, fields_, ring_),
       mixer_(options_, ring_.shape().num_slots),
-      slots_(ring_) {}
+      slots_(ring_) {
+  require_transforms_of_sources(options_, stream_.order().selection().mixture());
+}
 
 Ring Session::make_ring() {
   const std::vector<std::byte> config = pack_config(config_);

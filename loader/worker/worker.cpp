@@ -75,7 +75,8 @@ Worker::Worker(Ring& ring, const WorkerConfig& config, std::uint32_t number, Sha
       view_places_(options_.transform.image_bytes() * ring.shape().batch_size, options_.further_views,
                    ring.shape().batch_size),
       field_filler_(options_.fields, FieldSlots(config.field_rooms, ring.shape().batch_size), options_.max_pixels),
-      draws_by_boxes_(transform_detail::crops_by_boxes(options_.transform.list->nodes)) {}
+      draws_by_boxes_(any_view(
+          options_, [](const Transform& view) { return transform_detail::crops_by_boxes(view.list->nodes); })) {}
 
 void Worker::begin(Lane& lane) {
   const Row& row = row_of(lane);
@@ -94,18 +95,19 @@ void Worker::begin(Lane& lane) {
   }
   const transform_detail::Boxes boxes = boxes_to_draw_by(lane);
   const Shard& shard = *lane.shard;
-  const DrawKey key = draw_key(lane);
+  const DrawKey& key = row.key;
+  lane.pipeline = &lane.pipelines[lane.pipelines.size() == 1 ? 0 : row.source];
   if (options_.own_decoder) {
     lane.has_seek_points = true;  // those of another image would be kept
     with_sample_context(row, shard, [&] {
       call_own([&] { lane.image = options_.own_decoder(lane.image, lane.decoded); });
-      lane.pipeline.begin(lane.image, key, {}, WholeCheck::end, boxes);
+      lane.pipeline->begin(lane.image, key, {}, WholeCheck::end, boxes);
     });
   } else {
     const KeptSeekPoints kept = kept_seek_points(lane);
     lane.has_seek_points = !kept.record.empty();
     const WholeCheck check = whole_check(shard, row);
-    with_sample_context(row, shard, [&] { lane.pipeline.begin(lane.image, key, kept, check, boxes); });
+    with_sample_context(row, shard, [&] { lane.pipeline->begin(lane.image, key, kept, check, boxes); });
   }
   if (field_filler_.has_targets()) fill_targets(lane);
   lane.encoded = left_to_device(lane);
@@ -121,15 +123,15 @@ void Worker::read_label(const Lane& lane) {
 /// run.
 std::optional<EncodedImage> Worker::left_to_device(const Lane& lane) const {
   if (options_.device_pixels == 0 || ring_.asks_for_pixels()) return std::nullopt;
-  const AppliedTransform begun = lane.pipeline.begun();
+  const AppliedTransform begun = lane.pipeline->begun();
   const std::uint64_t pixels = std::uint64_t{begun.source_width} * begun.source_height;
   if (pixels > options_.device_pixels || lane.image.size() > row_of(lane).capacity) return std::nullopt;
-  return lane.pipeline.left_to_device();
+  return lane.pipeline->left_to_device();
 }
 
 void Worker::leave_to_device(const Lane& lane) {
   Row& row = row_of(lane);
-  const AppliedTransform begun = lane.pipeline.begun();
+  const AppliedTransform begun = lane.pipeline->begun();
   std::copy(lane.image.begin(), lane.image.end(),
             ring_.pixels(lane.claim.slot).begin() + static_cast<std::ptrdiff_t>(row.offset));
   row.source_width = begun.source_width;
@@ -147,9 +149,9 @@ transform_detail::Boxes Worker::boxes_to_draw_by(const Lane& lane) {
 }
 
 void Worker::fill_targets(Lane& lane) {
-  const AppliedTransform begun = lane.pipeline.begun();
+  const AppliedTransform begun = lane.pipeline->begun();
   for (std::size_t view = 0; view < lane.views.size(); ++view) {
-    lane.views[view] = {.size = {begun.source_width, begun.source_height}, .steps = lane.pipeline.steps(view)};
+    lane.views[view] = {.size = {begun.source_width, begun.source_height}, .steps = lane.pipeline->steps(view)};
   }
   const Reading reading(ring_.worker(number_));
   field_filler_.fill_targets(*lane.shard, row_of(lane).sample_in_shard, lane.views, ring_.fields(lane.claim.slot),
@@ -165,7 +167,7 @@ void Worker::finish(Lane& lane) {
     lane.further_places[view] = view_places_.row(ring_.pixels(lane.claim.slot), view, lane.claim.row);
   }
   const AppliedTransform applied =
-      with_sample_context(row, *lane.shard, [&] { return lane.pipeline.finish(place, lane.further_places); });
+      with_sample_context(row, *lane.shard, [&] { return lane.pipeline->finish(place, lane.further_places); });
   row.source_width = applied.source_width;
   row.source_height = applied.source_height;
   row.bytes = applied.bytes;
@@ -178,11 +180,11 @@ void Worker::finish(Lane& lane) {
 
 void Worker::run_own_transform(const Lane& lane, const AppliedTransform& applied, MutableBytes place) {
   for (std::size_t view = 0; view < options_.num_views(); ++view) {
-    const Transform& transform = options_.view(view);
+    const Transform& transform = options_.view(view, row_of(lane).source);
     const bool is_fixed = transform.has_fixed_shape();
     const MutableBytes pixels =
         view == 0 ? place.first(is_fixed ? transform.image_bytes() : applied.bytes) : lane.further_places[view - 1];
-    DrawKey key = draw_key(lane);
+    DrawKey key = row_of(lane).key;
     key.view = view;
     call_own([&] {
       options_.own_transform({.transform = transform,
@@ -192,14 +194,6 @@ void Worker::run_own_transform(const Lane& lane, const AppliedTransform& applied
                               .pixels = pixels});
     });
   }
-}
-
-DrawKey Worker::draw_key(const Lane& lane) const {
-  const Row& row = row_of(lane);
-  return {.seed = *options_.augment_seed,
-          .epoch = ring_.slot(lane.claim.slot).epoch,
-          .sample = row.sample,
-          .copy = row.copy};
 }
 
 /// Does the next step for a row, unless the row has failed.
@@ -242,7 +236,7 @@ void Worker::attempt_finish(Lane& lane) {
 void Worker::decode_beside() {
   std::array<bool, 2> ready{true, true};
   try {
-    ready = SamplePipeline::decode_ahead(lanes_[0].pipeline, lanes_[1].pipeline);
+    ready = SamplePipeline::decode_ahead(*lanes_[0].pipeline, *lanes_[1].pipeline);
   } catch (const std::exception&) {  // then each is decoded by itself, and fails by itself
   }
   for (std::size_t i = 0; i < lanes_.size(); ++i) {

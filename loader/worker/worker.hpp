@@ -40,11 +40,14 @@ class Worker {
   /// What is needed to fill one row; reused for the next one.
   struct Lane {
     explicit Lane(const LoaderOptions& options)
-        : pipeline(options.transform, options.max_pixels, options.further_views),
-          further_places(options.further_views.size()),
-          views(options.num_views()) {}
+        : further_places(options.further_views.size()), views(options.num_views()) {
+      for (std::size_t source = 0; source < options.num_view_lists(); ++source) {
+        pipelines.emplace_back(options.view(0, source), options.max_pixels, options.further_views_of(source));
+      }
+    }
 
-    SamplePipeline pipeline;
+    std::vector<SamplePipeline> pipelines{};  // one, or one per source
+    SamplePipeline* pipeline = nullptr;       // that of the row
     std::vector<MutableBytes> further_places;
     std::vector<transform_detail::ImageSteps> views;  // for targets
     Scratch scratch{};
@@ -79,7 +82,6 @@ class Worker {
   void leave_to_device(const Lane& lane);
   void finish(Lane& lane);
   void run_own_transform(const Lane& lane, const AppliedTransform& applied, MutableBytes place);
-  DrawKey draw_key(const Lane& lane) const;
   Row& row_of(const Lane& lane) const { return ring_.row(lane.claim.slot, lane.claim.row); }
   WholeCheck whole_check(const Shard& shard, const Row& row) const;
   KeptSeekPoints kept_seek_points(Lane& lane) const;

@@ -46,6 +46,7 @@ void for_config(AnyConfig& config, const Visit& visit) {
   for_options(config.options, [&visit](const LoaderRow&, auto& value) { visit(value); });
   visit(config.options.transform);
   visit(config.options.further_views);
+  visit(config.options.source_transforms);
   visit(config.options.fields);
   visit(config.field_rooms);
   visit(config.may_have_seek_points);

@@ -21,7 +21,7 @@ bool Dataset::State::has_labels(std::size_t part) const {
 
 void Dataset::State::name_classes() {
   const auto named = std::find_if(parts.begin(), parts.end(), [](const Part& part) { return !part.classes.empty(); });
-  if (named == parts.end()) return;
+  if (named == parts.end() || (parts.size() > 1 && !options.merges_classes)) return;
   std::vector<NamedClasses> datasets;
   for (std::size_t number = 0; number < parts.size(); ++number) {
     const Part& part = parts[number];

@@ -1,6 +1,7 @@
 #include "bale/reader/order/mixture.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -44,6 +45,11 @@ std::vector<std::uint64_t> without_common_divisor(std::vector<std::uint64_t> sha
   for (const std::uint64_t share : shares) divisor = std::gcd(divisor, share);
   for (std::uint64_t& share : shares) share /= std::max<std::uint64_t>(divisor, 1);
   return shares;
+}
+
+/// turns * share / total, rounded down.
+std::uint64_t share_of(std::uint64_t turns, std::uint64_t share, std::uint64_t total) {
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(turns) * share / total);
 }
 
 /// Number `i` of the differences of running sums.
@@ -97,9 +103,7 @@ std::size_t Mixture::source_of(std::uint64_t sample) const {
 std::vector<std::uint64_t> Mixture::ends_at(std::uint64_t turns) const {
   std::vector<std::uint64_t> ends;
   ends.reserve(shares_.size());
-  for (const std::uint64_t share : shares_) {
-    ends.push_back(static_cast<std::uint64_t>(static_cast<unsigned __int128>(turns) * share / shares_.back()));
-  }
+  for (const std::uint64_t share : shares_) ends.push_back(share_of(turns, share, shares_.back()));
   return ends;
 }
 
@@ -136,13 +140,73 @@ Mixture::Delivery Mixture::delivery_at(std::uint64_t epoch, std::uint64_t positi
   return delivery;
 }
 
-std::uint64_t Mixture::sample_at(std::uint64_t epoch, std::uint64_t position, std::uint64_t seed) const {
+/// Of the order of a source's samples in a pass.
+std::uint64_t Mixture::pass_key(std::size_t source, std::uint64_t pass, std::uint64_t seed) const {
+  return KeyedRandom{k_pass_stream, seed, options_.identities[source], pass}.next();
+}
+
+Mixture::Sample Mixture::sample_at(std::uint64_t epoch, std::uint64_t position, std::uint64_t seed) const {
   const Delivery delivery = delivery_at(epoch, position, seed);
-  const std::size_t source = delivery.source;
-  const std::uint64_t size = difference(ends_, source);
-  const std::uint64_t number = delivery.before[source];
-  const std::uint64_t key = KeyedRandom{k_pass_stream, seed, options_.identities[source], number / size}.next();
-  return ends_[source] - size + Permutation(size, key).at(number % size);
+  Sample found{.source = delivery.source, .first = first_of(delivery.source)};
+  const std::uint64_t size = size_of(found.source);
+  const std::uint64_t number = delivery.before[found.source];
+  found.pass = number / size;
+  found.sample = found.first + Permutation(size, pass_key(found.source, found.pass, seed)).at(number % size);
+  return found;
+}
+
+std::uint64_t Mixture::next_delivery(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
+                                     std::uint64_t seed) const {
+  const Delivery now = delivery_at(epoch, position, seed);
+  const std::size_t source = source_of(sample);
+  const std::uint64_t size = size_of(source);
+  const std::uint64_t done = now.before[source] + (now.source == source ? 1 : 0);
+  for (std::uint64_t pass = done / size;; ++pass) {
+    const Permutation order(size, pass_key(source, pass, seed));
+    const std::uint64_t next = pass * size + order.inverse(sample - first_of(source));
+    if (next >= done) return number_of(source, next, seed);
+  }
+}
+
+/// The turns that a source has of the first `turns`, where those are whole roots.
+std::uint64_t Mixture::turns_of(std::size_t source, std::uint64_t turns) const {
+  const std::uint64_t total = shares_.back();
+  return share_of(turns, shares_[source], total) - (source == 0 ? 0 : share_of(turns, shares_[source - 1], total));
+}
+
+/// The number of a source's delivery among those of all sources: the inverse of delivery_at().
+std::uint64_t Mixture::number_of(std::size_t source, std::uint64_t delivery, std::uint64_t seed) const {
+  delivery -= options_.delivered[source];
+  std::uint64_t turn = delivery / options_.together;  // of the source
+  const std::uint64_t total = shares_.back();
+  const auto share_of_root = static_cast<unsigned __int128>(root_) * difference(shares_, source);  // total, at least
+  auto root = static_cast<std::uint64_t>(static_cast<unsigned __int128>(turn) * total / share_of_root);
+  if (root >= k_most / root_ / options_.together) return k_most;
+  while (turns_of(source, root * root_) > turn) --root;
+  while (turns_of(source, (root + 1) * root_) <= turn) ++root;
+  turn -= turns_of(source, root * root_);
+  // As in delivery_at(), running sums up to before the source, and with it.
+  std::array<std::uint64_t, 2> inside{};
+  for (const std::size_t with : {0, 1}) {
+    if (source + with == 0) continue;
+    const std::uint64_t share = shares_[source + with - 1];
+    inside[with] = share_of((root + 1) * root_, share, total) - share_of(root * root_, share, total);
+  }
+  std::uint64_t place = 0;
+  std::uint64_t node = 1;
+  for (std::uint64_t size = root_; size > 1;) {
+    const std::uint64_t half = size / 2;
+    const std::uint64_t rounding = KeyedRandom{k_turn_stream, seed, root, node}.below(size);
+    const std::array<std::uint64_t, 2> left{(inside[0] * half + rounding) / size, (inside[1] * half + rounding) / size};
+    const std::uint64_t turns = left[1] - left[0];
+    const bool is_right = turn >= turns;
+    if (is_right) turn -= turns;
+    if (is_right) place += half;
+    inside = is_right ? std::array{inside[0] - left[0], inside[1] - left[1]} : left;
+    size = is_right ? size - half : half;
+    node = 2 * node + (is_right ? 1 : 0);
+  }
+  return options_.begin + (root * root_ + place) * options_.together + delivery % options_.together;
 }
 
 std::vector<std::uint64_t> Mixture::delivered(std::uint64_t epoch, std::uint64_t position, std::uint64_t seed) const {

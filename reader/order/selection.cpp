@@ -196,7 +196,10 @@ const Mixture* Selection::mixture() const { return tables_->mixture ? &*tables_-
 
 Pick Selection::at(std::uint64_t item, std::uint64_t seed, std::uint64_t epoch) const {
   const Tables& tables = *tables_;
-  if (tables.mixture) return {tables.mixture->sample_at(epoch, item, seed), item};
+  if (tables.mixture) {
+    const Mixture::Sample mixed = tables.mixture->sample_at(epoch, item, seed);
+    return {.sample = mixed.sample, .source = mixed.source, .first = mixed.first, .pass = mixed.pass};
+  }
   if (draws()) {
     KeyedRandom random{k_draw_stream, seed, epoch, item};
     if (tables.kind == Kind::weighted) return {tables.alias.draw(random), item};

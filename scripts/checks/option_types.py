@@ -88,6 +88,7 @@ MODE = ("mode", "{'RGB', 'L', 'RGBA', 'I;16'} or None, default None", "ImageMode
         "What images are decoded to, by Pillow's names: \"L\" has one channel, \"RGBA\" four, \"I;16\" is 16-bit gray PNGs and TIFFs "
         "as uint16, which can be cropped, flipped and resized. The transform changes such images. An image that a mode cannot give "
         "is a bad sample. None: the transform's own mode, usually RGB.")
+CHOICES = {"labels": ("merged", "separate")}
 
 
 def reading_text() -> str:
@@ -95,10 +96,13 @@ def reading_text() -> str:
     for keyword, default, text in _bale.reading_rows():
         kind = type(default).__name__
         shown = f"{default >> 20} << 20" if kind == "int" and default > 0 and default % (1 << 20) == 0 else repr(default)
+        annotation = kind
+        if keyword in CHOICES:
+            kind, annotation = f"{{{', '.join(map(repr, CHOICES[keyword]))}}}", f"Literal[{', '.join(map(json.dumps, CHOICES[keyword]))}]"
         if default == _bale.NO_LABEL:
             shown = "bale.NO_LABEL"
-        code = json.dumps(default) if kind == "str" else shown.replace("bale.", "_bale.")
-        rows.append((keyword, f"{kind}, default {shown}", f"{kind} = {code}", text))
+        code = json.dumps(default) if isinstance(default, str) else shown.replace("bale.", "_bale.")
+        rows.append((keyword, f"{kind}, default {shown}", f"{annotation} = {code}", text))
     rows.insert(1 + [row[0] for row in rows].index("no_label"), MODE)  # of the transform, so the table does not have it
     texts = [f"{keyword} : {kind}\n" + textwrap.fill(text, 118, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
              for keyword, kind, _, text in rows]

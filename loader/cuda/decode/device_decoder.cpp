@@ -237,10 +237,8 @@ void DeviceDecoder::decode_here(const Rows& rows, std::uint32_t number) {
   loader_detail::Row& row = rows.ring.row(rows.slot, number);
   const MutableBytes place = rows.ring.pixels(rows.slot).subspan(row.offset, row.capacity);
   const std::vector<std::byte> jpeg(place.begin(), place.begin() + static_cast<std::ptrdiff_t>(row.encoded.bytes));
-  const DrawKey key{
-      .seed = rows.seed, .epoch = rows.ring.slot(rows.slot).epoch, .sample = row.sample, .copy = row.copy};
   try {
-    row.bytes = pipeline_.run(jpeg, key, place).bytes;
+    row.bytes = pipeline_.run(jpeg, row.key, place).bytes;
   } catch (const Error&) {
     std::copy(jpeg.begin(), jpeg.end(), place.begin());  // the next call tries again
     throw;

@@ -50,7 +50,6 @@ class DeviceDecoder {
     loader_detail::Ring& ring;
     std::uint32_t slot = 0;
     std::uint32_t num_rows = 0;
-    std::uint64_t seed = 0;
   };
   struct Undecodable {
     std::uint32_t row = 0;

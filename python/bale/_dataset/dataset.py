@@ -63,6 +63,8 @@ class Dataset:
         ('cat/0', 0, 12345, 1)
     """
 
+    _merges_classes = True
+
     def __init__(self, spec: Path | Sequence[Path], *, verify_checksums: bool = True) -> None:
         self.spec: str = text_of_spec(spec)
         self.verify_checksums: bool = bool(verify_checksums)
@@ -370,13 +372,13 @@ class Dataset:
 
     def __setstate__(self, state: Json) -> None:
         vars(self).update(state)
-        self._dataset = _bale.Dataset(self.spec, self.verify_checksums, state["_dataset"])
+        self._dataset = _bale.Dataset(self.spec, self.verify_checksums, state["_dataset"], self._merges_classes)
 
     @classmethod
-    def _opened_as(cls, spec: str, version: tuple[int, int, str]) -> Dataset:
+    def _opened_as(cls, spec: str, version: tuple[int, int, str] | None, merges_classes: bool = True) -> Dataset:
         """What another process, or a Loader, has open under the spec."""
         dataset = cls.__new__(cls)
-        dataset.__setstate__({"spec": spec, "verify_checksums": True, "_dataset": version})
+        dataset.__setstate__({"spec": spec, "verify_checksums": True, "_merges_classes": merges_classes, "_dataset": version})
         return dataset
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -25,11 +25,12 @@ from bale._loader.passes import Place, version_in_state
 from bale._types import Json, Options, Path
 from bale._warnings import warn
 from bale.errors import make_error
+from bale.transforms._translation.translation import firsts
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from bale.transforms import Compose
+    from bale.transforms._translation.translation import View
 
 _live: weakref.WeakSet[LoaderBase] = weakref.WeakSet()
 
@@ -49,21 +50,23 @@ class LoaderBase:
     _fixed: ClassVar[frozenset[str]]  # attributes that nobody may set
     _given: tuple[tuple[object, ...], Options]
     _native: Native
-    views: list[Compose]
-    transform: Compose
+    views: list[View]
+    transform: View
 
     def __new__(cls, *args: object, **options: object) -> Self:
         made = super().__new__(cls)
         made._given = (args, options)
         return made
 
-    def _open(self, spec: Path | Sequence[Path] | Dataset | Sources, views: list[Compose], cuda: Cuda, order: Order, **options: Any) -> None:
+    def _open(self, spec: Path | Sequence[Path] | Dataset | Sources, views: list[View], cuda: Cuda, order: Order, **options: Any) -> None:
         """Called once, at the end of a constructor. `options` are those of native_options()."""
         is_open = isinstance(spec, (Dataset, Mapping))  # then it has warned already
         self._mixture: Mixture | None = None
         if isinstance(spec, Mapping):
             self._mixture = Mixture(spec, order, options["shuffle"])
             spec = self._mixture.spec
+        elif any(isinstance(view, Mapping) for view in views):
+            raise ValueError("transform: a dict has the transform of each source of a mixture: give a dict of datasets, {'web': 'packs/web', ...}")
         elif order._mixes():
             raise ValueError("shares, epoch_samples, exact_every and together are of mixtures: give a dict of datasets, {'web': 'packs/web', ...}")
         self._spec = spec.spec if isinstance(spec, Dataset) else text_of_spec(spec)
@@ -71,8 +74,10 @@ class LoaderBase:
         if cuda.device is not None and len(views) > 1:
             raise ValueError("views: batches on a device have one view; leave device out, and move the images of each view "
                              "yourself")
-        native = native_options(views=views, order=order, **options)
-        keys = LazyKeys(self._spec, spec if isinstance(spec, Dataset) else None, self._mixture)
+        by_source = [] if self._mixture is None else self._mixture.transforms(views)
+        native = native_options(views=firsts(views), source_transforms=by_source, order=order, **options)
+        merges = options["reading"].labels != "separate"
+        keys = LazyKeys(self._spec, spec if isinstance(spec, Dataset) and merges else None, self._mixture, merges)
         order = order._chosen_in(lambda: keys.dataset)
         chosen = order._selection(len(keys.dataset)) if order._chooses() else None
         if self._mixture is not None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class LazyKeys:
     """The dataset of a Loader, opened when it is first asked for: most loops never ask. Batches keep it, not their Loader."""
 
-    def __init__(self, spec: str, dataset: Dataset | None, mixture: Mixture | None = None) -> None:
-        self._spec = spec
+    def __init__(self, spec: str, dataset: Dataset | None, mixture: Mixture | None = None, merges_classes: bool = True) -> None:
+        self._spec, self._merges_classes = spec, merges_classes
         self._dataset = dataset
         self._mixture = mixture
         self._version: tuple[int, int, str] | None = None
@@ -35,7 +35,7 @@ class LazyKeys:
     @property
     def dataset(self) -> Dataset:
         if self._dataset is None:
-            self._dataset = Dataset(self._spec) if self._version is None else Dataset._opened_as(self._spec, self._version)
+            self._dataset = Dataset._opened_as(self._spec, self._version, self._merges_classes)
         return self._dataset
 
     def keys_of(self, indices: NDArray[np.int64]) -> list[str]:

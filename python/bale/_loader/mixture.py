@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bale._loader.options import Order
+    from bale.transforms import Compose
+    from bale.transforms._translation.translation import View
 
 Sources = Mapping[str, "Path | Sequence[Path] | Dataset"]
 
@@ -46,7 +48,11 @@ class Mixture:
     def __init__(self, given: Sources, order: Order, shuffle: object) -> None:
         """Opens the sources. Raises ValueError for options that contradict shares, and what Dataset() and with_shares() raise."""
         if order._chooses():
-            raise ValueError("shares: subset, weights, num_draws and repeats choose samples, too; leave them out")
+            raise ValueError("shares: a mixture has all samples of its sources, and where, subset, weights, num_draws and repeats choose samples, "
+                             "too; leave them out")
+        if shuffle == "node-local":
+            raise ValueError("shares: with shuffle='node-local' each node has its own shards, so a source would not be gone through before it "
+                             "repeats, and states would load on as many nodes only; leave it out: each node's cache knows when it needs a sample again")
         if shuffle is not True:
             raise ValueError(f"shares: shuffle={shuffle!r} has no meaning: each pass of a source is shuffled; leave it out")
         self.names = list(given)
@@ -73,14 +79,32 @@ class Mixture:
     def use_shares(self, shares: Mapping[str, object], begin: int, before: Mapping[str, int]) -> None:
         """From `begin` on, with `before` deliveries of the sources, by version. Raises ValueError for a source without a share, and for a share
         of no source or that is not a number above 0."""
-        for name in [*shares, *self.names]:
-            if name not in self.names or name not in shares:
-                raise make_error("invalid_argument", f"shares: {'no source is called' if name in shares else 'there is none for source'} {name!r}; the "
-                                 f"sources are {', '.join(map(repr, self.names))}")
+        self._require_names("shares", shares)
         whole = dict(zip(shares, _bale.whole_shares([(name, str(share)) for name, share in shares.items()]), strict=True))
         self.schedule = Schedule(tuple(sum(whole[name] for name in source.names) for source in self.sources), begin,
                                  tuple(before.get(source.version, 0) for source in self.sources))
         self.selection = self._selection()
+
+    def _require_names(self, what: str, given: Mapping[str, object]) -> None:
+        for name in [*given, *self.names]:
+            if name not in self.names or name not in given:
+                raise make_error("invalid_argument", f"{what}: {'no source is called' if name in given else 'there is none for source'} {name!r}; the "
+                                 f"sources are {', '.join(map(repr, self.names))}")
+
+    def transforms(self, views: Sequence[View]) -> list[Compose]:
+        """One per source and view; empty if all sources have the same. Raises ValueError for a source without one, and for equal sources with
+        different ones."""
+        for view in views:
+            if isinstance(view, dict):
+                self._require_names("transform", view)
+                for source in self.sources:
+                    other = next((name for name in source.names if view[name] != view[source.names[0]]), None)
+                    if other is not None:
+                        raise make_error("invalid_argument", f"transform: {source.names[0]!r} and {other!r} have the same content and are one source; "
+                                         f"give them the same")
+        if not any(isinstance(view, dict) for view in views):
+            return []
+        return [view[source.names[0]] if isinstance(view, dict) else view for source in self.sources for view in views]
 
     def _selection(self) -> _bale.Selection:
         shares, begin, before = self.schedule
@@ -142,6 +166,9 @@ class Mixture:
         if shares is None:
             ours = {source.version: share for source, share in zip(self.sources, schedule.shares, strict=True)}
             if ours != {one["dataset"]: one["share"] for one in theirs.values()}:
+                for name, version, saw in self._at_other_versions(theirs):
+                    raise ValueError(f"shares: the state saw source {name!r} at version {saw}, and it is at {version} now; give the source as PATH@{saw} "
+                                     f"to continue, or begin its pass again by load_state_dict(state, shares=...)")
                 shown_shares = ", ".join(f"{name!r}: {one['share']}" for name, one in theirs.items())
                 raise ValueError(f"shares: the state is of other sources or shares, {{{shown_shares}}}; give those, or continue with others by "
                                  f"load_state_dict(state, shares=...)")
@@ -151,14 +178,18 @@ class Mixture:
             return self.schedule != schedule
         if given["seed"] != seed:
             raise ValueError(f"shares: the state is of seed {given['seed']}, and this Loader has {seed}: samples would be repeated; give it that seed")
-        for source in self.sources:
-            if source.names[0] in theirs and source.version not in (one["dataset"] for one in theirs.values()):
-                warn(f"shares: source {source.names[0]!r} is at version {source.version} and not at the state's, "
-                     f"{theirs[source.names[0]]['dataset']}: its pass begins again")
+        for name, version, saw in self._at_other_versions(theirs):
+            warn(f"shares: source {name!r} is at version {version} and not at the state's, {saw}: its pass begins again")
         self.use_shares(shares, 0, {})
         self.use_shares(shares, place.epoch * len(self.selection) + place.position,
                         {one["dataset"]: one["delivered"] for one in theirs.values()})
         return True
+
+    def _at_other_versions(self, theirs: Json) -> list[tuple[str, str, str]]:
+        """(name, version, the state's version) of sources of a state that are at another version now."""
+        saw = {one["dataset"] for one in theirs.values()}
+        return [(name, source.version, theirs[name]["dataset"]) for source in self.sources for name in source.names[:1]
+                if name in theirs and source.version not in saw]
 
     def back_to(self, schedule: Schedule) -> None:
         self.schedule = schedule

@@ -8,8 +8,8 @@ from bale._loader.options import Order
 from bale._loader.reading import Reading
 from bale._warnings import warn
 
-# Members of Order that are also keywords of a Loader, without a warning.
-KEYWORDS = ("where", "shares", "epoch_samples", "exact_every")
+# Members of Order and Reading that are also keywords of a Loader, without a warning.
+KEYWORDS = ("where", "shares", "epoch_samples", "exact_every", "labels")
 # The keyword, the name of its value, and the value's member.
 _MOVED = {
     **{name: ("order", name) for name in Order._fields if name != "together"},

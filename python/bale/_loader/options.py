@@ -139,7 +139,7 @@ class Cuda(NamedTuple):
 
 
 def native_options(*, batch_size: int, workers: int | None, threads: bool, prefetch: int, seed: int, shuffle: Shuffle, rank: int, world_size: int,
-                   tail: Tail, views: Sequence[transforms.Compose], fields: Mapping[str, str | Field] | None, on_bad_sample: OnBadSample,
+                   tail: Tail, views: Sequence[transforms.Compose], source_transforms: Sequence[transforms.Compose], fields: Mapping[str, str | Field] | None, on_bad_sample: OnBadSample,
                    mix: transforms.Mix | None, order: Order, reading: Reading) -> Options:
     """The options of a _bale.Loader. Raises ValueError and TypeError for values that it cannot have."""
     mixes = transforms.Mix() if mix is None else mix
@@ -149,6 +149,7 @@ def native_options(*, batch_size: int, workers: int | None, threads: bool, prefe
         "augment_seed": seed if order.augment_seed is None else order.augment_seed, "shuffle": orders.shuffle_name(shuffle),
         "block_samples": order.block_samples, "window_blocks": order.window_blocks, "ranks_per_node": order.ranks_per_node,
         "rank": rank, "world_size": world_size, "tail": tail, "transform": views[0], "further_views": list(views[1:]),
+        "source_transforms": list(source_transforms),
         "fields": options_of_fields(fields), "on_bad_sample": on_bad_sample,
         "mixup_alpha": mixes.mixup, "cutmix_alpha": mixes.cutmix, "mix_probability": mixes.probability,
         "mix_switch_probability": mixes.switch, "worker_program": os.environ.get("BALE_WORKER") or program_path("bale-worker"),

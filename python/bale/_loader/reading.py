@@ -18,6 +18,9 @@ class Reading(NamedTuple):
     label_field : str, default ''
         Name of the field of the label, a whole number as in "cls": "label.cls". A sample without it has no label. "": the
         labels of the dataset.
+    labels : {'merged', 'separate'}, default 'merged'
+        Of several datasets. "merged": numbers of all classes, merged by name. "separate": each sample's number in its own
+        dataset.
     no_label : int, default bale.NO_LABEL
         Label of rows without one: unlabeled and skipped samples, empty rows.
     mode : {'RGB', 'L', 'RGBA', 'I;16'} or None, default None
@@ -57,6 +60,7 @@ class Reading(NamedTuple):
 
     field: str = ""
     label_field: str = ""
+    labels: Literal["merged", "separate"] = "merged"
     no_label: int = _bale.NO_LABEL
     mode: ImageMode | None = None
     persistent_workers: bool = True

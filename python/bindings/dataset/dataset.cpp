@@ -346,10 +346,12 @@ void bind_dataset(nb::module_& module) {
   nb::class_<ProcessDataset>(module, "Dataset")
       .def(
           "__init__",
-          [](ProcessDataset* self, const nb::str& spec, bool verify_checksums, std::optional<HeldVersion> wanted) {
-            new (self) ProcessDataset(from_str(spec), verify_checksums, std::move(wanted));
+          [](ProcessDataset* self, const nb::str& spec, bool verify_checksums, std::optional<HeldVersion> wanted,
+             bool merges_classes) {
+            new (self) ProcessDataset(from_str(spec), verify_checksums, std::move(wanted), merges_classes);
           },
-          nb::arg("spec"), nb::arg("verify_checksums"), nb::arg("wanted").none() = nb::none())
+          nb::arg("spec"), nb::arg("verify_checksums"), nb::arg("wanted").none() = nb::none(),
+          nb::arg("merges_classes") = true)
       .def("__len__", [](ProcessDataset& self) { return self.get().size(); })
       .def("read", &read, nb::arg("i"), nb::sig("def read(self, i: typing.SupportsIndex) -> dict[str, bytes]"))
       .def("read_field", &read_field, nb::arg("i"), nb::arg("field"),

@@ -29,8 +29,10 @@ inline HeldVersion held_version(const Dataset& dataset) {
 class ProcessDataset {
  public:
   /// `wanted`: what another process has open under the spec; this one opens the same, or throws `changed`.
-  ProcessDataset(std::string spec, bool verify_checksums, std::optional<HeldVersion> wanted)
-      : spec_(std::move(spec)), options_{.verify_checksums = verify_checksums}, version_(std::move(wanted)) {
+  ProcessDataset(std::string spec, bool verify_checksums, std::optional<HeldVersion> wanted, bool merges_classes)
+      : spec_(std::move(spec)),
+        options_{.verify_checksums = verify_checksums, .merges_classes = merges_classes},
+        version_(std::move(wanted)) {
     open();
   }
   ~ProcessDataset() {

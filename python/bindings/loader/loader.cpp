@@ -1,7 +1,9 @@
 #include "bale/loader/loader.hpp"
 
+#include <concepts>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -40,13 +42,22 @@ void take(nb::handle given, const char* keyword, OnBadSample& value) {
       given, keyword,
       {{"fail", OnBadSample::fail}, {"skip", OnBadSample::skip}, {"substitute", OnBadSample::substitute}});
 }
+const char* name_of(Labels labels) { return labels == Labels::merged ? "merged" : "separate"; }
+void take(nb::handle given, const char* keyword, Labels& value) {
+  value = choice<Labels>(given, keyword, {{"merged", Labels::merged}, {"separate", Labels::separate}});
+}
 
 /// (keyword, default, text) of each member of bale.Reading.
 nb::list reading_rows() {
   nb::list rows;
   const LoaderOptions defaults;
   loader_detail::for_options(defaults, [&rows](const loader_detail::LoaderRow& row, const auto& value) {
-    if (*row.text != '\0') rows.append(nb::make_tuple(row.keyword, value, row.text));
+    if (*row.text == '\0') return;
+    if constexpr (std::same_as<std::remove_cvref_t<decltype(value)>, Labels>) {
+      rows.append(nb::make_tuple(row.keyword, name_of(value), row.text));
+    } else {
+      rows.append(nb::make_tuple(row.keyword, value, row.text));
+    }
   });
   return rows;
 }
@@ -120,6 +131,7 @@ LoaderOptions options_of(const nb::dict& given) {
                                given["ranks_per_node"].is_none() ? 0 : option<std::uint64_t>(given, "ranks_per_node"));
   options.transform = transform_of(given["transform"]);
   for (const nb::handle view : given["further_views"]) options.further_views.push_back(transform_of(view));
+  for (const nb::handle one : given["source_transforms"]) options.source_transforms.push_back(transform_of(one));
   options.mix = {.mixup_alpha = option<double>(given, "mixup_alpha"),
                  .cutmix_alpha = option<double>(given, "cutmix_alpha"),
                  .probability = option<double>(given, "mix_probability"),

@@ -206,6 +206,157 @@ def test_it_can_be_pickled_with_its_place(packs):
         assert len(wanted) == 10 and keys(fresh) != wanted[3:]
 
 
+def views_of(batch):
+    return batch.images if isinstance(batch.images, list) else [batch.images]
+
+
+TRANSFORMS = {"web": bl.transforms.train(8), "coco": bl.transforms.val(8), "own": bl.transforms.train(8, hflip=0.5)}
+
+
+@pytest.mark.parametrize("options", [{"workers": 2}, {"workers": 2, "threads": True}, {"workers": 0, "views": [TRANSFORMS, bl.transforms.train(6)]}], ids=str)
+def test_sources_are_transformed_as_if_each_was_alone(packs, options):
+    """Pass p of a source has the pixels of epoch p of a Loader of that source, also after a resume with other shares."""
+    views = options.get("views", [TRANSFORMS])
+    options = {**options, "transform": None, "views": views}
+    alone = {}
+    for name in SIZES:
+        of_source = [view[name] if isinstance(view, dict) else view for view in views]
+        with bl.Loader(packs[name], 64, workers=0, seed=5, views=of_source, tail="uneven") as loader:
+            for epoch in range(4):
+                loader.set_epoch(epoch)
+                alone.update({(epoch, key, view): views_of(batch)[view][row].tobytes() for batch in loader for row, key in enumerate(batch.keys)
+                              for view in range(len(views))})
+    seen = collections.Counter()
+
+    def check(batch):
+        for row, key in enumerate(batch.keys):
+            for view in range(len(views)):
+                assert views_of(batch)[view][row].tobytes() == alone[seen[key], key, view]
+            seen[key] += 1
+
+    with made(packs, epoch_samples=640, **options) as loader:
+        for batch in [*loader, *itertools.islice(loader, 3)]:
+            check(batch)
+        state = loader.state_dict()
+    with made(packs, epoch_samples=640, **options) as loader:
+        loader.load_state_dict(state, shares={"web": 1, "coco": 1, "own": 1})
+        for batch in loader:
+            check(batch)
+        assert loader.views == views and loader.transform == views[0]
+    assert max(seen.values()) >= 3
+
+
+def test_transforms_by_source_that_do_not_fit(packs):
+    def refused(transform, text, error=ValueError, sources=packs, **options):
+        with pytest.raises(error, match=text):
+            made(sources, transform=transform, **options)
+
+    refused({"web": bl.transforms.val(8), "coco": bl.transforms.val(8)}, "transform: there is none for source 'own'")
+    refused({**TRANSFORMS, "x": bl.transforms.val(8)}, "transform: no source is called 'x'")
+    refused({**TRANSFORMS, "own": bl.transforms.val(9)}, "source 2 has 9 x 9 pixels, 3 channels, .* source 0 has 8 x 8")
+    refused({**TRANSFORMS, "own": bl.transforms.raw()}, "source 2 has stored bytes")
+    refused({**TRANSFORMS, "own": print}, "transform: .* cannot be translated", TypeError)
+    twice = {"web": packs["web"], "again": str(packs["web"]) + "/"}
+    refused({"web": bl.transforms.val(8), "again": bl.transforms.train(8)}, "'web' and 'again' have the same content", sources=twice,
+            shares={"web": 1, "again": 1})
+    with pytest.raises(ValueError, match="a dict has the transform of each source of a mixture"):
+        bl.Loader(packs["web"], transform=TRANSFORMS)
+
+
+def test_labels_that_stay_separate(bale, packs, tmp_path):
+    plain = tmp_path / "plain"
+    with bl.Writer(plain) as writer:  # classes without names cannot be merged with others
+        for i in range(20):
+            writer.add(f"plain/{i}", {"png": bl.Dataset(packs["own"]).read_image(i)}, label=40 + i % 3)
+    sources = {**packs, "plain": plain}
+    shares = {**SHARES, "plain": 1}
+    with pytest.raises(bl.Error, match="have no class names"):
+        made(sources, shares=shares)
+    alone = {key: dataset.label(i) for dataset in map(bl.Dataset, sources.values()) for i, key in enumerate(dataset.keys)}
+    for options in ({"workers": 2}, {"labels": "separate", "reading": bl.Reading(max_pixels=10**6)}):
+        with made(sources, shares=shares, epoch_samples=640, **{"labels": "separate", **options}) as loader:
+            for batch in loader:
+                assert batch.labels.tolist() == [alone[key] for key in batch.keys]
+            assert loader.dataset.classes == [] and [loader.dataset.label(i) for i in range(3)] == [alone[key] for key in loader.dataset.keys[:3]]
+            state = loader.state_dict()
+            assert pickle.loads(pickle.dumps(loader.dataset)).label(954) == 40
+    again = pickle.loads(pickle.dumps(made(sources, shares=shares, epoch_samples=640, labels="separate")))
+    with again:
+        again.load_state_dict(state)
+        assert next(iter(again)).labels.max() >= 40
+    with pytest.raises(ValueError, match="labels: 'own' is none of merged, separate"):
+        made(packs, labels="own")
+    with bl.Loader([packs["web"], packs["coco"]], 1000, workers=0, labels="separate") as loader:  # not only of mixtures
+        assert set(next(iter(loader)).labels.tolist()) == {0, 1}
+
+
+def test_one_share_in_a_million(packs):
+    with made(packs, shares={"web": 1_000_000, "coco": 1, "own": "0.5"}, epoch_samples=3200) as loader:
+        assert {name: round(passed * SIZES[name]) for name, passed in loader.passes().items()} == {"web": 0, "coco": 0, "own": 0}
+        counts = collections.Counter(itertools.chain.from_iterable(batch.sources.tolist() for batch in loader))
+        assert sum(counts.values()) == 3200 and counts[1] <= 1 and counts[2] <= 1
+        assert loader.state_dict()["position"] == 0
+
+
+def test_a_source_with_one_sample(bale, packs, tmp_path):
+    one = {"web": packs["web"], "one": packed(bale, tmp_path, "one", 1, 1)}
+    with made(one, shares={"web": 1, "one": 1}, epoch_samples=128, transform=bl.transforms.train(8), threads=True, workers=2) as loader:
+        batches = list(loader)
+        assert [int((batch.sources == 1).sum()) for batch in batches] == [32, 32]
+        images = {batch.images[row].tobytes() for batch in batches for row in range(64) if batch.sources[row] == 1}
+        assert len(images) > 20  # each pass is augmented anew
+        assert loader.passes()["one"] == 64
+
+
+def test_shares_that_change_twice_on_several_worlds(packs):
+    """4 ranks, then 3 with other shares from the middle of a block, then 1, 2 and 8 with a third: no sample is lost or repeated."""
+    options = {"epoch_samples": 5000, "exact_every": 100, "tail": "uneven"}
+    second, third = {"web": 1, "coco": 1, "own": 1}, {"web": 5, "coco": "2.5", "own": 1}
+    first, state = dealt(packs, 4, steps=7, **options)
+    more, state = dealt(packs, 3, state, steps=5, change=second, **options)
+    even_more, state = dealt(packs, 1, state, steps=3, change=third, **options)
+    rest, state = dealt(packs, 2, state, steps=4, **{**options, "shares": third})
+    last, state = dealt(packs, 8, state, steps=9, **{**options, "shares": third})
+    undisturbed = by_source([key for batch in _epochs(packs, 4, epoch_samples=5000) for key in batch])
+    for name, of in by_source(first + more + even_more + rest + last).items():
+        assert of == undisturbed[name][:len(of)], name
+    assert sum(one["delivered"] for one in state["mixture"]["sources"].values()) == len(first + more + even_more + rest + last)
+
+
+def test_versions_of_sources_in_the_state(bale, packs, tmp_path):
+    root = tmp_path / "grows"
+    with bl.Writer(root) as writer:
+        for i in range(30):
+            writer.add(f"grows/{i}", {"png": bl.Dataset(packs["own"]).read_image(i)})
+    sources = {"own": packs["own"], "grows": root}
+    shares = {"own": 1, "grows": 1}
+    with made(sources, 16, shares=shares, epoch_samples=640) as loader:
+        batches = (batch.keys for batch in loader)
+        first = [next(batches), next(batches)]
+        state = json.loads(json.dumps(loader.state_dict()))
+        rest = list(batches)
+    old = state["mixture"]["sources"]["grows"]["dataset"]
+    assert old == bl.Dataset(root).version
+    bl.remove(root, ["grows/3", "grows/4"])
+    with made(sources, 16, shares=shares, epoch_samples=640) as loader:
+        with pytest.raises(ValueError, match=f"saw source 'grows' at version {old}, and it is at {loader.state_dict()['mixture']['sources']['grows']['dataset']}"):
+            loader.load_state_dict(state)
+        with pytest.warns(UserWarning, match="'grows' is at version .* its pass begins again"):
+            loader.load_state_dict(state, shares=shares)
+        found = by_source(itertools.chain.from_iterable(keys(loader)))
+        assert not {"grows/3", "grows/4"} & set(found["grows"])
+        assert len(set(found["grows"][:28])) == 28
+        assert not set(found["own"][:32 - 16]) & set(by_source(itertools.chain.from_iterable(first))["own"])
+    with made({"own": packs["own"], "grows": f"{root}@{old}"}, 16, shares=shares, epoch_samples=640) as loader:
+        loader.load_state_dict(state)
+        assert keys(loader) == rest
+
+
+def test_where_is_refused_with_words(packs):
+    with pytest.raises(ValueError, match="all samples of its sources, and where"):
+        made(packs, where="width > 3")
+
+
 @pytest.mark.parametrize("shares, text", [
     ({"web": 7, "coco": 2}, "there is none for source 'own'"),
     ({**SHARES, "extra": 1}, "no source is called 'extra'; the sources are 'web', 'coco', 'own'"),
@@ -248,7 +399,7 @@ def test_a_source_at_another_version_begins_again(packs, bale, tmp_path):
         keys(loader, 3)
         state = loader.state_dict()
     with made({**packs, "own": newer}, epoch_samples=640) as loader:
-        with pytest.raises(ValueError, match="other sources or shares"):
+        with pytest.raises(ValueError, match="saw source 'own'"):
             loader.load_state_dict(state)
         with pytest.warns(UserWarning, match="source 'own' is at version .* its pass begins again"):
             loader.load_state_dict(state, shares=SHARES)

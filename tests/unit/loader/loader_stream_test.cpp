@@ -1,15 +1,18 @@
 // The stream of batches: the same for any workers, formats and restarts; every sample as often as promised.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/tier.hpp"
 #include "bale/tests/unit/loader/loader_support.hpp"
 
@@ -101,6 +104,106 @@ TEST_CASE("A mixture continues after any batch, by other workers too, and with o
     const std::span<const std::uint64_t> samples = batch->samples();
     CHECK(std::count_if(samples.begin(), samples.end(), [](std::uint64_t sample) { return sample < 35; }) == 4);
   }
+}
+
+TEST_CASE("Each source of a mixture is made by its own transforms, as if it was read alone") {
+  const Pack web(21);
+  const Pack coco(9);
+  const std::string both = web.path + "::" + coco.path;
+  const Selection mixture = Selection::mixture({21, 9}, {1, 1}, {.epoch_samples = 40, .exact_every = 8});
+  for (const std::size_t num_views : {1, 2}) {
+    LoaderOptions options = small_batches(0);
+    options.source_transforms = {train_transform(32), val_transform(32, 36)};
+    if (num_views == 2) options.further_views = {val_transform(24)};  // checked() replaces it
+    if (num_views == 2)
+      options.source_transforms = {train_transform(32), val_transform(24), val_transform(32, 36), train_transform(24)};
+    // By source, pass, number and view.
+    using Place = std::tuple<std::size_t, std::uint64_t, std::uint64_t, std::size_t>;
+    std::map<Place, std::pair<std::vector<std::byte>, Steps>> alone;
+    for (const std::size_t source : {0, 1}) {
+      LoaderOptions one = small_batches(0);
+      one.transform = options.source_transforms[source * num_views];
+      if (num_views == 2) one.further_views = {options.source_transforms[source * num_views + 1]};
+      Loader loader((source == 0 ? web : coco).path, one);
+      for (std::uint64_t epoch = 0; epoch < 5;) {
+        const auto batch = loader.next();
+        if (!batch) {
+          ++epoch;
+          continue;
+        }
+        for (std::size_t i = 0; i < batch->size(); ++i) {
+          for (std::size_t view = 0; view < num_views; ++view) {
+            const Bytes pixels = batch->pixels(view);
+            const Bytes image = pixels.subspan(i * pixels.size() / batch->size(), pixels.size() / batch->size());
+            alone[{source, epoch, batch->samples()[i], view}] = {{image.begin(), image.end()}, batch->steps(i, view)};
+          }
+        }
+      }
+    }
+    for (const auto& [workers, mode] : {std::pair(0u, WorkerMode::threads), std::pair(2u, WorkerMode::threads),
+                                        std::pair(2u, WorkerMode::processes)}) {
+      options.workers = workers;
+      options.worker_mode = mode;
+      Loader loader(both, options, mixture);
+      std::vector<std::uint64_t> delivered(2);
+      std::vector<Batch> held;  // later ones are copies
+      for (int n = 0; n < 10; ++n) {
+        auto batch = loader.next();
+        if (!batch) batch = loader.next();
+        for (std::size_t i = 0; i < batch->size(); ++i) {
+          const std::size_t source = batch->source(i);
+          const DrawKey key = batch->draw_key(i);
+          CHECK(key.epoch == delivered[source]++ / (source == 0 ? 21 : 9));
+          CHECK(key.sample + (source == 0 ? 0 : 21) == batch->samples()[i]);
+          for (std::size_t view = 0; view < num_views; ++view) {
+            const auto& [image, steps] = alone.at({source, key.epoch, key.sample, view});
+            const Bytes pixels = batch->pixels(view);
+            CHECK(std::equal(image.begin(), image.end(), pixels.begin() + std::ptrdiff_t(i * image.size())));
+            CHECK(batch->steps(i, view) == steps);
+          }
+        }
+        held.push_back(*std::move(batch));
+      }
+      CHECK(held.back().is_copy());
+    }
+  }
+
+  LoaderOptions options = small_batches(0);
+  const auto refusal = [&](std::vector<Transform> transforms, std::optional<Selection> selection) {
+    options.source_transforms = std::move(transforms);
+    return test::message_of([&] { selection ? Loader(both, options, *selection) : Loader(both, options); });
+  };
+  CHECK(refusal({train_transform(32), val_transform(24)}, mixture)
+            .find("source 1 has 24 x 24 pixels, 3 channels, uint8, nhwc, and source 0 has 32 x 32") !=
+        std::string::npos);
+  CHECK(refusal({train_transform(32), ragged_transform()}, mixture).find("source 1 has images of their own sizes") !=
+        std::string::npos);
+  CHECK(refusal({train_transform(32)}, mixture).find("source_transforms: those of 1 sources for 2") !=
+        std::string::npos);
+  CHECK(refusal({train_transform(32), train_transform(32)}, {}).find("for 1") != std::string::npos);
+  options.further_views = {val_transform(32)};
+  CHECK(refusal({train_transform(32), train_transform(32), train_transform(32)}, mixture).find("3 for 2 views") !=
+        std::string::npos);
+}
+
+TEST_CASE("A substitute for a bad sample of a mixture is of the same source") {
+  const Pack web(20, {3, 5, 7});
+  const Pack coco(10);
+  LoaderOptions options = small_batches(2);
+  options.on_bad_sample = OnBadSample::substitute;
+  const Selection mixture = Selection::mixture({20, 10}, {1, 3}, {.epoch_samples = 80, .exact_every = 8});
+  Loader loader(web.path + "::" + coco.path, options, mixture);
+  std::uint64_t replaced = 0;
+  for (int n = 0; n < 10; ++n) {
+    const auto batch = loader.next();
+    CHECK(std::count_if(batch->samples().begin(), batch->samples().end(),
+                        [](std::uint64_t sample) { return sample < 20; }) == 2);
+    for (std::size_t i = 0; i < batch->size(); ++i) {
+      CHECK(batch->source(i) == (batch->samples()[i] < 20 ? 0 : 1));
+      replaced += batch->draw_key(i).copy != 0 ? 1 : 0;
+    }
+  }
+  CHECK(replaced >= 3);
 }
 
 TEST_CASE("An epoch can be asked for in any order, and what was made ahead for another one is dropped") {

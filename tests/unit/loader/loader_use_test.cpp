@@ -112,7 +112,8 @@ TEST_CASE("Numbers that are out of range, and objects that were moved from, are 
       refuses([&] { batch.image(row); });
       refuses([&] { batch.width(row); });
       refuses([&] { batch.height(row); });
-      refuses([&] { batch.copy(row); });
+      refuses([&] { batch.draw_key(row); });
+      refuses([&] { batch.source(row); });
       refuses([&] { batch.steps(row); });
       refuses([&] { batch.source_width(row); });
       refuses([&] { batch.source_height(row); });

@@ -19,6 +19,7 @@
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/held.hpp"
 #include "bale/formats/base/lifetime.hpp"
+#include "bale/loader/transform/draw_key.hpp"
 #include "bale/loader/transform/field.hpp"
 #include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/transform.hpp"
@@ -45,7 +46,7 @@ class Batch {
 
   /// Number of views of each image: 1 + LoaderOptions::further_views.
   std::size_t num_views() const;
-  /// The transform of a view. Lives as long as this object.
+  /// The transform of a view; of a mixture, that of source 0. Lives as long as this object.
   const Transform& transform(std::size_t view = 0) const BALE_LIFETIMEBOUND;
 
   /// All rows of a view without gaps: size() x H x W x 3 or size() x 3 x H x W, in the transform's layout and dtype.
@@ -82,9 +83,12 @@ class Batch {
   BatchField field(std::string_view name) const BALE_LIFETIMEBOUND;
   /// Sample numbers in the Dataset, one per row; of the substitute for a bad sample; 0 for a row without a sample.
   std::span<const std::uint64_t> samples() const BALE_LIFETIMEBOUND;
-  /// Pick::copy of row `i`, which distinguishes the deliveries of one sample in an epoch. Substitutes have numbers of
-  /// their own.
-  std::uint64_t copy(std::size_t i) const;
+  /// What the steps of row `i` are drawn by, in the first view. `copy` distinguishes the deliveries of one sample in an
+  /// epoch; substitutes have numbers of their own. Of a mixture, `sample` is the number in the source and `epoch` the
+  /// pass over it, as if it was read alone.
+  DrawKey draw_key(std::size_t i) const;
+  /// The source of row `i` of a mixture; 0 without one.
+  std::size_t source(std::size_t i) const;
   /// One per row. 1: the delivery counts in this epoch. 0: padding, which has pixels; or a row without a sample or with
   /// a skipped one, which is zero.
   std::span<const std::uint8_t> mask() const BALE_LIFETIMEBOUND;

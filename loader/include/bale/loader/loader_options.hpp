@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@
 #include "bale/reader/order/rank_plan.hpp"
 
 namespace bale {
+
+/// What labels of several datasets are that are read together.
+enum class Labels : std::uint8_t {
+  merged,    // numbers of all their classes, merged by name
+  separate,  // each sample's number in its own dataset; classes have no names
+};
 
 enum class WorkerMode : std::uint8_t {
   processes,  // separate programs: one that crashes is replaced and its row made again
@@ -84,12 +91,17 @@ struct LoaderOptions {
   /// Further views of each image, which is decoded once: two crops for SimCLR, two large and six small ones for DINO.
   /// They draw independently. All views, with the first, have a fixed shape; not for batches on a device.
   std::vector<Transform> further_views{};
+  /// Of a mixture, if its sources have transforms of their own: num_views() for each source, one source after the
+  /// other. Images of all sources have the same shape, mode, layout and type. checked() makes `transform` and
+  /// `further_views` those of source 0. Empty: all sources have the same.
+  std::vector<Transform> source_transforms{};
   MixOptions mix{};           // mixup and cutmix; needs one view of fixed shape and a float type
   std::string field{};        // field of the image; empty: the first one with an image's name
   std::string label_field{};  // field of the label, a number as in cls; empty: the labels of the index
   /// Further fields of each sample that batches carry (Batch::field()): captions, embeddings, masks. They are of the
   /// row's own sample, also if its image is mixed. Masks, boxes and keypoints cannot follow images that are mixed.
   std::vector<Field> fields{};
+  Labels labels = Labels::merged;
   std::int64_t no_label = k_no_label;  // label of rows without one: unlabeled and skipped samples, empty rows
   OnBadSample on_bad_sample = OnBadSample::fail;
   bool verify_checksums = true;
@@ -124,8 +136,28 @@ struct LoaderOptions {
 
   std::size_t num_views() const { return 1 + further_views.size(); }
   /// The transform of a view: `transform` is that of view 0. Precondition: number < num_views().
-  const Transform& view(std::size_t number) const { return number == 0 ? transform : further_views[number - 1]; }
+  const Transform& view(std::size_t number, std::size_t source = 0) const {
+    if (!source_transforms.empty()) return source_transforms[source * num_views() + number];
+    return number == 0 ? transform : further_views[number - 1];
+  }
+  std::span<const Transform> further_views_of(std::size_t source) const {
+    if (source_transforms.empty()) return further_views;
+    return std::span(source_transforms).subspan(source * num_views() + 1, further_views.size());
+  }
+  /// The sources with transforms of their own, or 1.
+  std::size_t num_view_lists() const { return source_transforms.empty() ? 1 : source_transforms.size() / num_views(); }
 };
+
+namespace loader_detail {
+/// Whether it is true of a transform of any view and source.
+template <typename Predicate>
+bool any_view(const LoaderOptions& options, const Predicate& is_true) {
+  for (std::size_t i = 0; i < options.num_view_lists() * options.num_views(); ++i) {
+    if (is_true(options.view(i % options.num_views(), i / options.num_views()))) return true;
+  }
+  return false;
+}
+}  // namespace loader_detail
 
 /// Returns the options as a Loader uses them, with defaults such as the number of workers filled in. Throws
 /// `invalid_argument` for options that are out of range or contradict each other.

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import torch.utils.data
@@ -48,12 +48,13 @@ TAKEN = frozenset(DataLoaderOptions.__annotations__)
 
 
 class LoaderOptions(DataLoaderOptions, total=False):
-    """These, and the members of Order that are also keywords."""
+    """These, and the members of Order and Reading that are also keywords."""
 
     where: str | None
     shares: Mapping[str, Any] | None
     epoch_samples: int | str | None
     exact_every: int | None
+    labels: Literal["merged", "separate"]
 
 
 class Attributes:

@@ -31,7 +31,7 @@ from bale.torch._loader.rank_tracking import MAX_SEED, Ranks, Seeds, default_see
 from bale.torch._loader.sampler_tracking import GivenSampler
 from bale.torch._ranks import OrderedSampler, Sampler
 from bale.torch._samples import IGNORE_INDEX, Spec
-from bale.transforms._translation.translation import views_of_loader
+from bale.transforms._translation.translation import firsts, views_of_loader
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -200,7 +200,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
             shuffle=dealt.get("shuffle", shuffle), rank=self._ranks.rank, world_size=self._ranks.world_size,
             tail=orders.tail_name(tail, bool(dealt.get("drop_last", theirs.get("drop_last", False)))), fields=fields,
             on_bad_sample=on_bad_sample, mix=mix and mix._replace(num_classes=None, label_smoothing=0.0), reading=reading)
-        self._convert = Conversion(made_views, self.device, with_mask=with_mask, with_samples=with_samples,
+        self._convert = Conversion(firsts(made_views), self.device, with_mask=with_mask, with_samples=with_samples,
                                    pin=self.pin_memory and self.device is None and can_pin(),
                                    shortens=tail == "uneven" and not with_mask, mix=mix, fields=fields)
 

@@ -2,9 +2,9 @@
 class, so neither library is imported."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NoReturn
+from typing import NoReturn, Union
 
 from bale import _bale
 from bale.transforms._operations.arguments import MODES
@@ -77,19 +77,33 @@ def of_loader(transform: object) -> Compose:
                           f"The Loader's workers decode and augment natively. {error}") from None
 
 
-def views_of_loader(transform: object, views: Sequence[object] | None, mode: str | None = None) -> list[Compose]:
+View = Union[Compose, dict[str, Compose]]  # of a mixture: by source
+
+
+def views_of_loader(transform: object, views: Sequence[object] | None, mode: str | None = None) -> list[View]:
     """The views of a Loader, at least one, for images of a mode. Raises TypeError and ValueError as of_loader() does."""
-    return [_with_mode(view, mode) for view in _views_of_loader(transform, views)]
+    return [_of_view(view, mode) for view in _views_of_loader(transform, views)]
 
 
-def _views_of_loader(transform: object, views: Sequence[object] | None) -> list[Compose]:
+def firsts(views: Sequence[View]) -> list[Compose]:
+    """With the transform of the first source; those of the others make images of the same form."""
+    return [next(iter(view.values())) if isinstance(view, dict) else view for view in views]
+
+
+def _of_view(view: object, mode: str | None) -> View:
+    if isinstance(view, Mapping):
+        return {source: _with_mode(of_loader(of_source), mode) for source, of_source in view.items()}
+    return _with_mode(of_loader(view), mode)
+
+
+def _views_of_loader(transform: object, views: Sequence[object] | None) -> Sequence[object]:
     if views is None:
-        return [of_loader(transform)]
+        return [transform]
     if transform is not None:
         raise ValueError("give transform or views, not both")
     if not isinstance(views, (list, tuple)) or not views:
         raise TypeError(f"views: {views!r} is not a list of transforms")
-    return [of_loader(view) for view in views]
+    return views
 
 
 def _with_mode(transform: Compose, mode: str | None) -> Compose:

@@ -65,6 +65,8 @@ struct DatasetOptions {
   std::uint64_t index_budget = k_index_budget;
   /// If set, indexes lie there, for other processes, up to index_budget. Used by the loader.
   std::shared_ptr<IndexMemory> index_memory{};
+  /// False: datasets that are read together keep their labels, and classes() is empty.
+  bool merges_classes = true;
   /// Relative names stay as they are, in errors, too: for a program that never changes its directory.
   bool relative_names = false;
   const Format* format = nullptr;  // of every shard; null: detected for each shard

@@ -14,6 +14,7 @@
 #include "bale/reader/order/mixture.hpp"
 #include "bale/reader/order/rank_plan.hpp"
 #include "bale/reader/order/selection.hpp"
+#include "bale/reader/order/use_clock.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 
@@ -200,6 +201,58 @@ TEST_CASE("with other shares each source continues where it was", "[order]") {
       CHECK(sources[i] == Numbers(undisturbed[i].begin(), undisturbed[i].begin() + std::ptrdiff_t(sources[i].size())));
     }
     CHECK(before.fingerprint() != after.fingerprint());
+  }
+}
+
+TEST_CASE("the next use of a mixture's sample is its next delivery", "[order]") {
+  struct Case {
+    Numbers sizes;
+    Numbers shares;
+    MixtureOptions options;
+  };
+  const std::vector<Case> cases{
+      {{70, 20, 9}, {7, 2, 1}, {.epoch_samples = 50, .exact_every = 37}},
+      {{30, 1}, {200, 1}, {.epoch_samples = 300, .exact_every = 16}},
+      {{40, 40}, {1, 1}, {.epoch_samples = 96, .exact_every = 64, .together = 16}},
+      {{25, 13, 8}, {1, 5, 2}, {.epoch_samples = 64, .exact_every = 64, .begin = 150, .delivered = {100, 30, 20}}}};
+  for (const Case& one : cases) {
+    const Selection selection = Selection::mixture(one.sizes, one.shares, one.options);
+    const UseClock clock({selection, Shuffle::full(), k_seed}, 77);
+    REQUIRE(clock.knows());
+    const Mixture& mixture = *selection.mixture();
+    const std::uint64_t epoch_samples = selection.size();
+    const Numbers samples = stream_of(selection, one.options.begin + 6000, one.options.begin);
+    std::map<std::uint64_t, std::uint64_t> next;
+    std::uint64_t checked = 0;
+    for (std::uint64_t i = samples.size(); i-- > 0;) {
+      const std::uint64_t number = one.options.begin + i;
+      if (i < 1000) {
+        for (const auto& [sample, at] : next) {
+          REQUIRE(mixture.next_delivery(sample, number / epoch_samples, number % epoch_samples, k_seed) == at);
+          ++checked;
+        }
+        const NextUse use = *clock.next_use(samples[i], number / epoch_samples, number % epoch_samples);
+        CHECK(use.now < use.time);
+        CHECK(use.time <= use.now + 3 * NextUse::k_epoch + 1);
+        CHECK(use.now == clock.time(number / epoch_samples, number % epoch_samples));
+      }
+      next[samples[i]] = number;
+    }
+    CHECK(checked == 1000 * mixture.size());
+  }
+}
+
+TEST_CASE("a mixture draws for a sample as its source alone does", "[order]") {
+  const Selection selection =
+      Selection::mixture({70, 20}, {3, 2}, {.epoch_samples = 50, .begin = 35, .delivered = {20, 15}});
+  const EpochOrder order(selection, Shuffle::full(), k_seed);
+  Numbers delivered{20, 15};
+  for (std::uint64_t number = 35; number < 800; ++number) {
+    const Pick pick = order.at(number / 50, number % 50);
+    CHECK(pick.source == selection.mixture()->source_of(pick.sample));
+    CHECK(pick.first == pick.source * 70);
+    CHECK(pick.pass == delivered[pick.source]++ / (pick.source == 0 ? 70 : 20));
+    CHECK(pick.copy == 0);
   }
 }
 

@@ -55,11 +55,27 @@ class Mixture {
 
   std::uint64_t epoch_samples() const { return options_.epoch_samples; }
   std::size_t num_sources() const { return shares_.size(); }
+  /// Samples of all sources.
+  std::uint64_t size() const { return ends_.back(); }
+  std::uint64_t size_of(std::size_t source) const { return ends_[source] - first_of(source); }
+  /// The first sample of a source.
+  std::uint64_t first_of(std::size_t source) const { return source == 0 ? 0 : ends_[source - 1]; }
   /// The source of a sample of the dataset. Precondition: sample < size of the dataset.
   std::size_t source_of(std::uint64_t sample) const;
+
+  struct Sample {
+    std::uint64_t sample = 0;
+    std::size_t source = 0;
+    std::uint64_t first = 0;  // first_of(source)
+    std::uint64_t pass = 0;   // number of passes over the source before
+  };
   /// The sample at a position of an epoch. Of an epoch's number, counted_epoch() counts. Positions before `begin` are
   /// those of a schedule that had these shares from the beginning.
-  std::uint64_t sample_at(std::uint64_t epoch, std::uint64_t position, std::uint64_t seed) const;
+  Sample sample_at(std::uint64_t epoch, std::uint64_t position, std::uint64_t seed) const;
+  /// The first delivery of a sample after a position of an epoch, which is not before `begin`: its number, counted
+  /// across epochs.
+  std::uint64_t next_delivery(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
+                              std::uint64_t seed) const;
   /// Deliveries of each source before a position of an epoch, on all ranks.
   std::vector<std::uint64_t> delivered(std::uint64_t epoch, std::uint64_t position, std::uint64_t seed) const;
   /// Largest number of times that an epoch can deliver one sample.
@@ -74,6 +90,9 @@ class Mixture {
   };
   Delivery delivery_at(std::uint64_t epoch, std::uint64_t position, std::uint64_t seed) const;
   std::vector<std::uint64_t> ends_at(std::uint64_t turns) const;
+  std::uint64_t turns_of(std::size_t source, std::uint64_t turns) const;
+  std::uint64_t number_of(std::size_t source, std::uint64_t delivery, std::uint64_t seed) const;
+  std::uint64_t pass_key(std::size_t source, std::uint64_t pass, std::uint64_t seed) const;
 
   std::vector<std::uint64_t> ends_;    // of the sources, in the dataset
   std::vector<std::uint64_t> shares_;  // summed up to and including each source

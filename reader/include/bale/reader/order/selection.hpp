@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,10 @@ struct Pick {
   std::uint64_t sample = 0;  // position in the Dataset
   std::uint64_t copy = 0;    // distinguishes the deliveries of one sample in an epoch: 0, 1, ...; if the selection
                              // draws, the number of the draw
-
+  // Of a mixture, whose sources are drawn for as if each was read alone: a pass is an epoch, and `copy` is 0.
+  std::uint64_t source = 0;             // number of the source
+  std::uint64_t first = 0;              // its first sample
+  std::optional<std::uint64_t> pass{};  // over the source
   friend bool operator==(const Pick&, const Pick&) = default;
 };
 
