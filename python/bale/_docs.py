@@ -107,7 +107,7 @@ loader = Shared({
     "threads": ("bool", "Decode in threads of this process instead of worker processes."),
     "prefetch": ("int", "Number of batches in the ring, for all workers together, including those that you hold."),
     "transform": ("transform or None", "One of bale.transforms, or one of torchvision or timm, which is translated (bale.transforms.translate). None:\n"
-                  "bale.transforms.train()."),
+                  "bale.transforms.train(). Of a mixture also a dict with one for each source, which make images of one form."),
     "views": ("sequence of transforms or None", "Instead of `transform`: each image is decoded once and made into one image per view, with draws of its own:\n"
               "`views=[global_crop] * 2 + [local_crop] * 6`. Images are then a list with one array per view. Not with a device."),
     "on_bad_sample": ("{'fail', 'skip', 'substitute'}", 'What happens to a sample that cannot be read or decoded: "fail" raises bale.Error, "skip" gives a masked row of zeros,\n'

@@ -132,7 +132,7 @@ class WebDataset(Mixer):
         found = []
         for rank in range(world):
             random.seed(SEED + rank)
-            # 16 shards per source, which split_by_node deals out; repeated for ever, as its manual says for training.
+            # 16 shards per source, which split_by_node deals out; repeated without end, as its manual says for training.
             parts = [[(i, sample) for sample in range(size) if sample * 16 // size % world == rank] for i, size in enumerate(self.sizes)]
             mixed = webdataset.RandomMix([endless(part) for part in parts], self.parts)
             found.append(list(itertools.islice(mixed, self.count // world)))
@@ -170,10 +170,12 @@ class LitData(Mixer):
         for rank in range(STOP):
             one = self.mixed(rank, STOP)
             list(itertools.islice(one, done // STOP))
-            states.append(one.state_dict(0, self.batch))
+            states.append(one._iterator._num_samples_yielded)
+        one = self.mixed(0, STOP)
+        state = one.state_dict(0, self.batch, states[0])  # one rank's, as it is stored
         for rank in range(LATER):
             one = self.mixed(rank, LATER)
-            one.load_state_dict({"dataset": states[rank], "num_samples_yielded": {0: [part["num_samples_yielded"] for part in states[rank].values()]}})
+            one.load_state_dict({"dataset": state, "num_samples_yielded": {0: states[0]}})
             found.append(list(itertools.islice(one, (self.count - done) // LATER)))
         return found
 
@@ -190,7 +192,7 @@ class Streaming(Mixer):
                     out.write({"sample": sample})
         streams = [streaming.Stream(local=str(self.folder / f"mds{i}"), proportion=part) for i, part in enumerate(self.parts)]
         self.dataset = streaming.StreamingDataset(streams=streams, epoch_size=self.count, shuffle=True, shuffle_seed=SEED, batch_size=self.batch,
-                                                  num_canonical_nodes=1, batching_method=self.method)
+                                                  num_canonical_nodes=1, batching_method=self.method, shuffle_block_size=1 << 18)
 
     def ranks(self, world, start=0):
         """Of its own plan for any world."""
@@ -257,7 +259,7 @@ def measure(make, worlds, *given):
         for i, size in enumerate(sizes):
             first = [sample for source, sample in rows if source == i][:size]
             repeats.append(f"{len(first) - len(set(first))}")
-        done = count // 3 // (STOP * batch) * (STOP * batch)
+        done = len(rows) // 3 // (STOP * batch) * (STOP * batch)
         resumes = verdict(mixer, of_worlds[STOP], done) if world == STOP else ""
         print(f"{make.name:<24} {world:>5} {batches:>10.1f} {by_rank:>9.1%} {'/'.join(repeats):>14} {len(rows):>9} {resumes:>22}", flush=True)
 

@@ -69,7 +69,7 @@ class Loader(LoaderBase):
     reading : bale.Reading, default bale.Reading()
         How samples are read and decoded: fields of image and label, mode, checksums, time limits, reading ahead.
     **old : object
-        where of `order`. And shares, epoch_samples and exact_every, for a mixture: shares={"web": 7, "coco": 3}; `batch.sources` and
+        where of `order`, labels of `reading`. And shares, epoch_samples and exact_every, for a mixture: shares={"web": 7, "coco": 3}; `batch.sources` and
         `passes()` say what came of it, and load_state_dict(state, shares=...) changes them (docs/MIXTURES.md). And options that
         are members of Order, Reading and Cuda now, with a DeprecationWarning that has the new spelling.
 
@@ -79,9 +79,9 @@ class Loader(LoaderBase):
         As given.
     rank, world_size : int
         As given.
-    transform : Compose
-        The transform of the first view.
-    views : list of Compose
+    transform : Compose, or dict from str to Compose
+        The transform of the first view; a dict if sources have their own.
+    views : list of Compose or dict
         The transforms of all views.
 
     Raises

@@ -304,7 +304,7 @@ def test_a_source_with_one_sample(bale, packs, tmp_path):
         batches = list(loader)
         assert [int((batch.sources == 1).sum()) for batch in batches] == [32, 32]
         images = {batch.images[row].tobytes() for batch in batches for row in range(64) if batch.sources[row] == 1}
-        assert len(images) > 20  # each pass is augmented anew
+        assert len(images) > 20  # with augmentation of its own in each pass
         assert loader.passes()["one"] == 64
 
 

@@ -107,7 +107,8 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         How samples are read and decoded: fields of image and label, mode, checksums, time limits, reading ahead.
     **options : object
         Options of DataLoader by their names. Those of `order`, `reading` and `device` (bale.Cuda) that were keywords before work,
-        with a DeprecationWarning. where of `order`; for a mixture also its shares, epoch_samples and exact_every: shares={"web": 7, "coco": 3}.
+        with a DeprecationWarning. where of `order`, labels of `reading`; for a mixture also its shares, epoch_samples and exact_every:
+        shares={"web": 7, "coco": 3}.
 
         - sampler: torch's samplers that are equivalent to shuffle, subset, weights, or rank and world_size; or positions in
           their order. A sampler is made of the Loader's dataset, or of a Subset of it, whose positions are followed. Any
@@ -123,8 +124,8 @@ class Loader(LoaderBase, dataloader_names.Attributes):
 
     Attributes
     ----------
-    transform : Compose
-        The transform of the first view.
+    transform : Compose, or dict from str to Compose
+        The transform of the first view; a dict if sources have their own.
 
     Raises
     ------
