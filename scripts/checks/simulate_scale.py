@@ -3,6 +3,7 @@
 
     simulate_scale.py generate WORK [--shards 10000] [--samples 10000]   # one real shard, and as many copies of its index
     simulate_scale.py open WORK            # manifests of 10^3 to 10^6 shards: bytes, time and memory to open
+    simulate_scale.py layers WORK          # 10^5 shards without and with layers that remove 10^7 samples and correct labels of as many
     simulate_scale.py first-batch WORK     # the generated dataset: time from process start, memory of each process
     simulate_scale.py order                # positions per second and memory of the orders, up to 10^9 samples and 10^4 ranks
     simulate_scale.py shuffle              # how well each shuffle mixes a dataset that is sorted by class
@@ -11,7 +12,7 @@
 `generate` makes no payloads: the shards are links to the one real shard, whose index is copied for each of them, so that indexes take
 the disk, page cache and memory that they would. 10^4 shards of 10^4 samples take 6 GB of disk. Each measurement is a process of its
 own. Times are processor time of one process if they say cpu, else elapsed time of the machine with whatever else it does. Needs the
-built Python package (PYTHONPATH=build/python) and, for `generate`, Pillow.
+built Python package (PYTHONPATH=build/python) and, for `generate`, Pillow; `layers` needs xxhash and google-crc32c.
 """
 import argparse
 import io
@@ -140,6 +141,79 @@ def open_table(work):
               flush=True)
 
 
+def add_layer(folder, manifest, kind, rows_per_shard, labels=None):
+    """A layer (formats/shard/LAYER.md) of so many rows of each shard: those numbered 100 times 0, 1, 2, ..."""
+    import struct
+
+    import google_crc32c
+    import numpy as np
+    import xxhash
+    digests = sorted({shard["digest"].partition(":")[2] for shard in manifest["shards"]})
+    count = len(digests) * rows_per_shard
+    rows = np.tile(np.arange(rows_per_shard, dtype="<u4") * 100, len(digests))
+    shards = b"".join(bytes.fromhex(digest) + struct.pack("<Q", (number + 1) * rows_per_shard) for number, digest in enumerate(digests))
+    body = shards + rows.tobytes() + (b"" if labels is None else np.full(count, labels, "<i8").tobytes())
+    head = struct.pack("<8sIIQQQI", b"BALELAY", 1, 1 if labels is None else 2, len(digests), count, 48 + len(body), google_crc32c.value(body))
+    content = head + struct.pack("<I", google_crc32c.value(head)) + body
+    digest = xxhash.xxh3_128_hexdigest(content)
+    (folder / "layers").mkdir(exist_ok=True)
+    (folder / "layers" / f"{digest}.blay").write_bytes(content)
+    manifest.setdefault("layers", []).append({"kind": kind, "num_rows": count, "bytes": len(content), "digest": f"xxh3:{digest}"})
+    manifest["bale_manifest"] = 2
+    if kind == "removed":
+        manifest["num_samples"] -= rows_per_shard * len(manifest["shards"])
+        for shard in manifest["shards"]:
+            shard.update(num_samples=shard["num_samples"] - rows_per_shard, num_removed=rows_per_shard)
+
+
+LAYERS = {"none": (), "10^7 removed": (("removed", None),), "10^7 removed, 10^7 labels": (("removed", None), ("label", 1)),
+          "10^7 removed, 3 x 10^7 labels": (("removed", None), ("label", 1), ("label", 0), ("label", 1))}
+
+
+def layers_table(work):
+    real = json.loads((work / "one" / "manifest.json").read_text())
+    print("layers of 10^5 shards                  files       open, cpu       memory     most of the process")
+    for name, layers in LAYERS.items():
+        folder = work / "layers" / str(len(layers))
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        manifest = json.loads(manifest_of(real, 100_000, invented=True))
+        for kind, labels in layers:
+            add_layer(folder, manifest, kind, 100, labels)
+        (folder / "manifest.json").write_text(seal(json.dumps(manifest, indent=1) + "\n"))
+        best = min((in_a_process("measure-open", folder) for _ in range(3)), key=lambda one: one["cpu_s"])
+        files = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        print(f"{name:<32} {files / MIB:8.1f} MiB {best['cpu_s']:9.3f} s {best['mib']:8.0f} MiB {best['peak_mib']:8.0f} MiB", flush=True)
+
+    print("1,000 shards that exist                shard opened    position later    anonymous memory")
+    for name, layers in LAYERS.items():
+        folder = work / "layers" / f"real-{len(layers)}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        manifest = json.loads(manifest_of(real, 1_000))
+        for shard in manifest["shards"]:
+            (folder / shard["file"]).symlink_to(work / "one" / real["shards"][0]["file"])
+            (folder / f"{shard['file']}.bidx").symlink_to(work / "one" / f"{real['shards'][0]['file']}.bidx")
+        for kind, labels in layers:
+            add_layer(folder, manifest, kind, 100, labels)
+        (folder / "manifest.json").write_text(seal(json.dumps(manifest, indent=1) + "\n"))
+        best = min((in_a_process("measure-positions", folder) for _ in range(3)), key=lambda one: one["opened_us"])
+        print(f"{name:<32} {best['opened_us']:12.0f} us {best['position_us']:12.2f} us {best['mib']:12.0f} MiB", flush=True)
+
+
+def measure_positions(folder):
+    import bale
+    dataset = bale.Dataset(folder)
+    samples, base = len(dataset) // 1_000, memory_of()["anonymous"]
+    begun = time.process_time()
+    for shard in range(200):
+        dataset.label(shard * samples)
+    opened, begun = time.process_time() - begun, time.process_time()
+    for i in range(100_000):
+        dataset.label(i * 7919 % 20 * samples + i * 31 % samples)  # of shards whose indexes are kept
+    print(json.dumps({"opened_us": opened / 200 * 1e6, "position_us": (time.process_time() - begun) / 0.1, "mib": memory_of()["anonymous"] - base}))
+
+
 def forget(folder):
     """Asks the kernel to drop the generated files from the page cache."""
     for path in folder.iterdir():
@@ -266,7 +340,7 @@ def store_table(images, image_bytes, ranks, ranks_per_node, images_per_second, r
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("generate", "open", "first-batch"):
+    for name in ("generate", "open", "layers", "first-batch"):
         command = commands.add_parser(name)
         command.add_argument("work", type=pathlib.Path)
         if name == "generate":
@@ -282,7 +356,7 @@ def main():
         store.add_argument(f"--{name}", type=int, default=default)
     store.add_argument("--price", type=float, default=0.0004, help="USD per 1,000 requests (default: S3 Standard's list price)")
     store.add_argument("--egress", type=float, default=0.0, help="USD per GB that leaves the store's region (default: 0)")
-    for name in ("measure-open", "measure-first-batch"):
+    for name in ("measure-open", "measure-positions", "measure-first-batch"):
         commands.add_parser(name).add_argument("args", nargs="+")
     options = parser.parse_args()
     if options.command == "generate":
@@ -290,6 +364,10 @@ def main():
         generate(options.work.resolve(), options.shards, options.samples)
     elif options.command == "open":
         open_table(options.work.resolve())
+    elif options.command == "layers":
+        layers_table(options.work.resolve())
+    elif options.command == "measure-positions":
+        measure_positions(options.args[0])
     elif options.command == "first-batch":
         first_batch_table(options.work.resolve(), options.batches)
     elif options.command == "measure-open":
