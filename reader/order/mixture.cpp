@@ -52,6 +52,11 @@ std::uint64_t share_of(std::uint64_t turns, std::uint64_t share, std::uint64_t t
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(turns) * share / total);
 }
 
+/// What is added before the shares of a half are rounded down.
+std::uint64_t rounding_of(std::uint64_t root, std::uint64_t node, std::uint64_t size, std::uint64_t seed) {
+  return KeyedRandom{k_turn_stream, seed, root, node}.below(size);
+}
+
 /// Number `i` of the differences of running sums.
 std::uint64_t difference(const std::vector<std::uint64_t>& sums, std::size_t i) {
   return i == 0 ? sums[0] : sums[i] - sums[i - 1];
@@ -120,7 +125,7 @@ Mixture::Delivery Mixture::delivery_at(std::uint64_t epoch, std::uint64_t positi
   std::uint64_t node = 1;
   for (std::uint64_t size = root_; size > 1;) {
     const std::uint64_t half = size / 2;
-    const std::uint64_t rounding = KeyedRandom{k_turn_stream, seed, root, node}.below(size);
+    const std::uint64_t rounding = rounding_of(root, node, size, seed);
     const bool is_right = place >= half;
     for (std::size_t i = 0; i < inside.size(); ++i) {
       const std::uint64_t left = (inside[i] * half + rounding) / size;
@@ -196,7 +201,7 @@ std::uint64_t Mixture::number_of(std::size_t source, std::uint64_t delivery, std
   std::uint64_t node = 1;
   for (std::uint64_t size = root_; size > 1;) {
     const std::uint64_t half = size / 2;
-    const std::uint64_t rounding = KeyedRandom{k_turn_stream, seed, root, node}.below(size);
+    const std::uint64_t rounding = rounding_of(root, node, size, seed);
     const std::array<std::uint64_t, 2> left{(inside[0] * half + rounding) / size, (inside[1] * half + rounding) / size};
     const std::uint64_t turns = left[1] - left[0];
     const bool is_right = turn >= turns;

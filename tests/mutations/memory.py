@@ -8,10 +8,10 @@ MUTATIONS = [
     Mutation("indexes share a place", "formats/shard/index/index_memory.cpp",
              "  end_ = begin + index.size();\n", "", ("shard", "An index in shared memory*")),
     Mutation("the device mirrors all deliveries of a sample alike", "loader/cuda/cuda_session_copies.cpp",
-             "  if (copy == 0) return KeyedRandom", "  if (copy < ~0UL) return KeyedRandom",
+             "  if (key.copy == 0) return KeyedRandom", "  if (key.copy < ~0UL) return KeyedRandom",
              ("cuda", "Deliveries of one sample*")),
     Mutation("batches that begin with one sample are mixed alike", "loader/batch/batch_mixer.cpp",
-             ".first_copy = batch.copy(0)", ".first_copy = 0", ("cuda", "Batches of one epoch that begin*")),
+             ".first_copy = first.copy", ".first_copy = 0", ("cuda", "Batches of one epoch that begin*")),
     # What a few bytes may take.
     Mutation("values of an LMDB file may share their pages", "formats/lmdb/btree_walk.cpp",
              "if (walk.value_pages > last_page_)", "if (false)",
