@@ -80,7 +80,7 @@ std::vector<OldDataset> datasets_to_replace(const Plan& plan, const HeldDatasets
     Manifest manifest = held.load(planned.subdirectory);
     if (manifest.name != planned.name) {
       std::string hint = fmt::format("choose another {}", noun_of(held));
-      if (!has_splits) hint += fmt::format(", or replace that dataset with the `name` {}", printable(manifest.name));
+      if (!has_splits) hint += fmt::format(", or give the `name` {} to replace that dataset", printable(manifest.name));
       throw Error(
           ErrorCode::exists,
           fmt::format("holds the dataset \"{}\", not \"{}\"", printable(manifest.name), printable(planned.name)),

@@ -80,6 +80,7 @@ class PackedSource : public Source {
       : opened_(std::make_shared<Dataset>(open_dataset(spec, options))), spec_(spec), options_(options) {
     NameFilter patterns(options.include, options.exclude);
     filter(patterns);
+    if (options.class_folders) keep_images_only();
     note_unused_options(options, {"class_folders", "class_map"}, "this is a packed dataset", spec, notices_);
     note_relative_keys();
     note_split_names();
@@ -299,34 +300,47 @@ class PackedSource : public Source {
     notices_.merge(log, spec_);
   }
 
-  /// Warns of images that only one sample has under their field's name, such as "2.jpg" of "IMG.1.jpg" and "IMG.2.jpg":
-  /// a tar of a folder, whose names were split at the first dot.
+  /// Warns of images that only one sample has under their field's name, such as "2.jpg" of "IMG.1.jpg" and "IMG.2.jpg",
+  /// or that samples without another image have while others have one: a tar of a folder, whose names were split at the
+  /// first dot.
   void note_split_names() {
     if (dataset_.manifest()) return;
-    std::map<std::string, std::optional<std::uint64_t>> lonely;  // by field, the only sample that has it so far
+    struct Split {
+      std::uint64_t first = 0;    // sample
+      std::uint64_t samples = 0;  // that have the field
+      std::uint64_t alone = 0;    // of these, without an image by its name alone
+    };
+    std::map<std::string, Split> split;  // by field
     for (const std::string& field : dataset_.fields()) {
-      if (is_image_name(field) && field.find('.') != std::string::npos) lonely.try_emplace(field);
+      if (is_image_name(field) && field.find('.') != std::string::npos) split.try_emplace(field);
     }
-    for (std::uint64_t i = 0; i < size() && !lonely.empty(); ++i) {
+    bool has_whole = false;
+    for (std::uint64_t i = 0; i < size() && !split.empty(); ++i) {
       const auto [number, sample] = dataset_.position(at(i));
       const IndexInUse index = dataset_.use_index(number);
+      bool is_whole = false;
+      for (const auto& [f, extent] : index->row(sample)) is_whole = is_whole || is_image_field(index->fields()[f].name);
+      has_whole = has_whole || is_whole;
       for (const auto& [f, extent] : index->row(sample)) {
-        const auto found = lonely.find(index->fields()[f].name);
-        if (found == lonely.end()) continue;
-        if (found->second)
-          lonely.erase(found);
-        else
-          found->second = i;
+        const auto found = split.find(index->fields()[f].name);
+        if (found == split.end()) continue;
+        if (found->second.samples++ == 0) found->second.first = i;
+        if (!is_whole) ++found->second.alone;
       }
     }
-    std::erase_if(lonely, [](const auto& field) { return !field.second; });
-    if (lonely.empty() || size() + lonely.size() <= 2) return;
-    const auto& [field, sample] = *lonely.begin();
+    std::erase_if(split, [&](const auto& field) {
+      const Split& found = field.second;
+      return found.samples != 1 && (!has_whole || found.samples == 0 || found.alone != found.samples);
+    });
+    std::uint64_t images = 0;
+    for (const auto& [field, found] : split) images += found.samples;
+    if (images == 0 || size() + images <= 2) return;
+    const auto& [field, found] = *split.begin();
     NoticeLog log;
-    log.warn(fmt::format(
-        "names split at the first dot, as WebDataset's do, so {} images are fields that no other sample has "
-        "({} has {}); if each file is a sample, pack the unpacked folder or a ZIP of it",
-        lonely.size(), printed_key(dataset_.key(at(*sample))), printable(field)));
+    log.warn(
+        fmt::format("names split at the first dot, as WebDataset's do, so {} images are further fields of a sample "
+                    "({} has {}); if each file is a sample, pack the unpacked folder or a ZIP of it",
+                    images, printed_key(dataset_.key(at(found.first))), printable(field)));
     notices_.merge(log, spec_);
   }
 
@@ -375,7 +389,7 @@ class PackedSource : public Source {
     const KeyFolders found = class_folders_of(
         size(), [&](std::uint64_t i) { return dataset_.key(at(i)); }, spec_);
     labels.take_names(found.names);
-    if (!labels.has_map()) warn_of_odd_class_folders(spec_, labels.classes(), notices_);
+    if (!labels.has_map()) warn_of_odd_class_folders(spec_, labels.classes(), found.have_folders, notices_);
     std::vector<std::int64_t> numbers;
     for (const std::string& name : found.names) numbers.push_back(labels.number_of(name, spec_));
     own_ = {.classes = labels.classes()};
@@ -435,6 +449,29 @@ class PackedSource : public Source {
       }
     }
     filter.note_unmatched(notices_, spec_);
+  }
+
+  bool has_image(std::uint64_t i) const {
+    const auto [number, sample] = dataset_.position(at(i));
+    const IndexInUse index = dataset_.use_index(number);
+    for (const auto& [f, extent] : index->row(sample)) {
+      const std::string& field = index->fields()[f].name;
+      if (is_image_field(field) || is_image_name(field)) return true;
+    }
+    return false;
+  }
+
+  /// As of a folder of classes, whose samples are its images: a text next to the class folders changes no class.
+  void keep_images_only() {
+    std::vector<std::uint64_t> images;
+    std::vector<std::uint64_t> others;
+    for (std::uint64_t i = 0; i < size(); ++i) (has_image(i) ? images : others).push_back(at(i));
+    if (images.empty() || others.empty()) return;
+    for (const std::uint64_t i : others) {
+      notices_.add(fmt::format("{}: {}", dataset_.shard_path(dataset_.position(i).first), dataset_.key(i)), "no image");
+    }
+    all_ = false;
+    chosen_ = std::move(images);
   }
 
   std::shared_ptr<const Dataset> opened_;

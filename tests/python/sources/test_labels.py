@@ -1,6 +1,7 @@
 """What sources say of classes, as numbers and names: one rule for folders, lists, tables, archives, packs and annotations."""
 import io
 import json
+import shutil
 import tarfile
 import zipfile
 
@@ -564,6 +565,32 @@ def test_class_folders_that_are_splits(bale, tmp_path, kind):
     assert "split" not in result.err and names_of(tmp_path / "train") == ["cat", "dog"]
 
 
+@pytest.mark.parametrize("kind", ["zip", "tar", "folder"])
+def test_what_lies_above_the_class_folders(bale, tmp_path, kind):
+    """Files that are not images change no class. If an image makes the folder around all the only class, that is told."""
+    def source(number, names):
+        folder = tmp_path / f"{kind}{number}"
+        for name in names:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(IMAGE if name.endswith(".ppm") else b"text")
+        if kind == "folder":
+            return folder, ()
+        return shutil.make_archive(str(folder), kind, folder), ("--class-folders",)
+
+    images = [f"{name}/{i}.ppm" for name in ("cat", "dog") for i in range(2)]
+    around = "" if kind == "folder" else "data/"
+    path, options = source(1, [around + name for name in ["README.txt", *images, "cat/notes.txt"]])
+    told = bale.ok("pack", path, tmp_path / "out", *options).err
+    assert names_of(tmp_path / "out") == ["cat", "dog"] and "README" in told, told
+    assert sorted(labels_by_key(bale, tmp_path / "out").values()) == [0, 0, 1, 1]
+    path, options = source(2, [f"data/{name}" for name in ["cover.ppm", *images]])
+    told = bale.ok("pack", path, tmp_path / "one", *options).err
+    assert names_of(tmp_path / "one") == ["data"] and "the only class is data" in told, told
+    again = ("pack", tmp_path / "folder2" / "data") if kind == "folder" else ("pack", path, "--include", "*data/*/*")
+    told = bale.ok(*again, tmp_path / "two", *options).err
+    assert names_of(tmp_path / "two") == ["cat", "dog"] and "only class" not in told, told
+
+
 @pytest.mark.parametrize("options", [(), ("--class-folders",)])
 def test_dots_in_the_names_of_a_tar(bale, tmp_path, options):
     """A tar is read by WebDataset's rule: whoever made it of a folder is told that files became fields of a sample."""
@@ -578,5 +605,10 @@ def test_dots_in_the_names_of_a_tar(bale, tmp_path, options):
     folder = tar("folder.tar", ["cat/IMG.1.ppm", "cat/IMG.2.ppm", "dog/1.ppm"])
     told = bale.ok("pack", folder, tmp_path / "one", *options).err
     assert "split at the first dot" in told and "2 images" in told and "cat/IMG has 1.ppm" in told, told
+    apart = tar("apart.tar", [f"{name}/{image}.ppm" for name in ("cat", "dog") for image in ("a", "IMG.1", "IMG.2")])
+    told = bale.ok("pack", apart, tmp_path / "three", *options).err
+    assert "split at the first dot" in told and "4 images" in told and "cat/IMG has 1.ppm" in told, told
+    masks = tar("masks.tar", ["cat/1.ppm", "cat/1.mask.ppm", "cat/2.ppm", "cat/2.mask.ppm", "cat/3.mask.ppm"])
+    assert "first dot" not in bale.ok("pack", masks, tmp_path / "four", *options).err
     pairs = tar("pairs.tar", [f"cat/{i}.{side}.ppm" for i in range(2) for side in ("left", "right")])
     assert "first dot" not in bale.ok("pack", pairs, tmp_path / "two", *options).err

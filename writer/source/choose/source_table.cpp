@@ -68,7 +68,9 @@ void add_file_options(OptionTable& table, SourceOptions& source) {
   add_flag(table, "allow_empty", source.allow_empty, "Class folders without images keep their label");
   add_parsed(table, "list_jobs", "N", source.list_jobs, parse_jobs,
              "Threads that list directories and examine files (default: 8); more help on network file systems");
-  add_text(table, "root", "DIR", source.root, "Where relative paths of lists and tables start").tagged(k_for_files);
+  add_text(table, "root", "DIR", source.root,
+           "Where relative paths start (default: those of a table in its folder, of a list in the current one)")
+      .tagged(k_for_files);
   add_text(table, "path_column", "NAME", source.path_column, "Column of the table that holds the path")
       .tagged(k_for_files);
   add_text(table, "path_pattern", "PATTERN", source.path_pattern,

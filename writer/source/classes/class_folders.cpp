@@ -62,17 +62,24 @@ KeyFolders class_folders_of(std::uint64_t size, const std::function<std::string(
         numbers.try_emplace(own.substr(skip, end - skip), static_cast<std::uint32_t>(numbers.size()));
     if (is_new) found.names.push_back(at->first);
     found.folders.push_back(at->second);
+    found.have_folders = found.have_folders || end_of_folder(own, end + 1) != std::string::npos;
   }
   return found;
 }
 
-void warn_of_odd_class_folders(const std::string& root, const std::vector<std::string>& names, NoticeLog& notices) {
+void warn_of_odd_class_folders(const std::string& root, const std::vector<std::string>& names, bool have_folders,
+                               NoticeLog& notices) {
   NoticeLog found;
   if (!names.empty() && std::all_of(names.begin(), names.end(), is_split_name)) {
     found.warn(
         fmt::format("the only classes are {}{}, which are usual names of splits; if the classes are the folders "
                     "below, pack each split by itself",
                     printable(names.front()), names.size() == 1 ? "" : " and " + printable(names.back())));
+  } else if (names.size() == 1 && have_folders) {
+    found.warn(
+        fmt::format("the only class is {0}, and it has folders; if they are the classes, pack the folder {0}, or of an "
+                    "archive what `include` '*{0}/*/*' takes",
+                    printable(names.front())));
   }
   const auto hidden =
       std::find_if(names.begin(), names.end(), [](const std::string& name) { return name.starts_with('.'); });

@@ -13,6 +13,7 @@ namespace bale {
 struct KeyFolders {
   std::vector<std::string> names;      // each once
   std::vector<std::uint32_t> folders;  // of each sample: position in `names`
+  bool have_folders = false;           // a sample lies deeper than in one of them
 };
 
 /// Of `size` samples with the keys `key(i)`, the class folder of each: the first folder of its key. Folders that all
@@ -22,9 +23,11 @@ KeyFolders class_folders_of(std::uint64_t size, const std::function<std::string(
                             const std::string& path);
 
 /// Class folders that are probably not meant as classes.
-/// Adds a warning about the folder `root` if all of its class folders have names of splits (train, val, ...), so that
-/// the classes are probably one level below, and one if a class folder is hidden (.ipynb_checkpoints), which shifts the
-/// numbers of the others. torchvision's ImageFolder takes both without a word.
-void warn_of_odd_class_folders(const std::string& root, const std::vector<std::string>& names, NoticeLog& notices);
+/// Adds a warning about the folder `root` if all of its class folders have names of splits (train, val, ...), or the
+/// only one has folders (`have_folders`), so that the classes are probably one level below, and one if a class folder
+/// is hidden (.ipynb_checkpoints), which shifts the numbers of the others. torchvision's ImageFolder takes all of these
+/// without a word.
+void warn_of_odd_class_folders(const std::string& root, const std::vector<std::string>& names, bool have_folders,
+                               NoticeLog& notices);
 
 }  // namespace bale

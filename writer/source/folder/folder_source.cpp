@@ -116,7 +116,6 @@ class FolderLister {
     }
     pass_over_files(top);
     labels_.take_names(top.directories);
-    if (!labels_.has_map()) warn_of_odd_class_folders(root_, top.directories, listing_.notices);
     listing_.classes = labels_.classes();
     for (auto name = top.directories.rbegin(); name != top.directories.rend(); ++name) {
       if (!filter_.excludes_all_in(*name)) walk().announce(below(root_, *name));
@@ -133,6 +132,7 @@ class FolderLister {
       add_tree(path, label);
       if (!found_any_) empty.push_back(name);
     }
+    if (!labels_.has_map()) warn_of_odd_class_folders(root_, top.directories, have_folders_, listing_.notices);
     if (!empty.empty() && !may_be_empty()) refuse_empty_classes(empty);
   }
 
@@ -153,6 +153,7 @@ class FolderLister {
     if (listing_.losses.size() > num_losses) found_any_ = true;  // the lost directory may have had images
     for (const DirectoryFiles& files : found) {
       directory_added_ = false;
+      have_folders_ = have_folders_ || (files.size() > 0 && files.path().size() > top.size());
       if (pair_.empty()) {
         for (std::size_t i = 0; i < files.size(); ++i) add_sample(files.path(), files[i], label);
       } else {
@@ -259,7 +260,8 @@ class FolderLister {
   std::optional<DirectoryWalk> walk_;
   std::uint32_t directory_ = 0;  // of the files being added
   bool directory_added_ = false;
-  bool found_any_ = false;  // in the tree being added, including files that the filters exclude
+  bool have_folders_ = false;  // a class folder has folders with images
+  bool found_any_ = false;     // in the tree being added, including files that the filters exclude
 };
 
 }  // namespace

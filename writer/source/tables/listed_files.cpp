@@ -63,8 +63,9 @@ std::string_view ListedFiles::trimmed(std::string_view path) const {
 /// The field of a file whose name does not say that it is an image. `shown` is its path in errors.
 std::string ListedFiles::field_by_content(const std::string& file, std::string_view shown) const {
   const auto refuse = [&](ErrorCode code, std::string_view why) {
-    throw Error(code, fmt::format("\"{}\" {}", printable(shown), why),
-                {.hint = "correct the line, or leave it out with `exclude`, or all such lines with `on_error` skip"});
+    throw Error(
+        code, fmt::format("\"{}\" {}", printable(shown), why),
+        {.hint = "correct the line or `root`, or leave it out with `exclude`, or all such lines with `on_error` skip"});
   };
   std::array<std::byte, k_head_bytes> head{};
   Bytes bytes;
