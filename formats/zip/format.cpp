@@ -163,7 +163,7 @@ class MemberPayload final : public FilePayload {
  private:
   bool is_range(std::uint32_t field) const { return index_.fields()[field].located; }
 
-  /// The member whose data begins there: members do not overlap.
+  /// The member whose data begins there: members do not overlap, and that of an empty file ends where the next begins.
   const Member& member_at(std::uint64_t data) const {
     std::call_once(once_, [&] {
       NoticeLog known;  // the scan has reported them
@@ -173,7 +173,7 @@ class MemberPayload final : public FilePayload {
     });
     const auto after =
         std::upper_bound(members_.begin(), members_.end(), data,
-                         [](std::uint64_t offset, const Member& member) { return offset < member.header; });
+                         [](std::uint64_t offset, const Member& member) { return offset <= member.header; });
     if (after == members_.begin() ||
         std::prev(after)->stored_bytes > index_.shard_bytes() - std::min(index_.shard_bytes(), data)) {
       throw Error(ErrorCode::damaged, "the archive says something else than its index",

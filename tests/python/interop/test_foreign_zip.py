@@ -121,6 +121,14 @@ def test_other_files_are_fields_or_named(bale, tmp_path):
     assert all(name in reported for name in ("__MACOSX/a/._x.jpg", "README", "list.txt"))
 
 
+def test_empty_files(bale, tiny, tmp_path):
+    """The data of one begin where the next file does."""
+    image = next(iter(members(tiny).values()))
+    path = write(tmp_path / "x.zip", {"a/1.jpg": image, "a/2.jpg": b"", "a/2.txt": b"", "a/3.jpg": image, "a/4.jpg": b""})
+    bale.ok("convert", path, tmp_path / "packed")
+    assert fields_by_key(bale, tmp_path / "packed") == {"a/1": {"jpg": image}, "a/2": {"jpg": b"", "txt": b""}, "a/3": {"jpg": image}, "a/4": {"jpg": b""}}
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_damage_is_found_by_the_archives_own_checksums(bale, photos, tmp_path, method):
     """Also without an index: each flipped bit of an image is found, and the other images are read."""
