@@ -39,7 +39,7 @@ class Error(RuntimeError):
         return self.args[0] if self.args else ""
 
     def __reduce__(self) -> tuple[Callable[..., Error], tuple[object, ...]]:
-        return make_error, (self.code, str(self), self.path or "", self.key or "", self.offset, self.hint or "")
+        return error_of, (self.code, str(self), self.path or "", self.key or "", self.offset, self.hint or "")
 
 
 class ArgumentError(Error, ValueError):
@@ -116,6 +116,12 @@ def code_of_exit(exit_code: int) -> str:
 
 def make_error(code: str, text: str, path: str = "", key: str = "", offset: int | None = None, hint: str = "",
                system_error: int = 0) -> Error:
+    """An error of the package, whose message ends with the hint, as those of the libraries do."""
+    return error_of(code, f"{text}; {hint}" if hint else text, path, key, offset, hint, system_error)
+
+
+def error_of(code: str, text: str, path: str = "", key: str = "", offset: int | None = None, hint: str = "",
+             system_error: int = 0) -> Error:
     error = FieldNotFoundError(text) if code == "not_found" and key else _CLASSES.get(code, Error)(text)
     error.code = code
     error.path = path or None

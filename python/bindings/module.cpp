@@ -15,8 +15,8 @@ void set_python_error(const Error& error) {
   nb::object offset = context.offset ? nb::object(nb::int_(*context.offset)) : nb::none();
   const nb::object exception =
       nb::module_::import_("bale.errors")
-          .attr("make_error")(to_str(error_code_name(error.code())), to_str(error.what()), to_str(context.path),
-                              to_str(context.key), offset, to_str(context.hint), context.system_error);
+          .attr("error_of")(to_str(error_code_name(error.code())), to_str(error.what()), to_str(context.path),
+                            to_str(context.key), offset, to_str(context.hint), context.system_error);
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
 }
 

@@ -164,7 +164,7 @@ def test_images_next_to_the_table(tmp_path):
     with pytest.raises(ValueError, match="no column of images; name it with bale.parquet.samples"):
         bale.pack(name, tmp_path / "none")
     for path, error, why in (("files/2.jpg", FileNotFoundError, "has no bytes of the image 'files/2.jpg', and the file cannot be read"),
-                             ("../x.jpg", ValueError, "names the file '../x.jpg' outside of its directory")):
+                             ("../x.jpg", ValueError, "names the file '../x.jpg' outside of its directory; pack the files")):
         name = write(tmp_path / "bad.parquet", {"image": pa.array([{"bytes": None, "path": path}], kind)})
         with pytest.raises(error, match=why):
             bale.pack(name, tmp_path / "bad")
