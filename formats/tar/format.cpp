@@ -68,7 +68,10 @@ std::string wds2idx_text(const std::string& path, const ShardIndex& index) {
   walk_samples(path, index, [&](const Member& member, bool opens) {
     if (member.name.find_first_of(" \t\n\v\f\r") != std::string_view::npos) {
       throw Error(ErrorCode::unsupported, "name with white space, which the columns of wds2idx cannot hold",
-                  {.path = path, .key = std::string(member.name), .offset = member.offset});
+                  {.path = path,
+                   .key = std::string(member.name),
+                   .offset = member.offset,
+                   .hint = "leave wds2idx out of `sidecars`, or rename the file"});
     }
     fmt::format_to(std::back_inserter(text), "{}{} {} {} {}", opens ? '\n' : ' ',
                    split_member_name(member.name)->extension, member.offset, member.size, member.name);

@@ -80,7 +80,12 @@ Extent ExtentRow::find(std::uint32_t wanted) const {
 }
 
 ShardIndex ShardIndex::load(const std::string& path) {
-  return read_twice_if_damaged(path, [&] { return from_bytes(read_whole(path), path); });
+  try {
+    return read_twice_if_damaged(path, [&] { return from_bytes(read_whole(path), path); });
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+    throw Error(ErrorCode::not_found, error.message(), {.path = path, .hint = "make it with `bale index`"});
+  }
 }
 
 ShardIndex ShardIndex::from_bytes(std::vector<std::byte> bytes, const std::string& path) {

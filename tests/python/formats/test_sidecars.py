@@ -198,7 +198,7 @@ def test_white_space_in_names(bale, tmp_path, tiny):
     (tmp_path / "in" / "c" / "a b.jpg").write_bytes(data)
     bale.pack(tmp_path / "in", tmp_path / "p", "--format", "tar", "--name", "x")
     result = bale("index", tmp_path / "p", "--sidecars", "wds2idx")
-    assert result.code == 1 and "white space" in result.error_line()
+    assert result.code == 1 and "white space" in result.error_line() and "leave wds2idx out" in result.error_line()
     bale.ok("verify", tmp_path / "p")
     assert {path.name for path in (tmp_path / "p").iterdir()} == {"manifest.json", "x-000000.tar", "x-000000.tar.bidx"}
 

@@ -98,6 +98,8 @@ def test_the_same_again_is_refused_by_name(bale, files, tmp_path):
     assert (report["samples"], report["existing"], report["version"]) == (0, 9, report["parent"])
     assert tree_bytes(out) == before and stamps(out) == times
     assert not (out / ".bale-partial").exists()
+    next(out.glob("*.bidx")).unlink()
+    assert "`bale index`" in bale("add", out, files / "old").error_line()
 
 
 @pytest.mark.parametrize("options", [[], ["--resize-short", "16"]], ids=["as_they_are", "resized"])
