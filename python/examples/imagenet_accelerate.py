@@ -5,7 +5,7 @@
 
 Without a GPU, `accelerate launch` starts one process. torchrun starts several:
 
-    torchrun --nproc-per-node 2 imagenet_accelerate.py packs/train packs/val
+    torchrun --nproc_per_node 2 imagenet_accelerate.py packs/train packs/val
 """
 import argparse
 

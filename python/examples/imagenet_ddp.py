@@ -1,7 +1,7 @@
 """Trains an ImageNet ResNet with DistributedDataParallel. A checkpoint continues at its step on any number of GPUs.
 
-    torchrun --nproc-per-node 8 imagenet_ddp.py packs/train packs/val
-    torchrun --nproc-per-node 4 imagenet_ddp.py packs/train packs/val --resume
+    torchrun --nproc_per_node 8 imagenet_ddp.py packs/train packs/val
+    torchrun --nproc_per_node 4 imagenet_ddp.py packs/train packs/val --resume
 
 Each rank reads its share: bale.torch.Loader asks torch.distributed for rank and world size, and all ranks make equally
 many steps.

@@ -19,7 +19,7 @@ SMALLER = {
                  ("bale tune packs/train", "bale tune packs/train --batch 8 --size 32 --seconds-per-setting 0.02 || [ $? = 5 ]"),
                  ("--step-ms 95", "--step-ms 95 --seconds 0.05 --batch 8 --size 32")],
     "several-gpus": [("224", "32"), ("128", "4"), ("workers=8", "workers=1"), ("range(loader.epoch, 90)", "range(loader.epoch, 1)"),
-                     ("resnet50", "resnet18"), ("--nproc-per-node 8 ", "")],
+                     ("resnet50", "resnet18"), ("--nproc_per_node 8 ", "")],
 }
 PRINTED = {"imagenet": "epoch 1: ", "photos": "torch.Size([16, 3, 64, 64]) torch.uint8", "captions": "torch.Size([8, 3, 64, 64]) ",
            "segmentation": "torch.Size([4, 3, 48, 48]) torch.Size([4, 48, 48])", "several-gpus": "steps on 2 ranks, ",
