@@ -24,7 +24,8 @@ UNUSED = {"azure", "boto3", "botocore", "google", "matplotlib", "oci", "paramiko
 
 
 class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Lets a package import what is not installed: a module in which every name is an empty class."""
+    """Lets a package import what is not installed: a module in which every name is an empty class.
+    Python's own names, like `__file__`, stay missing: `inspect` goes through all modules."""
 
     def __init__(self, names=frozenset(UNUSED)):
         self.names = names
@@ -35,8 +36,14 @@ class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec):
         module = types.ModuleType(spec.name)
         module.__path__ = []
-        module.__getattr__ = lambda name: type(name, (), {})
+        module.__getattr__ = self.empty_class
         return module
+
+    @staticmethod
+    def empty_class(name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
 
     def exec_module(self, module):
         pass
