@@ -3,9 +3,11 @@ granularity of samples) and with LRU."""
 import heapq
 import random
 import shutil
+import textwrap
 import threading
 
 import pytest
+from python_support import run_script
 from remote_support import disk_use, files_size, heavy_images, remote, serve, watched  # noqa: F401
 
 MIB = 1 << 20
@@ -56,6 +58,24 @@ def test_half_a_dataset(remote, halved, serve):
     assert fetched <= 1.08 * best < 0.85 * lru
     assert LIMIT // 2 <= max(seen) <= LIMIT
     assert fetched >= files_size(halved)
+
+
+MIXES = """
+    import sys, bale
+    url = sys.argv[1]
+    sources = {"a": f"{url}/p-{{000000..000004}}.tar", "b": f"{url}/p-{{000005..000008}}.tar"}
+    with bale.Loader(sources, 50, shares={"a": 750, "b": 550}, workers=0, epoch_samples=260, transform=bale.transforms.raw()) as loader:
+        assert sum(len(batch.keys) for _ in range(15) for batch in loader) == 15 * 260
+"""
+
+
+def test_a_mixture_of_twice_the_cache(remote, halved, serve):
+    """Its epochs are a fifth of a pass, so samples come again in another epoch."""
+    server = serve(halved)
+    remote.env["BALE_CACHE_LIMIT"] = str(LIMIT)
+    run_script(textwrap.dedent(MIXES), server.url, **remote.env)
+    best, lru = (simulated(farthest, LIMIT // SAMPLE_BYTES) * SAMPLE_BYTES for farthest in (True, False))
+    assert server.sent("*.tar") <= 1.1 * best < 0.9 * lru
 
 
 def test_several_readers_of_one_cache(remote, halved, serve):
