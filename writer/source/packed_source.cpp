@@ -23,6 +23,7 @@
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
+#include "bale/writer/source/packed_notices.hpp"
 #include "bale/writer/source/saved/row_bytes.hpp"
 #include "bale/writer/source/saved/saved_source.hpp"
 #include "bale/writer/source/source.hpp"
@@ -82,8 +83,7 @@ class PackedSource : public Source {
     filter(patterns);
     if (options.class_folders) keep_images_only();
     note_unused_options(options, {"class_folders", "class_map"}, "this is a packed dataset", spec, notices_);
-    note_relative_keys();
-    note_split_names();
+    notices_.merge(notices_of_packed(dataset_, size(), [this](std::uint64_t i) { return at(i); }), spec_);
     encoded_ = options.keys_name_files && has_keys_that_name_no_file();
     if (size() == 0 && dataset_.size() > 0) {
       throw Error(ErrorCode::invalid_argument, "`include` and `exclude` leave no sample",
@@ -281,67 +281,6 @@ class PackedSource : public Source {
   [[noreturn]] static void refuse_changed(const std::string& path, std::string key) {
     throw Error(ErrorCode::changed, "changed since the plan was made",
                 {.path = path, .key = std::move(key), .hint = "make a new plan, for a new destination"});
-  }
-
-  /// Warns of keys that lead outside the directory into which another program unpacks them.
-  void note_relative_keys() {
-    std::uint64_t count = 0;
-    std::string first;
-    for (std::uint64_t i = 0; i < size(); ++i) {
-      const auto [number, sample] = dataset_.position(at(i));
-      const IndexInUse held = dataset_.use_index(number);
-      if (!leads_outside(held->key(sample))) continue;
-      if (count++ == 0) first = held->key(sample);
-    }
-    if (count == 0) return;
-    NoticeLog log;
-    log.warn(
-        fmt::format("{} keys are absolute or have \"..\": made relative (such as \"{}\")", count, printed_key(first)));
-    notices_.merge(log, spec_);
-  }
-
-  /// Warns of images that only one sample has under their field's name, such as "2.jpg" of "IMG.1.jpg" and "IMG.2.jpg",
-  /// or that samples without another image have while others have one: a tar of a folder, whose names were split at the
-  /// first dot.
-  void note_split_names() {
-    if (dataset_.manifest()) return;
-    struct Split {
-      std::uint64_t first = 0;    // sample
-      std::uint64_t samples = 0;  // that have the field
-      std::uint64_t alone = 0;    // of these, without an image by its name alone
-    };
-    std::map<std::string, Split> split;  // by field
-    for (const std::string& field : dataset_.fields()) {
-      if (is_image_name(field) && field.find('.') != std::string::npos) split.try_emplace(field);
-    }
-    bool has_whole = false;
-    for (std::uint64_t i = 0; i < size() && !split.empty(); ++i) {
-      const auto [number, sample] = dataset_.position(at(i));
-      const IndexInUse index = dataset_.use_index(number);
-      bool is_whole = false;
-      for (const auto& [f, extent] : index->row(sample)) is_whole = is_whole || is_image_field(index->fields()[f].name);
-      has_whole = has_whole || is_whole;
-      for (const auto& [f, extent] : index->row(sample)) {
-        const auto found = split.find(index->fields()[f].name);
-        if (found == split.end()) continue;
-        if (found->second.samples++ == 0) found->second.first = i;
-        if (!is_whole) ++found->second.alone;
-      }
-    }
-    std::erase_if(split, [&](const auto& field) {
-      const Split& found = field.second;
-      return found.samples != 1 && (!has_whole || found.samples == 0 || found.alone != found.samples);
-    });
-    std::uint64_t images = 0;
-    for (const auto& [field, found] : split) images += found.samples;
-    if (images == 0 || size() + images <= 2) return;
-    const auto& [field, found] = *split.begin();
-    NoticeLog log;
-    log.warn(
-        fmt::format("names split at the first dot, as WebDataset's do, so {} images are further fields of a sample "
-                    "({} has {}); if each file is a sample, pack the unpacked folder or a ZIP of it",
-                    images, printed_key(dataset_.key(at(found.first))), printable(field)));
-    notices_.merge(log, spec_);
   }
 
   std::string own_key(std::size_t shard, std::string_view key) const { return keys_.name(shard, key); }

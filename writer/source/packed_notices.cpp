@@ -1,0 +1,83 @@
+#include "bale/writer/source/packed_notices.hpp"
+
+#include <map>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/contained_name.hpp"
+#include "bale/formats/base/key_text.hpp"
+#include "bale/formats/shard/key.hpp"
+
+namespace bale {
+namespace {
+
+using At = std::function<std::uint64_t(std::uint64_t)>;
+
+/// Warns of keys that lead outside the directory into which another program unpacks them.
+void note_relative_keys(const Dataset& dataset, std::uint64_t size, const At& at, NoticeLog& log) {
+  std::uint64_t count = 0;
+  std::string first;
+  for (std::uint64_t i = 0; i < size; ++i) {
+    const auto [number, sample] = dataset.position(at(i));
+    const IndexInUse held = dataset.use_index(number);
+    if (!leads_outside(held->key(sample))) continue;
+    if (count++ == 0) first = held->key(sample);
+  }
+  if (count == 0) return;
+  log.warn(
+      fmt::format("{} keys are absolute or have \"..\": made relative (such as \"{}\")", count, printed_key(first)));
+}
+
+/// Warns of images that only one sample has under their field's name, such as "2.jpg" of "IMG.1.jpg" and "IMG.2.jpg",
+/// or that samples without another image have while others have one: a tar of a folder, whose names were split at the
+/// first dot.
+void note_split_names(const Dataset& dataset, std::uint64_t size, const At& at, NoticeLog& log) {
+  if (dataset.manifest()) return;
+  struct Split {
+    std::uint64_t first = 0;    // sample
+    std::uint64_t samples = 0;  // that have the field
+    std::uint64_t alone = 0;    // of these, without an image by its name alone
+  };
+  std::map<std::string, Split> split;  // by field
+  for (const std::string& field : dataset.fields()) {
+    if (is_image_name(field) && field.find('.') != std::string::npos) split.try_emplace(field);
+  }
+  bool has_whole = false;
+  for (std::uint64_t i = 0; i < size && !split.empty(); ++i) {
+    const auto [number, sample] = dataset.position(at(i));
+    const IndexInUse index = dataset.use_index(number);
+    bool is_whole = false;
+    for (const auto& [f, extent] : index->row(sample)) is_whole = is_whole || is_image_field(index->fields()[f].name);
+    has_whole = has_whole || is_whole;
+    for (const auto& [f, extent] : index->row(sample)) {
+      const auto found = split.find(index->fields()[f].name);
+      if (found == split.end()) continue;
+      if (found->second.samples++ == 0) found->second.first = i;
+      if (!is_whole) ++found->second.alone;
+    }
+  }
+  std::erase_if(split, [&](const auto& field) {
+    const Split& found = field.second;
+    return found.samples != 1 && (!has_whole || found.samples == 0 || found.alone != found.samples);
+  });
+  std::uint64_t images = 0;
+  for (const auto& [field, found] : split) images += found.samples;
+  if (images == 0 || size + images <= 2) return;
+  const auto& [field, found] = *split.begin();
+  log.warn(
+      fmt::format("names split at the first dot, as WebDataset's do, so {} images are further fields of a sample "
+                  "({} has {}); if each file is a sample, pack the unpacked folder or a ZIP of it",
+                  images, printed_key(dataset.key(at(found.first))), printable(field)));
+}
+
+}  // namespace
+
+NoticeLog notices_of_packed(const Dataset& dataset, std::uint64_t size, const At& at) {
+  NoticeLog log;
+  note_relative_keys(dataset, size, at, log);
+  note_split_names(dataset, size, at, log);
+  return log;
+}
+
+}  // namespace bale

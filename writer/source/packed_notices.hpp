@@ -1,0 +1,16 @@
+// Warnings about a packed dataset that is a source; internal.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "bale/formats/base/notice_log.hpp"
+#include "bale/reader/dataset.hpp"
+
+namespace bale {
+
+/// About `size` samples: at(i) is the number of sample `i` in the dataset.
+NoticeLog notices_of_packed(const Dataset& dataset, std::uint64_t size,
+                            const std::function<std::uint64_t(std::uint64_t)>& at);
+
+}  // namespace bale
