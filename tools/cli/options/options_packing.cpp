@@ -143,9 +143,8 @@ void declare_rewrite(ChangeCommand& command, CommandModel& app) {
   add_json(app, command.json, "Print the result as JSON");
   add_quiet(app, command.quiet);
   app.footer =
-      "Other programs then see the current version, and its samples stay in their order. Shards that it does not need "
-      "any\n"
-      "more go to PACKED/versions, for older versions. A run that was interrupted continues when it is run again.\n"
+      "Other programs then see the current version, and its samples stay in their order. Shards that it does not need\n"
+      "any more go to PACKED/versions, for older versions. A run that was interrupted continues when it is run again.\n"
       "Examples:\n"
       "  bale rewrite packed\n"
       "  bale rewrite packed --purge          # no byte of a removed sample stays\n"
