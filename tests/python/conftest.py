@@ -285,6 +285,15 @@ def class_names(directory):
     return [bytes.fromhex(n["hex"]) if isinstance(n, dict) else n.encode() for n in manifest_of(directory)["classes"]]
 
 
+def labels_by_key(bale, spec):
+    rows = [json.loads(line) for line in bale.ok("ls", "--json", spec).out.splitlines()]
+    return {row["key"]: row.get("label") for row in rows}
+
+
+def names_of(directory):
+    return [name.decode() for name in class_names(directory)]
+
+
 def ledger(directory):
     """What was skipped, an entry per source file or shard."""
     return [json.loads(line) for line in (pathlib.Path(directory) / "skipped.jsonl").read_text().splitlines()]

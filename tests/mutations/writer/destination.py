@@ -3,6 +3,7 @@ from mutations.mutation import Mutation
 
 OVERWRITE = ("python", "tests/python/writer/test_overwrite.py", "-k")
 DESTINATION = ("python", "tests/python/writer/test_destination.py", "-k")
+DRY_RUN = ("python", "tests/python/writer/test_dry_run.py", "-k")
 RESUME = ("python", "tests/python/writer/test_resume.py", "-k")
 CONCURRENT = ("python", "tests/python/writer/test_concurrent.py", "-k")
 
@@ -37,10 +38,10 @@ MUTATIONS = [
              "  if (samples) keep_samples(samples, path_of(k_samples_name));\n", "", (*DESTINATION, "files_that_changed")),
     Mutation("a dry run does not look at its destination", "writer/run/plan_pack.cpp",
              "  writes_objects ? require_may_run_objects(options, plan) : require_may_run(options, plan, samples_of(source, plan));\n",
-             "", (*DESTINATION, "refuses")),
+             "", (*DRY_RUN, "refuses")),
     Mutation("a dry run says the bytes of the source", "writer/run/plan_pack.cpp",
              "  for (PackPreview::ShardRow& row : preview.shards) row.payload_bytes = measure.scaled(row.payload_bytes);\n",
-             "", (*DESTINATION, "about_right")),
+             "", (*DRY_RUN, "about_right")),
     Mutation("a shard per sample is not reported", "writer/plan/plan.cpp",
              "2 * num_shards <= plan.num_samples) return;", "2 * num_shards > 0) return;", (*DESTINATION, "shard_size")),
     Mutation("images of finished shards are believed", "writer/run/journal_store.cpp",
@@ -51,7 +52,7 @@ MUTATIONS = [
     Mutation("directories are not for the group", "writer/destination/directory.cpp", "name.c_str(), 0777)", "name.c_str(), 0755)",
              (*DESTINATION, "umask")),
     Mutation("progress counts other bytes than the total", "writer/shard/shard_job.cpp", "payload_[at - job_.shard.begin]",
-             "scratch_.fields().size()", (*DESTINATION, "progress")),
+             "scratch_.fields().size()", (*DRY_RUN, "progress")),
     Mutation("links to directories are followed", "writer/destination/directory.cpp",
              "open_directory_at(fd(), name, O_NOFOLLOW)", "open_directory_at(fd(), name, 0)",
              (*OVERWRITE, "links or journals")),

@@ -10,6 +10,7 @@ ANNOTATIONS = ("python", "tests/python/sources/test_annotations.py", "-k")
 VOC_YOLO = ("python", "tests/python/sources/test_annotations_voc_yolo.py", "-k")
 
 LABELS = ("python", "tests/python/sources/test_labels.py", "-k")
+TABLES = ("python", "tests/python/sources/test_tables_and_lists.py", "-k")
 PYTHON_LABELS = ("python", "tests/python/stream/test_python_labels.py", "-k")
 
 MUTATIONS = [
@@ -26,13 +27,13 @@ MUTATIONS = [
              "    if (num_missing_ > 0 && !options_.allow_unlabeled) {\n", "    if (false) {\n", (*LABELS, "cells_without_a_label")),
     Mutation("a table without a column of labels is packed without a word", "writer/source/tables/table_source.cpp",
              "      if (has_extra) warn_of_no_labels(table);\n", "", (*LABELS, "no_column_of_labels")),
-    Mutation("a cell of a path_pattern is left out", "writer/source/tables/table_rows.cpp", "    path += cell;\n", "", (*LABELS, "paths_of_columns")),
+    Mutation("a cell of a path_pattern is left out", "writer/source/tables/table_rows.cpp", "    path += cell;\n", "", (*TABLES, "paths_of_columns")),
     Mutation("labels after paths are taken for parts of names", "writer/source/tables/list_source.cpp",
-             "      are_there_ = true;\n", "      are_there_ = false;\n", (*LABELS, "lists_with_labels")),
+             "      are_there_ = true;\n", "      are_there_ = false;\n", (*TABLES, "lists_with_labels")),
     Mutation("one of several images of a stem is guessed", "writer/source/tables/listed_files.cpp",
-             "    if (!is_only) image", "    if (!is_only && false) image", (*LABELS, "without_an_extension")),
+             "    if (!is_only) image", "    if (!is_only && false) image", (*TABLES, "without_an_extension")),
     Mutation("further rows of an image are lost", "writer/source/tables/table_source.cpp",
-             "    table.later.push_back({known->second.sample, record});\n", "    (void)record;\n", (*LABELS, "several_rows")),
+             "    table.later.push_back({known->second.sample, record});\n", "    (void)record;\n", (*TABLES, "several_rows")),
     Mutation("1.0 is another id than 1", "writer/source/annotations/coco_elements.cpp",
              "  return whole ? Json(*whole) : Json();\n", "  return whole ? *id : Json();\n", (*ANNOTATIONS, "others_write_it")),
     Mutation("XML files of class folders have the names of files", "writer/source/annotations/voc.cpp",

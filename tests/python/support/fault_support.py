@@ -1,7 +1,7 @@
 """Runs that are killed or that fail at a chosen system call: by the shim (tests/support/shim/shim.c), in every layout."""
 import signal
 
-from conftest import ALL_LAYOUTS, LAYOUTS, SHIM, tree_bytes
+from conftest import ALL_LAYOUTS, LAYOUTS, SHIM, shim, tree_bytes
 
 KILLED = -signal.SIGKILL
 
@@ -41,3 +41,9 @@ def check_only_whole_files(directory, expected):
 def resume(bale, source, out, pack_options):
     result = bale("pack", source, out, *pack_options, "--resume")
     assert result.code == 0, result
+
+
+def broken_off(bale, source, out, *sizing):
+    env = shim(UNREADABLE="/".join(sorted(source.rglob("*.JPEG"))[-1].parts[-2:]))
+    assert bale("pack", source, out, "--name", "x", "--jobs", "1", *sizing, env=env).code == 1
+    assert (out / ".bale-partial").exists()
