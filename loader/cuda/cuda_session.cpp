@@ -25,6 +25,12 @@ constexpr int k_worker_ms = 50;  // limits each wait for a worker, which may die
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
+/// Transforms of sources make images of one form, that of the first.
+LoaderOptions with_first_transform(LoaderOptions options) {
+  if (!options.source_transforms.empty()) options.transform = options.source_transforms.front();
+  return options;
+}
+
 LoaderOptions of_workers(LoaderOptions options, const PixelKernels& kernels, bool device_decodes) {
   options.copy_when_held = false;  // copies to the device start from the ring, which is page-locked
   if (kernels.convert()) {
@@ -102,7 +108,7 @@ bool DeliveredBatch::is_used_by_another_thread() const {
 
 CudaSession::CudaSession(const std::string& spec, LoaderOptions options, CudaOptions cuda,
                          std::optional<Selection> selection)
-    : options_(std::move(options)),
+    : options_(with_first_transform(std::move(options))),
       cuda_(checked(cuda, options_)),
       context_(Context::open(cuda_.device)),
       kernels_(PixelKernels::choose(context_, options_.transform, cuda_)),

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/cuda/kernels/converter.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/unit/cuda/cuda_support.hpp"
 
 using namespace bale;
@@ -47,6 +49,33 @@ TEST_CASE("The device's pace, the workers and the sizes of rings change nothing"
   const FakeDevice device(Pace::thread);
   CudaLoader loader(pack.path, options, {});
   CHECK(on_device(loader, 3) == snapshots(bytes, 3));
+}
+
+TEST_CASE("Sources of a mixture have transforms of their own on a device, too, if it converts them alike") {
+  const Pack pack(30);
+  const Selection mixture = Selection::mixture({21, 9}, {1, 1}, {.epoch_samples = 40, .exact_every = 8});
+  LoaderOptions options = small_batches(2, WorkerMode::threads);
+  Transform train = float_transform(DType::float16, PixelLayout::nchw);
+  Transform val = val_transform(train.width, train.width + 4);
+  val.dtype = train.dtype;
+  val.layout = train.layout;
+  val.normalize = train.normalize;
+  options.source_transforms = {train, val};
+  const FakeDevice device(Pace::thread);
+  {
+    Loader host(pack.path, options, mixture);
+    CudaLoader loader(pack.path, options, {}, mixture);
+    CHECK(on_device(loader, 3) == snapshots(host, 3));
+  }
+  const auto is_refused = [&](const CudaOptions& cuda) {
+    return test::throws(ErrorCode::invalid_argument, [&] { CudaLoader(pack.path, options, cuda, mixture); });
+  };
+  CHECK(is_refused({.decode = DecodeOn::device}));
+  options.source_transforms[1].mean[0] += 0.25F;
+  CHECK(is_refused({}));
+  Loader host(pack.path, options, mixture);
+  CudaLoader loader(pack.path, options, {.convert = false}, mixture);  // the workers do
+  CHECK(on_device(loader, 1) == snapshots(host, 1));
 }
 
 TEST_CASE("The ring is page-locked once, when the workers are there, and released before it goes") {
