@@ -428,6 +428,10 @@ def test_with_torch(packs, torch):  # noqa: F811
         *_, samples = next(iter(loader))
         assert int((samples.sources == 0).sum()) == 125
         assert loader.passes() == {{"web": (700 + 175 + 125) / 700, "coco": (300 + 75 + 125) / 190}}
+        by_source = {{"web": bale.transforms.train(8), "coco": bale.transforms.val(8)}}
+        with bt.Loader(two, 250, labels="separate", **{{**options, "transform": by_source}}) as own:
+            images, labels, samples = next(iter(own))
+            assert images.shape == (250, 3, 8, 8) and set(labels.tolist()) == {{0, 1}} and own.transform == by_source
         raises(ValueError, "a mixture has an order of its own", lambda: bt.Loader(two, 250, sampler=[1, 2], **options))
     raises(ValueError, "only for Loaders", lambda: bt.IterableDataset(two["web"], order=bale.Order(shares={{"web": 1}})))
     """)
