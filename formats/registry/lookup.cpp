@@ -156,8 +156,7 @@ ShardIndex amended_index(ShardIndex index, const std::string& path, const ShardO
   if (!options.layers || options.layers->empty()) return index;
   std::string digest = options.digest;
   if (digest.empty() && index.digest()) digest = digest_text(*index.digest());
-  const ShardAmendments* const amendments = options.layers->of(digest);
-  return amendments == nullptr ? std::move(index) : amend(index, *amendments, path);
+  return options.layers->amend(std::move(index), digest, path);
 }
 
 Shard open_shard(const std::string& path, const ShardOpenOptions& options) {

@@ -2,38 +2,36 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <iterator>
+#include <limits>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/codec/checked_header.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/shard/field_layer.hpp"
 #include "bale/formats/shard/index_builder.hpp"
+#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/layer_header.hpp"
 
 namespace bale {
 namespace {
 
-constexpr char k_layer_magic[8] = {'B', 'A', 'L', 'E', 'L', 'A', 'Y', '\0'};
-constexpr std::uint32_t k_layer_version = 1;
 constexpr std::uint64_t k_max_layer_bytes = std::uint64_t{4} << 30;
 constexpr std::string_view k_layer_suffix = ".blay";
 constexpr const char* k_copy_hint = "copy the whole dataset again";
 
-struct LayerHeader {
-  char magic[8];
-  std::uint32_t version;
-  std::uint32_t kind;
-  std::uint64_t num_shards;
-  std::uint64_t num_rows;
-  std::uint64_t file_bytes;
-  std::uint32_t body_crc32c;
-  std::uint32_t header_crc32c;
-};
-static_assert(sizeof(LayerHeader) == 48);
+/// Values in layers have offsets from k_label_text on: 18 bits of the layer's number, from 1, and 44 of the offset.
+constexpr unsigned k_place_bits = 44;
+constexpr std::uint64_t k_first_place = Extent::k_label_text + (std::uint64_t{1} << k_place_bits);
+constexpr std::uint64_t k_places_end = std::uint64_t{1} << 63;
+constexpr std::size_t k_max_layers = ((k_places_end - Extent::k_label_text) >> k_place_bits) - 1;
 
 struct LayerShardRow {
   std::uint8_t digest[16];
@@ -43,10 +41,6 @@ static_assert(sizeof(LayerShardRow) == 24);
 
 using LayerRow = std::uint32_t;
 using LayerLabel = std::int64_t;
-
-[[noreturn]] void fail_damaged_layer(const std::string& path, std::string_view why) {
-  throw Error(ErrorCode::damaged, fmt::format("damaged layer: {}", why), {.path = path, .hint = k_copy_hint});
-}
 
 std::uint64_t bytes_per_row(LayerKind kind) {
   return sizeof(LayerRow) + (kind == LayerKind::label ? sizeof(LayerLabel) : 0);
@@ -63,18 +57,24 @@ void append(std::vector<std::byte>& out, const T& value) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-std::string digest_of_content(Bytes content) {
-  DigestStream stream;
-  stream.update(content);
-  return digest_text(stream.digest());
-}
-
 /// Follows "xxh3:" in the text of a digest.
 std::string_view digits_of(std::string_view digest_text) { return digest_text.substr(digest_text.find(':') + 1); }
 
 }  // namespace
 
-std::string_view name_of(LayerKind kind) { return kind == LayerKind::removed ? "removed" : "label"; }
+std::string_view name_of(LayerKind kind) {
+  return kind == LayerKind::removed ? "removed" : kind == LayerKind::label ? "label" : "field";
+}
+
+std::string field_layer_kind(std::string_view field) { return fmt::format("{} {}", name_of(LayerKind::field), field); }
+
+std::optional<std::string> field_of_layer(const ManifestLayer& layer) {
+  const std::string begin = field_layer_kind({});
+  return layer.kind.starts_with(begin) ? std::optional(layer.kind.substr(begin.size())) : std::nullopt;
+}
+
+bool is_in_layer(const Extent& extent) { return extent.offset >= k_first_place && extent.offset < k_places_end; }
+bool is_in_container(const Extent& extent) { return !extent.is_label_text() && !is_in_layer(extent); }
 
 std::vector<std::byte> layer_bytes(const Layer& layer) {
   std::vector<std::byte> out(sizeof(LayerHeader));
@@ -104,7 +104,7 @@ std::vector<std::byte> layer_bytes(const Layer& layer) {
 
 Layer parse_layer(Bytes bytes, const std::string& path) {
   const auto fail = [&](std::string_view why) { fail_damaged_layer(path, why); };
-  const auto header = load_checked_header<LayerHeader>(bytes, k_layer_magic, k_layer_version, "layer", path, fail);
+  const LayerHeader header = load_layer_header(bytes, path);
   if (header.kind != static_cast<std::uint32_t>(LayerKind::removed) &&
       header.kind != static_cast<std::uint32_t>(LayerKind::label)) {
     throw Error(ErrorCode::unsupported, fmt::format("layer of kind {}", header.kind),
@@ -152,17 +152,37 @@ std::string layer_name(std::string_view digest_text) {
   return fmt::format("{}/{}{}", k_layers_name, digits_of(digest_text), k_layer_suffix);
 }
 
+/// The layers of fields that are open.
+struct Layers::Fields {
+  struct Slot {
+    std::once_flag once{};
+    std::optional<FieldLayer> layer{};
+  };
+  std::deque<Slot> slots{};  // by number of the layer; used for fields only
+
+  const FieldLayer& at(std::size_t number, const std::string& path) {
+    Slot& slot = slots[number];
+    std::call_once(slot.once, [&] { slot.layer = FieldLayer::open(path); });
+    return *slot.layer;
+  }
+};
+
+Layers::Layers(std::vector<std::string> paths) : paths_(std::move(paths)), fields_(std::make_shared<Fields>()) {
+  fields_->slots.resize(paths_.size());
+}
+
 Layers Layers::load(const std::string& directory, const Manifest& manifest) {
-  Layers layers;
-  for (const ManifestLayer& layer : manifest.layers)
-    layers.add_file(join_name(directory, layer_name(layer.digest)), &layer);
+  std::vector<std::string> paths;
+  for (const ManifestLayer& layer : manifest.layers) paths.push_back(join_name(directory, layer_name(layer.digest)));
+  Layers layers(std::move(paths));
+  for (std::size_t n = 0; n < manifest.layers.size(); ++n) layers.add_file(n, &manifest.layers[n]);
   layers.sort();
   return layers;
 }
 
 Layers Layers::load(const std::vector<std::string>& paths) {
-  Layers layers;
-  for (const std::string& path : paths) layers.add_file(path, nullptr);
+  Layers layers(paths);
+  for (std::size_t n = 0; n < paths.size(); ++n) layers.add_file(n, nullptr);
   layers.sort();
   return layers;
 }
@@ -172,21 +192,100 @@ const ShardAmendments* Layers::of(const std::string& digest_text) const {
   return found == shards_.end() ? nullptr : &found->second;
 }
 
-void Layers::add_file(const std::string& path, const ManifestLayer* expected) {
+void Layers::add_file(std::size_t number, const ManifestLayer* expected) {
+  const std::string& path = paths_[number];
+  const auto require_expected = [&](std::string_view kind, std::uint64_t num_rows) {
+    if (expected != nullptr && (expected->kind != kind || expected->num_rows != num_rows))
+      fail_damaged_layer(path, "is not what the manifest says");
+  };
+  std::vector<std::byte> start(sizeof(LayerHeader));
+  start.resize(File::open_read(path).read_some(0, start));
+  const bool is_field = start.size() == sizeof(LayerHeader) &&
+                        load_at<LayerHeader>(start.data()).kind == static_cast<std::uint32_t>(LayerKind::field);
+  if (is_field) {
+    const FieldLayer& layer = field_layer(number);
+    require_expected(field_layer_kind(layer.field()), layer.num_rows());
+    for (std::size_t n = 0; n < layer.shards().size(); ++n)
+      shards_[digest_text(layer.shards()[n].shard)].field_parts.emplace_back(number, n);
+    digests_.push_back(layer.digest());
+    return;
+  }
   std::string digest;
   add(read_twice_if_damaged(path, [&] {
     const std::vector<std::byte> content = read_file(path, k_max_layer_bytes);
     digest = digest_of_content(content);
     if (base_name(layer_name(digest)) != base_name(path)) fail_damaged_layer(path, "its name is not its digest");
     Layer layer = parse_layer(content, path);
-    if (expected != nullptr && (expected->kind != name_of(layer.kind) || expected->num_rows != num_rows_of(layer))) {
-      fail_damaged_layer(path, "is not what the manifest says");
-    }
+    require_expected(name_of(layer.kind), num_rows_of(layer));
     return layer;
   }));
-  paths_.push_back(path);
   digests_.push_back(std::move(digest));
 }
+
+/// Adds the values of one layer, which take precedence over those that are there.
+void add_values(const FieldLayer& layer, std::size_t number, std::size_t shard, std::vector<AmendedField>& fields) {
+  auto field = std::find_if(fields.begin(), fields.end(),
+                            [&](const AmendedField& known) { return known.name == layer.field(); });
+  if (field == fields.end()) field = fields.insert(field, {.name = layer.field()});
+  if (number >= k_max_layers) {
+    throw Error(ErrorCode::unsupported, "the version has too many layers",
+                {.path = layer.path(), .hint = "`bale rewrite` applies them"});
+  }
+  const std::uint64_t base = Extent::k_label_text + ((number + 1) << k_place_bits);
+  std::uint64_t at = layer.values_at(shard);
+  std::vector<std::pair<std::uint32_t, Extent>> values;
+  for (const FieldLayerRow& row : layer.rows(shard)) {
+    const std::uint64_t bytes = layer.prefix().size() + row.bytes;
+    if (at >> k_place_bits != 0 || bytes > std::numeric_limits<std::uint32_t>::max())
+      throw Error(ErrorCode::unsupported, "the layer is too large", {.path = layer.path()});
+    values.emplace_back(row.row,
+                        Extent{.offset = base + at, .length = static_cast<std::uint32_t>(bytes), .crc32c = row.crc32c});
+    at += row.bytes;
+  }
+  std::vector<std::pair<std::uint32_t, Extent>> all;
+  const auto by_row = [](const auto& a, const auto& b) { return a.first < b.first; };
+  // Of equal rows, those of the first range come first, and the others are dropped.
+  std::merge(values.begin(), values.end(), field->values.begin(), field->values.end(), std::back_inserter(all), by_row);
+  const auto same_row = [](const auto& a, const auto& b) { return a.first == b.first; };
+  all.erase(std::unique(all.begin(), all.end(), same_row), all.end());
+  field->values = std::move(all);
+}
+
+ShardIndex Layers::amend(ShardIndex index, const std::string& digest_text, const std::string& path) const {
+  const ShardAmendments* const known = of(digest_text);
+  if (known == nullptr) return index;
+  if (known->field_parts.empty()) return bale::amend(index, *known, path);
+  ShardAmendments amendments = *known;
+  for (const auto& [layer, shard] : known->field_parts) add_values(field_layer(layer), layer, shard, amendments.fields);
+  return bale::amend(index, amendments, path);
+}
+
+const FieldLayer& Layers::layer_of(const Extent& extent) const {
+  const std::uint64_t number = (extent.offset - Extent::k_label_text) >> k_place_bits;
+  if (number == 0 || number > paths_.size()) {
+    throw Error(ErrorCode::damaged, "an index names a layer that is not there", {.hint = k_copy_hint});
+  }
+  return field_layer(number - 1);
+}
+
+std::uint64_t Layers::offset_of(const Extent& extent) {
+  return extent.offset & ((std::uint64_t{1} << k_place_bits) - 1);
+}
+
+const std::string& Layers::path_of(const Extent& extent) const { return layer_of(extent).path(); }
+
+void Layers::read(const Extent& extent, MutableBytes out) const {
+  const FieldLayer& layer = layer_of(extent);
+  if (extent.length < layer.prefix().size()) fail_damaged_layer(layer.path(), "an index has another length");
+  layer.read(offset_of(extent), out);
+}
+
+void Layers::forget(const Extent& extent) const {
+  const FieldLayer& layer = layer_of(extent);
+  layer.forget(offset_of(extent), extent.length - std::min<std::uint64_t>(extent.length, layer.prefix().size()));
+}
+
+const FieldLayer& Layers::field_layer(std::size_t number) const { return fields_->at(number, paths_[number]); }
 
 void Layers::add(const Layer& layer) {
   for (const Layer::OfShard& of : layer.shards) {
@@ -213,15 +312,60 @@ void Layers::sort() {
   }
 }
 
+namespace {
+
+/// What one field of the index gets, while the rows are gone through.
+class AmendedColumn {
+ public:
+  AmendedColumn(const AmendedField& field, const ShardIndex& index, IndexBuilder& builder)
+      : values_(field.values), id_(builder.field_id(field.name).value_or(index.fields().size())) {
+    if (id_ == index.fields().size()) id_ = builder.add_field(field.name);
+    for (const FieldInfo& known : index.fields()) is_replaced_.push_back(known.name == field.name);
+    is_image_ = is_image_field(field.name);
+  }
+
+  void move_to(std::uint64_t row) {
+    while (at_ < values_.size() && values_[at_].first < row) ++at_;
+    has_value_ = at_ < values_.size() && values_[at_].first == row;
+  }
+  bool replaces(std::uint32_t field) const { return has_value_ && is_replaced_[field]; }
+  bool replaces_image() const { return has_value_ && is_image_; }
+  void set(std::uint64_t sample, IndexBuilder& builder) const {
+    if (!has_value_) return;
+    const Extent& extent = values_[at_].second;
+    builder.set_extent(sample, id_, extent.offset, extent.length);
+    builder.set_crc32c(sample, id_, extent.crc32c);
+  }
+
+ private:
+  const std::vector<std::pair<std::uint32_t, Extent>>& values_;
+  std::uint32_t id_;
+  std::vector<bool> is_replaced_;  // by field of the index
+  bool is_image_ = false;
+  std::size_t at_ = 0;
+  bool has_value_ = false;
+};
+
+/// The last row that is named, or 0.
+std::uint64_t last_row(const ShardAmendments& amendments) {
+  std::uint64_t last = amendments.removed.empty() ? 0 : amendments.removed.back();
+  if (!amendments.labels.empty()) last = std::max<std::uint64_t>(last, amendments.labels.back().first);
+  for (const AmendedField& field : amendments.fields) last = std::max<std::uint64_t>(last, field.values.back().first);
+  return last;
+}
+
+}  // namespace
+
 ShardIndex amend(const ShardIndex& index, const ShardAmendments& amendments, const std::string& path) {
-  const std::uint64_t last = std::max(amendments.removed.empty() ? 0 : amendments.removed.back(),
-                                      amendments.labels.empty() ? 0 : amendments.labels.back().first);
+  const std::uint64_t last = last_row(amendments);
   if (last >= index.size()) {
     throw Error(ErrorCode::damaged, fmt::format("a layer names row {} of a shard of {} samples", last, index.size()),
                 {.path = path, .hint = k_copy_hint});
   }
   IndexBuilder builder;
   for (const FieldInfo& field : index.fields()) builder.add_field(field.name, field.codec, field.located);
+  std::vector<AmendedColumn> columns;
+  for (const AmendedField& field : amendments.fields) columns.emplace_back(field, index, builder);
   auto removed = amendments.removed.begin();
   auto label = amendments.labels.begin();
   for (std::uint64_t i = 0; i < index.size(); ++i) {
@@ -231,9 +375,16 @@ ShardIndex amend(const ShardIndex& index, const ShardAmendments& amendments, con
       ++removed;
       continue;
     }
-    const std::uint64_t sample = builder.add_sample(index.key(i), number, index.width(i), index.height(i));
-    builder.set_condition(sample, index.condition(i));
+    for (AmendedColumn& column : columns) column.move_to(i);
+    const bool has_other_image = std::any_of(columns.begin(), columns.end(),
+                                             [](const AmendedColumn& column) { return column.replaces_image(); });
+    const std::uint64_t sample = has_other_image
+                                     ? builder.add_sample(index.key(i), number)  // its size is not known
+                                     : builder.add_sample(index.key(i), number, index.width(i), index.height(i));
+    if (!has_other_image) builder.set_condition(sample, index.condition(i));
     for (const auto& [field, extent] : index.row(i)) {
+      const auto replaces = [&, id = field](const AmendedColumn& column) { return column.replaces(id); };
+      if (std::any_of(columns.begin(), columns.end(), replaces)) continue;
       if (is_relabeled && index.fields()[field].name == k_label_field) {
         const std::string text = std::to_string(number);
         builder.set_extent(sample, field, Extent::k_label_text, static_cast<std::uint32_t>(text.size()));
@@ -243,6 +394,7 @@ ShardIndex amend(const ShardIndex& index, const ShardAmendments& amendments, con
         builder.set_crc32c(sample, field, extent.crc32c);
       }
     }
+    for (const AmendedColumn& column : columns) column.set(sample, builder);
   }
   ShardIndex amended = ShardIndex::from_bytes(
       builder.build(index.shard_bytes(), index.digest(), index.has_checksums(), path, index.ends_digest()), path);

@@ -12,6 +12,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/image/jpeg/planes/planes_field.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 
 namespace bale {
@@ -28,7 +29,7 @@ ErrorContext place(const std::string& path, std::string_view key, std::optional<
 
 /// nullopt also if the container cannot say where its fields are.
 std::optional<FileRange> range_of(const Payload& payload, std::uint64_t i, std::uint32_t field, const Extent& extent) {
-  if (extent.is_label_text()) return std::nullopt;
+  if (!is_in_container(extent)) return std::nullopt;
   try {
     return payload.locate(i, field, extent);
   } catch (const Error&) {
@@ -153,6 +154,10 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
     return load_field_once(i, field, extent, stored, inflater);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;
+    if (is_in_layer(extent)) {
+      options_.layers->forget(extent);
+      return load_field_once(i, field, extent, stored, inflater);
+    }
     range = range_of(*payload_, i, field, extent);
   }
   // Perhaps it was damaged on its way, or in the cache.
@@ -171,7 +176,7 @@ void Shard::fetch_directly(const Fields& fields, Scratch& scratch) const {
   if (!direct_ || scratch.is_lent()) return;
   DirectFetch& fetched = scratch.fetched();
   for (const auto& [field, extent] : fields) {
-    if (index_->fields()[field].located && extent.length > 0 && !extent.is_label_text())
+    if (index_->fields()[field].located && extent.length > 0 && is_in_container(extent))
       fetched.want({extent.offset, extent.length});
   }
   try {
@@ -188,9 +193,15 @@ Bytes Shard::label_text(std::uint64_t i, MutableBytes out) const {
   return out;
 }
 
-/// The bytes as they are in the container: in `stored`, or where fetch_directly() has put them.
+/// The bytes as they are in the container or a layer: in `stored`, or where fetch_directly() has put them.
 Bytes Shard::stored_bytes(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                           Scratch& scratch) const {
+  if (extent.is_label_text()) return label_text(i, stored);
+  if (is_in_layer(extent)) {
+    if (!options_.layers) throw Error(ErrorCode::damaged, "the index has it in a layer, and there is none");
+    options_.layers->read(extent, stored);
+    return stored;
+  }
   if (!direct_ || !index_->fields()[field].located) {
     payload_->read(i, field, extent, stored);
     return stored;
@@ -210,13 +221,14 @@ Bytes Shard::load_field_once(std::uint64_t i, std::uint32_t field, const Extent&
                              Inflater& inflater) const {
   const FieldInfo& info = index_->fields()[field];
   const auto where = [&] {
+    if (is_in_layer(extent) && options_.layers)
+      return place(options_.layers->path_of(extent), index_->key(i), Layers::offset_of(extent));
     const std::optional<FileRange> range = range_of(*payload_, i, field, extent);
     return place(path_, index_->key(i), range ? std::optional(range->offset) : std::nullopt);
   };
   try {
-    const Codec codec = extent.is_label_text() ? Codec::none : info.codec;
-    Bytes bytes =
-        extent.is_label_text() ? label_text(i, stored) : stored_bytes(i, field, extent, stored, inflater.scratch);
+    const Codec codec = is_in_container(extent) ? info.codec : Codec::none;
+    Bytes bytes = stored_bytes(i, field, extent, stored, inflater.scratch);
     const bool keeps_planes = codec == Codec::planes && inflater.form == FieldForm::decodable;
     if (codec == Codec::zstd) bytes = inflater.inflate(bytes);
     if (codec == Codec::planes && !keeps_planes) bytes = inflater.restore(bytes);
@@ -298,7 +310,7 @@ std::vector<std::byte> Shard::seek_points(std::uint64_t i) const {
 std::vector<FileRange> Shard::locate(std::uint64_t i) const {
   std::vector<FileRange> ranges;
   for (const auto& [f, extent] : index_->row(i)) {
-    if (extent.is_label_text()) continue;
+    if (!is_in_container(extent)) continue;
     if (const auto range = payload_->locate(i, f, extent)) ranges.push_back(*range);
   }
   merge_ranges(ranges);

@@ -5,6 +5,7 @@
 
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/shard.hpp"
 
 namespace bale {
@@ -74,7 +75,7 @@ struct Shard::Verification {
 void Shard::verify_field(std::uint64_t i, std::uint32_t field, const Extent& extent, Scratch& scratch,
                          Verification& state) const {
   try {
-    const auto range = payload_->locate(i, field, extent);
+    const auto range = is_in_container(extent) ? payload_->locate(i, field, extent) : std::nullopt;
     if (range && range->offset > state.file_bytes) {
       // Nothing to allocate: the file ends before the field begins.
       throw Error(ErrorCode::damaged, "lies beyond the end of the file", {.offset = range->offset});

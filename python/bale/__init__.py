@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bale._loader.options import Cuda, Order
     from bale._loader.ragged import Ragged
     from bale._loader.reading import Reading
-    from bale._requests import add, convert, inspect, merge, pack, pack_part, plan, remove, rewrite, set_labels, verify
+    from bale._requests import add, convert, inspect, merge, pack, pack_part, plan, remove, rewrite, set_field, set_labels, verify
     from bale._writer.writer import Writer
     from bale.errors import Error
 
@@ -42,11 +42,11 @@ __getattr__, __dir__ = lazy_names(globals(), {
     "_loader.reading": "Reading",
     "_loader.ragged": "Ragged",
     "errors": "Error",
-    "_requests": "add convert inspect merge pack pack_part plan remove rewrite set_labels verify",
+    "_requests": "add convert inspect merge pack pack_part plan remove rewrite set_field set_labels verify",
     "_writer.writer": "Writer",
 }, submodules="errors launch options parquet transforms")
 
 __all__ = ["NO_LABEL", "BadSample", "Batch", "Cuda", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Order", "Ragged", "Reading", "Writer",
            "add", "convert", "cuda_available", "errors", "inspect", "merge", "open_file", "options", "pack", "pack_part", "parquet", "plan",
-           "remove", "rewrite", "set_cache", "set_labels", "to_mds", "to_parquet", "transforms", "verify"]
+           "remove", "rewrite", "set_cache", "set_field", "set_labels", "to_mds", "to_parquet", "transforms", "verify"]
 __version__ = "0.3.1"

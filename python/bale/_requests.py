@@ -4,6 +4,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import csv
+import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -152,7 +153,7 @@ def remove(dataset: Path, keys: Iterable[str] = (), /, *, from_file: Path | None
 @reporting
 def rewrite(dataset: Path, /, *, purge: bool = False, small: int | str | None = None, all: bool = False, jobs: int | None = None,  # noqa: A002
             message: str | None = None, dry_run: bool = False, progress: bool | None = None) -> Report:
-    """Runs `bale rewrite`: writes the shards again that remove() and set_labels() changed, as a new version, for other readers.
+    """Runs `bale rewrite`: writes the shards again that remove(), set_labels() and set_field() changed, as a new version, for other readers.
 
     Parameters
     ----------
@@ -213,6 +214,62 @@ def set_labels(dataset: Path, labels: Path | Mapping[str, str | int], /, *, miss
         rows.writerows([("key", "label"), *labels.items()])
         table.flush()
         return _run("set", [dataset, f"label={table.name}"], options, progress)
+
+
+@reporting
+def set_field(dataset: Path, field: str, values: Path | Mapping[str, object] | object, /, *, keys: Path | Sequence[str] | None = None,
+              missing: Literal["keep", "error"] = "keep", message: str | None = None, dry_run: bool = False,
+              progress: bool | None = None) -> Report:
+    """Runs `bale set`: gives samples of a packed dataset values of a field, as a new version of it, without writing shards.
+
+    Parameters
+    ----------
+    dataset : path
+        The directory of the packed dataset.
+    field : str
+        The name of the field, which the dataset may have or not: "clip.npy", "aesthetic.txt".
+    values : path, array or mapping
+        A table (.csv, .tsv, .jsonl) with the columns key and value, an array (.npy), or a folder of files KEY.EXT. Or an array
+        of N rows, as numpy.asarray() takes it, with keys. Or values by key: str, numbers, or of a field NAME.json what JSON has;
+        of NAME.npy arrays of one type and shape.
+    keys : path, sequence of str or None, default None
+        Which samples the rows of an array are: N keys, or a file with one per line as `bale ls` prints it.
+    missing : {'keep', 'error'}, default 'keep'
+        Samples that get no value keep what they have, or are an error.
+    message : str or None, default None
+        What `bale log` says of the new version.
+    dry_run : bool, default False
+        Change nothing.
+
+    Raises
+    ------
+    bale.Error
+        If the dataset does not have a key; the code is `retryable` if another run publishes a version at the same time.
+    ValueError
+        If values are not those of such a field (also a bale.Error).
+    """
+    options = {"keys": keys, "missing": missing, "message": message, "dry_run": dry_run}
+    if isinstance(values, (str, bytes, os.PathLike)) and (keys is None or isinstance(keys, (str, bytes, os.PathLike))):
+        return _run("set", [dataset, f"{field}={os.fsdecode(values)}"], options, progress)
+    with tempfile.TemporaryDirectory() as directory:
+        if isinstance(values, Mapping) and not field.endswith("npy"):
+            path = os.path.join(directory, "values.jsonl")
+            with open(path, "w", encoding="utf-8") as table:
+                table.writelines(json.dumps({"key": key, "value": value}) + "\n" for key, value in values.items())
+        else:
+            import numpy as np
+            if isinstance(values, Mapping):
+                keys, values = list(values), np.stack([np.asarray(value) for value in values.values()])
+            path = os.path.join(directory, "values.npy")
+            if isinstance(values, (str, bytes, os.PathLike)):
+                path = os.fsdecode(values)
+            else:
+                np.save(path, np.ascontiguousarray(values))
+            if keys is not None and not isinstance(keys, (str, bytes, os.PathLike)):
+                options["keys"] = os.path.join(directory, "keys")
+                with open(options["keys"], "w", encoding="utf-8", newline="") as lines:
+                    lines.writelines(f"{key}\n" for key in keys)
+        return _run("set", [dataset, f"{field}={path}"], options, progress)
 
 
 @reporting

@@ -21,6 +21,7 @@
 #include "bale/formats/image/image_check.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/field_layer.hpp"
 #include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
@@ -75,6 +76,8 @@ class Checker {
   void find_strays();
   void find_leftovers();
   void check_layers();
+  void check_values(Task& task, const ShardIndex& index);
+  void check_values(Task& task, const ShardIndex& index, const FieldLayer& layer, std::size_t shard);
   void check_lists();
   void report(std::vector<Damage>& into, Damage damage);
 
@@ -86,6 +89,7 @@ class Checker {
   bool is_unfinished_ = false;  // a run changes it, or was killed
   bool is_newest_ = true;       // lists, and shards that it does not name, are of the newest version
   std::optional<Manifest> manifest_;
+  Layers layers_;
   std::vector<Task> tasks_;
   bool is_single_shard_ = false;  // the spec is a single shard without a manifest
   CheckReport report_;
@@ -148,9 +152,9 @@ void Checker::find_leftovers() {
 /// Checks that the layers are there as the manifest says, and remove what it says of each shard.
 void Checker::check_layers() {
   try {
-    const Layers layers = Layers::load(directory_, *manifest_);
+    layers_ = Layers::load(directory_, *manifest_);
     for (const ManifestShard& shard : manifest_->shards) {
-      const ShardAmendments* const amendments = layers.of(shard.digest);
+      const ShardAmendments* const amendments = layers_.of(shard.digest);
       const std::uint64_t num_removed = amendments != nullptr ? amendments->removed.size() : 0;
       if (num_removed == shard.num_removed) continue;
       report(report_.findings, {.path = join_name(directory_, shard.file),
@@ -162,6 +166,45 @@ void Checker::check_layers() {
     report(report_.findings,
            {.path = error.context().path, .what = error_reason(error), .code = code_of_finding(error)});
   }
+}
+
+/// Compares the values of fields that layers have for the shard with their checksums.
+void Checker::check_values(Task& task, const ShardIndex& index) {
+  const ShardAmendments* const amendments = task.expected != nullptr ? layers_.of(task.expected->digest) : nullptr;
+  if (amendments == nullptr) return;
+  for (const auto& [number, shard] : amendments->field_parts) {
+    const FieldLayer& layer = layers_.field_layer(number);
+    try {
+      check_values(task, index, layer, shard);
+    } catch (const Error& error) {
+      if (!concerns_one_file(error)) throw;
+      report(task.findings, {.path = layer.path(), .what = error_reason(error), .code = code_of_finding(error)});
+    }
+  }
+}
+
+void Checker::check_values(Task& task, const ShardIndex& index, const FieldLayer& layer, std::size_t shard) {
+  std::vector<std::byte> value;
+  std::uint64_t at = layer.values_at(shard);
+  bool is_whole = true;
+  for (const FieldLayerRow& row : layer.rows(shard)) {
+    progress_.throw_if_stopped();
+    value.resize(layer.prefix().size() + row.bytes);
+    layer.read(at, value);
+    if (row.row >= index.size())
+      throw Error(ErrorCode::damaged, fmt::format("it names row {} of a shard of {} samples", row.row, index.size()));
+    if (crc32c(value) != row.crc32c) {
+      is_whole = false;
+      report(task.findings, {.path = layer.path(),
+                             .key = std::string(index.key(row.row)),
+                             .field = layer.field(),
+                             .offset = at,
+                             .what = "checksum does not match"});
+    }
+    at += row.bytes;
+  }
+  if (is_whole && !layer.has_values_as_written(shard))
+    throw Error(ErrorCode::damaged, fmt::format("its values for {} are not those that were written", task.path));
 }
 
 /// Checks that the shard lists for other readers exist and match the manifest.
@@ -244,6 +287,7 @@ void Checker::check_open(Task& task, const Shard& shard) {
                                 progress_.samples += 1;
                                 progress_.throw_if_stopped();
                               });
+  check_values(task, shard.index());
   if (options_.decode) check_images(task, shard);
   // Otherwise an archive whose names make no samples would pass as intact. A manifest may list empty shards.
   if (shard.size() == 0 && task.expected == nullptr) {

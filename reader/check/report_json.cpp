@@ -38,6 +38,7 @@ Json summary_object(const DatasetSummary& summary) {
     out["skipped"] = summary.num_skipped;
     out["removed"] = summary.num_removed;
     out["corrected_labels"] = summary.num_labels;
+    out["layer_fields"] = bytes_list_to_json(summary.layer_fields);
     out["edits"] = Json::object_of(summary.edits);
   }
   out["samples"] = summary.num_samples;

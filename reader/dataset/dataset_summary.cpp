@@ -62,6 +62,11 @@ DatasetSummary summarize_dataset(const std::string& spec) {
       if (const ShardAmendments* const amendments = layers.of(shard.digest))
         summary.num_labels += amendments->labels.size();
     }
+    for (const ManifestLayer& layer : manifest->layers) {
+      auto& names = summary.layer_fields;
+      const std::optional<std::string> field = field_of_layer(layer);
+      if (field && std::find(names.begin(), names.end(), *field) == names.end()) names.push_back(*field);
+    }
     summary.format = manifest->format;
     summary.layout = manifest->layout;
   }

@@ -12,6 +12,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/reader/spec/dataset_identity.hpp"
 
 namespace bale {
@@ -34,6 +35,9 @@ DatasetVersion version_of(const Manifest& manifest) {
                          .change = manifest.change,
                          .created_by = manifest.created_by};
   for (const ManifestShard& shard : manifest.shards) version.num_bytes += shard.bytes;
+  if (manifest.change.verb == "set" && !manifest.layers.empty()) {
+    if (const auto field = field_of_layer(manifest.layers.back())) version.change.verb += ' ' + *field;
+  }
   return version;
 }
 

@@ -9,6 +9,9 @@ void facts_of(const Dataset& dataset, std::size_t shard, std::uint64_t sample, s
   const ShardIndex& index = *held;
   out.key = index.key(sample);
   out.index = number;
+  out.dataset = &dataset;
+  out.shard_number = shard;
+  out.sample = sample;
   out.label = dataset.label_in_shard(shard, sample);
   if (*out.label == k_no_label) out.label.reset();
   out.class_name.reset();
@@ -32,6 +35,7 @@ void facts_of(const Dataset& dataset, std::size_t shard, std::uint64_t sample, s
 }
 
 std::vector<std::uint64_t> select_samples(const Dataset& dataset, const Where& where, WhereCounts& counts) {
+  if (where.needs_fields()) where.require_fields(dataset.fields());
   std::vector<std::uint64_t> selected;
   SampleFacts facts;
   std::uint64_t number = 0;

@@ -9,9 +9,12 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/key_text.hpp"
+#include "bale/reader/dataset.hpp"
 #include "bale/reader/where/where_parser.hpp"
 
 namespace bale {
@@ -19,6 +22,51 @@ namespace {
 
 using Name = Where::Name;
 using Kind = Where::Kind;
+
+constexpr std::uint64_t k_max_scalar_bytes = 4096;
+
+/// Whether the word stands for the field: its name, or what comes before its first dot.
+bool names_field(std::string_view word, std::string_view field) {
+  return field.starts_with(word) && (field.size() == word.size() || field[word.size()] == '.');
+}
+
+/// The field of the index that the word stands for: the one of exactly this name, if there is one.
+std::optional<std::uint32_t> find_field(const ShardIndex& index, std::string_view word) {
+  if (const auto exact = index.field_id(word)) return exact;
+  const auto& fields = index.fields();
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const FieldInfo& field) { return names_field(word, field.name); });
+  if (found == fields.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - fields.begin());
+}
+
+/// The text of a JSON value that is a text, a number or a truth value.
+std::optional<std::string> scalar_of_json(std::string_view text) {
+  try {
+    const Json value = parse_json(text);
+    if (value.is_text()) return value.as_text("a field");
+    if (value.is_number() || value.kind() == Json::Kind::truth) return value.dump();
+  } catch (const Error&) {  // it is none
+  }
+  return std::nullopt;
+}
+
+/// What the sample's field says, without the end of its line. nullopt if it has none, or too much for one value.
+std::optional<std::string> field_text(std::string_view word, const SampleFacts& facts) {
+  if (facts.dataset == nullptr) return std::nullopt;
+  const ShardInUse shard = facts.dataset->use_shard(facts.shard_number);
+  const ShardIndex& index = shard->index();
+  const auto id = find_field(index, word);
+  const Extent extent = id ? index.extent(facts.sample, *id) : Extent{};
+  if (!extent.present() || extent.length > k_max_scalar_bytes) return std::nullopt;
+  const std::string& name = index.fields()[*id].name;
+  Scratch scratch;
+  std::string_view text = as_text(shard->read_field(facts.sample, name, scratch));
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  if (name == "json" || name.ends_with(".json")) return scalar_of_json(text);
+  return std::string(text);
+}
 
 std::optional<long double> number_of(Name name, const SampleFacts& facts) {
   const auto number = [](const auto& fact) {
@@ -107,9 +155,15 @@ Truth compare_text(const Where::Node& node, const std::string& left, const Where
 }
 
 Truth test_comparison(const Where::Node& node, const SampleFacts& facts) {
-  const bool is_text = WhereParser::is_text_name(node.name);
-  const std::string* const text = is_text ? text_of(node.name, facts) : nullptr;
-  const std::optional<long double> number = is_text ? std::nullopt : number_of(node.name, facts);
+  const bool is_text = node.is_text;
+  const bool is_field = node.name == Name::field;
+  const std::optional<std::string> of_field = is_field ? field_text(node.field, facts) : std::nullopt;
+  const std::string* const text = !is_text   ? nullptr
+                                  : is_field ? (of_field ? &*of_field : nullptr)
+                                             : text_of(node.name, facts);
+  std::optional<long double> number;
+  if (!is_text && !is_field) number = number_of(node.name, facts);
+  if (!is_text && of_field) number = number_of_text(*of_field);
   const bool known = is_text ? text != nullptr : number.has_value();
   if (node.kind == Kind::is_unknown) return truth(!known);
   if (!known) return Truth::unknown;
@@ -156,7 +210,7 @@ void Where::require_like(std::string_view name, const std::vector<std::string>& 
     throw Error(ErrorCode::invalid_argument, fmt::format("there is no text \"{}\"", printable(name)));
   }
   if (globs.empty()) return;
-  Node node{.kind = Kind::like, .name = *known};
+  Node node{.kind = Kind::like, .name = *known, .is_text = true};
   for (const std::string& glob : globs) node.values.push_back({.is_text = true, .text = glob});
   nodes_.push_back(std::move(node));
   if (nodes_.size() == 1) return;
@@ -181,6 +235,29 @@ bool Where::needs_image_size() const {
 
 bool Where::needs_shard() const {
   return names([](Name name) { return name == Name::shard; });
+}
+
+bool Where::needs_fields() const {
+  return names([](Name name) { return name == Name::field; });
+}
+
+void Where::require_fields(const std::vector<std::string>& fields) const {
+  for (const Node& node : nodes_) {
+    if (node.field.empty() || std::find(fields.begin(), fields.end(), node.field) != fields.end()) continue;
+    std::vector<std::string> meant;
+    for (const std::string& field : fields) {
+      if (names_field(node.field, field)) meant.push_back(field);
+    }
+    if (meant.size() == 1) continue;
+    const std::string others = fields.empty() ? "" : fmt::format("; fields: {}", fmt::join(fields, ", "));
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("`where`, column {}: {} \"{}\"", node.offset + 1,
+                    meant.empty() ? "there is no name" : "more than one field is meant by", printable(node.field)),
+        {.offset = node.offset,
+         .hint = meant.empty() ? fmt::format("names: {}{}", where_names(), others)
+                               : fmt::format("fields: {}", fmt::join(meant, ", "))});
+  }
 }
 
 Truth Where::test_node(std::uint32_t number, const SampleFacts& facts) const {

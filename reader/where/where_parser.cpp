@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t k_max_text_bytes = 1 << 16;
 constexpr unsigned k_max_depth = 200;
+constexpr std::array<std::string_view, 7> k_reserved{"and", "or", "not", "in", "like", "is", "unknown"};
 
 struct NamedFact {
   std::string_view word;
@@ -87,7 +88,11 @@ void WhereParser::next() {
   if (is_digit(c) || c == '.' || ((c == '-' || c == '+') && (is_digit(after) || after == '.'))) return next_number();
   if (is_letter(c)) {
     token_ = Token::word;
-    for (; at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_])); ++at_) {
+    const auto continues = [&](std::size_t at) {
+      return at < text_.size() && (is_letter(text_[at]) || is_digit(text_[at]));
+    };
+    // A dot inside is one of the name of a field.
+    for (; continues(at_) || (at_ < text_.size() && text_[at_] == '.' && continues(at_ + 1)); ++at_) {
       word_ += lower_case(text_[at_]);
     }
     return;
@@ -198,51 +203,56 @@ std::uint32_t WhereParser::negation() {
   return inner;
 }
 
-Where::Name WhereParser::name() {
-  if (token_ != Token::word) {
+/// A comparison of what the name stands for, without the rest.
+Where::Node WhereParser::name() {
+  if (token_ != Token::word || std::find(k_reserved.begin(), k_reserved.end(), word_) != k_reserved.end())
     fail(begin_, fmt::format("a name is expected, not {}", found()), "names: " + where_names());
-  }
-  const auto name = name_of(word_);
-  if (!name) fail(begin_, fmt::format("there is no name {}", found()), "names: " + where_names());
+  const auto known = name_of(word_);
+  Where::Node node{.name = known.value_or(Where::Name::field), .offset = begin_};
+  node.is_text = is_text_name(node.name);
+  if (!known) node.field = text_.substr(begin_, at_ - begin_);
   next();
-  return *name;
+  return node;
 }
 
 std::uint32_t WhereParser::comparison() {
-  const Where::Name left = name();
+  Where::Node left = name();
   if (skip_word("is")) {
     const bool known = skip_word("not");
     if (!skip_word("unknown")) fail(begin_, fmt::format("\"unknown\" is expected, not {}", found()));
-    const std::uint32_t node = add({.kind = Where::Kind::is_unknown, .name = left});
+    left.kind = Where::Kind::is_unknown;
+    left.is_text = left.is_text || left.name == Where::Name::field;
+    const std::uint32_t node = add(std::move(left));
     return known ? negated(node) : node;
   }
   const bool negative = skip_word("not");
   if (is_word("in") || is_word("like")) {
-    const std::uint32_t node = compared(left);
+    const std::uint32_t node = compared(std::move(left));
     return negative ? negated(node) : node;
   }
   if (negative) fail(begin_, fmt::format("\"in\" or \"like\" is expected, not {}", found()));
-  return compared(left);
+  return compared(std::move(left));
 }
 
 /// The rest of a comparison, from its operator on.
-std::uint32_t WhereParser::compared(Where::Name left) {
+std::uint32_t WhereParser::compared(Where::Node node) {
   const std::string symbol = word_;
   const std::size_t begin = begin_;
-  const bool is_text = is_text_name(left);
-  Where::Node node{.kind = {}, .name = left};
+  const bool is_field = node.name == Where::Name::field;
   if (skip_word("in")) {
     node.kind = Where::Kind::one_of;
     expect_symbol("(");
-    do node.values.push_back(value(left, false));
+    do node.values.push_back(value(node, false));
     while (skip_symbol(","));
     expect_symbol(")");
     return add(std::move(node));
   }
   if (skip_word("like")) {
     node.kind = Where::Kind::like;
-    if (!is_text) fail(begin, "\"like\" compares texts", "texts are key, class, format and shard");
-    node.values.push_back(value(left, false));
+    if (!node.is_text && !is_field)
+      fail(begin, "\"like\" compares texts", "texts are key, class, format, shard and fields");
+    node.is_text = true;
+    node.values.push_back(value(node, false));
     return add(std::move(node));
   }
   static constexpr std::pair<std::string_view, Where::Kind> k_operators[] = {
@@ -256,20 +266,23 @@ std::uint32_t WhereParser::compared(Where::Name left) {
     fail(begin, fmt::format("an operator is expected, not {}", found()), "operators: = != < <= > >= in like is");
   }
   node.kind = found_operator->second;
-  if (is_text && node.kind != Where::Kind::equal && node.kind != Where::Kind::unequal) {
-    fail(begin, fmt::format("\"{}\" compares numbers", symbol), "texts have =, !=, in and like");
-  }
   next();
-  node.values.push_back(value(left, true));
+  const auto require_number = [&] {
+    if (node.is_text && node.kind != Where::Kind::equal && node.kind != Where::Kind::unequal)
+      fail(begin, fmt::format("\"{}\" compares numbers", symbol), "texts have =, !=, in and like");
+  };
+  require_number();
+  node.values.push_back(value(node, true));
+  require_number();
   return add(std::move(node));
 }
 
-Where::Value WhereParser::value(Where::Name compared_with, bool name_allowed) {
-  const bool wants_text = is_text_name(compared_with);
+/// The first value that a field is compared with says whether its text is a number.
+Where::Value WhereParser::value(Where::Node& compared, bool name_allowed) {
   const std::size_t begin = begin_;
   Where::Value value{.is_text = token_ == Token::text};
   if (token_ == Token::word && name_allowed && name_of(word_)) {
-    value.name = name();
+    value.name = name().name;
     value.is_text = is_text_name(*value.name);
   } else if (token_ == Token::text || token_ == Token::number) {
     value.text = token_ == Token::text ? word_ : std::string{};
@@ -278,6 +291,9 @@ Where::Value WhereParser::value(Where::Name compared_with, bool name_allowed) {
     fail(begin, fmt::format("a value is expected, not {}", found()),
          token_ == Token::word ? "texts need quotes" : std::string{});
   }
+  const bool decides = compared.name == Where::Name::field && compared.values.empty() && !compared.is_text;
+  if (decides) compared.is_text = value.is_text;
+  const bool wants_text = compared.is_text;
   if (value.is_text != wants_text) {
     fail(begin, wants_text ? "a text is expected here" : "a number is expected here",
          wants_text ? "texts need quotes" : "numbers have no quotes");

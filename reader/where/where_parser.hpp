@@ -39,9 +39,9 @@ class WhereParser {
   std::uint32_t all_of();
   std::uint32_t negation();
   std::uint32_t comparison();
-  std::uint32_t compared(Where::Name left);
-  Where::Name name();
-  Where::Value value(Where::Name compared_with, bool name_allowed);
+  std::uint32_t compared(Where::Node left);
+  Where::Node name();
+  Where::Value value(Where::Node& compared, bool name_allowed);
 
   std::string_view text_;
   std::size_t at_ = 0;     // after the current token

@@ -78,7 +78,7 @@ CommandModel command_line() {
              declare_add),
       command_of("remove", "Remove samples from a packed dataset, for all its readers at once.", run_change,
                  declare_remove),
-      command_of("set", "Correct labels of a packed dataset by a table.", run_change, declare_set),
+      command_of("set", "Correct labels or set a field of a packed dataset.", run_change, declare_set),
       command_of("rewrite",
                  "Write the shards that `remove` and `set` changed again, for other readers; join small ones.",
                  run_change, declare_rewrite),

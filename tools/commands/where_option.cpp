@@ -23,18 +23,25 @@ void show_column(const std::string& text, std::size_t column, Terminal& terminal
 
 }  // namespace
 
+void show_where(const Error& error, const std::string& text, Terminal& terminal) {
+  const auto column = error.context().offset;
+  if (!column || !error.message().starts_with("`where`")) return;
+  show_column(text, static_cast<std::size_t>(*column), terminal);
+  throw Error(error.code(), error.message(), {.hint = error.context().hint});
+}
+
 Where parse_where(const WhereOption& option, Terminal& terminal) {
   Where where;
-  try {
+  with_column(option.text, terminal, [&] {
     if (!option.text.empty()) where = Where::parse(option.text);
-  } catch (const Error& error) {
-    const auto column = error.context().offset;
-    if (column) show_column(option.text, static_cast<std::size_t>(*column), terminal);
-    throw Error(error.code(), error.message(), {.hint = error.context().hint});
-  }
+  });
   where.require_like("key", option.keys);
   where.require_like("class", option.classes);
   return where;
+}
+
+void require_fields(const Where& where, const WhereOption& option, const Dataset& dataset, Terminal& terminal) {
+  if (where.needs_fields()) with_column(option.text, terminal, [&] { where.require_fields(dataset.fields()); });
 }
 
 GlobUse::GlobUse(const WhereOption& option) {

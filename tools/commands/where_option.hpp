@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/notice_log.hpp"
+#include "bale/reader/dataset.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/tools/terminal/terminal.hpp"
 
@@ -18,8 +20,22 @@ struct WhereOption {
   bool given() const { return !text.empty() || !keys.empty() || !classes.empty(); }
 };
 
-/// Parses the condition. If it is wrong, prints it with a caret below the column, and throws.
+/// If the error is about the column of a condition, prints it with a caret below the column, and throws.
+void show_where(const Error& error, const std::string& text, Terminal& terminal);
+/// The same for the errors of `work`, whose result it returns.
+template <typename Work>
+auto with_column(const std::string& text, Terminal& terminal, const Work& work) try {
+  return work();
+} catch (const Error& error) {
+  terminal.clear_status();
+  show_where(error, text, terminal);
+  throw;
+}
+
+/// Parses the condition; shows where it is wrong.
 Where parse_where(const WhereOption& option, Terminal& terminal);
+/// The same for the fields that it names, which the dataset has to have.
+void require_fields(const Where& where, const WhereOption& option, const Dataset& dataset, Terminal& terminal);
 
 /// Which globs of the option have matched a sample, whatever else the condition asks.
 class GlobUse {

@@ -9,9 +9,9 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/version.hpp"
+#include "bale/formats/shard/field_layer.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/version.hpp"
-#include "bale/writer/journal/journal.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 
 namespace bale {
@@ -74,62 +74,39 @@ void LayerChange::add(std::size_t shard, const std::vector<std::uint32_t>& rows,
   manifest_.num_samples -= rows.size();
 }
 
-ChangeReport LayerChange::publish(const RemovalList& removed) {
+/// Until the manifest has its name, nobody looks at the other files, so a run that is killed leaves nothing to carry
+/// out.
+ChangeReport LayerChange::publish(const RemovalList& removed, const FieldToWrite* field) {
   report_.num_left = manifest_.num_samples;
   if (layer_.shards.empty() && removed.empty()) report_.version = report_.parent;
   if (options_.dry_run || !report_.version.empty()) return std::move(report_);
-  std::vector<NewFile> files{
-      {kept_version(report_.parent), text_to_keep(options_.destination, report_.parent, base_text_)}};
-  if (!layer_.shards.empty()) {
-    std::sort(layer_.shards.begin(), layer_.shards.end(),
-              [](const Layer::OfShard& a, const Layer::OfShard& b) { return a.shard < b.shard; });
-    const std::vector<std::byte> content = layer_bytes(layer_);
-    manifest_.layers.push_back(describe_layer(layer_, content));
-    files.push_back({layer_name(manifest_.layers.back().digest), std::string(as_text(content))});
-  }
-  if (!removed.empty()) {
-    std::string text = removed.text();
-    manifest_.removals.push_back(describe_removals(removed, text));
-    files.push_back({removal_list_name(manifest_.removals.back().digest), std::move(text)});
-  }
-  report_.version = version_id(manifest_);
-  manifest_.created_by = fmt::format("bale {}", version());
-  if (report_.version != report_.parent) {
-    manifest_.parent = report_.parent;
-    manifest_.change = {.verb = report_.verb, .num_samples = report_.num_samples, .message = options_.message};
-  } else {
-    files.erase(files.begin());  // the same content with a longer list of removals
-  }
-  publish(files, manifest_text(manifest_));
-  return std::move(report_);
-}
-
-/// Until the manifest has its name, nobody looks at the other files, so a run that is killed leaves nothing to carry
-/// out.
-void LayerChange::publish(const std::vector<NewFile>& files, const std::string& manifest) {
   const std::string& directory = options_.destination;
   Journal journal = lock_versions(directory);
   try {
-    const std::string path = join_path(directory, k_manifest_name);
-    if (as_text(read_file(path)) != base_text_) {
-      throw Error(ErrorCode::retryable,
-                  fmt::format("another run published version {} of it, after {}", version_id(load_manifest(path)),
-                              report_.parent),
-                  {.path = directory, .hint = "run the same command again, to change that version"});
-    }
-    DirectoryTree tree(Directory::open(directory));
+    require_base();
     Replacement moves;
-    const auto stage = [&](const std::string& name, const std::string& text) -> Replacement::Move {
-      const std::string staged = Journal::staged_name(base_name(name));
-      write_durably(journal.path_of(staged), as_bytes(text));
-      report_.num_bytes += text.size();
-      return {staged, name};
-    };
-    for (const NewFile& file : files) {
-      tree.make(parent_directory(file.name));
-      moves.files.push_back(stage(file.name, file.text));
+    if (!layer_.shards.empty()) {
+      std::string staged = stage_layer(journal, field);
+      moves.files.push_back({std::move(staged), layer_name(manifest_.layers.back().digest)});
     }
-    moves.manifests.push_back(stage(k_manifest_name, manifest));
+    if (!removed.empty()) {
+      const std::string text = removed.text();
+      manifest_.removals.push_back(describe_removals(removed, text));
+      const std::string name = removal_list_name(manifest_.removals.back().digest);
+      moves.files.push_back({stage(journal, name, text), name});
+    }
+    report_.version = version_id(manifest_);
+    manifest_.created_by = fmt::format("bale {}", version());
+    if (report_.version != report_.parent) {  // else it is the same content with a longer list of removals
+      manifest_.parent = report_.parent;
+      manifest_.change = {.verb = report_.verb, .num_samples = report_.num_samples, .message = options_.message};
+      const std::string name = kept_version(report_.parent);
+      moves.files.push_back(
+          {stage(journal, name, text_to_keep(options_.destination, report_.parent, base_text_)), name});
+    }
+    moves.manifests.push_back({stage(journal, k_manifest_name, manifest_text(manifest_)), k_manifest_name});
+    DirectoryTree tree(Directory::open(directory));
+    for (const Replacement::Move& move : moves.files) tree.make(parent_directory(move.second));
     const Directory partial = journal.destination().make(k_partial_name);
     partial.sync();
     carry_out(moves, tree, partial);
@@ -138,6 +115,46 @@ void LayerChange::publish(const std::vector<NewFile>& files, const std::string& 
     throw;
   }
   journal.remove();
+  return std::move(report_);
+}
+
+void LayerChange::require_base() const {
+  const std::string path = join_path(options_.destination, k_manifest_name);
+  if (as_text(read_file(path)) == base_text_) return;
+  throw Error(
+      ErrorCode::retryable,
+      fmt::format("another run published version {} of it, after {}", version_id(load_manifest(path)), report_.parent),
+      {.path = options_.destination, .hint = "run the same command again, to change that version"});
+}
+
+std::string LayerChange::stage_layer(const Journal& journal, const FieldToWrite* field) {
+  std::sort(layer_.shards.begin(), layer_.shards.end(),
+            [](const Layer::OfShard& a, const Layer::OfShard& b) { return a.shard < b.shard; });
+  if (field == nullptr) {
+    const std::vector<std::byte> content = layer_bytes(layer_);
+    manifest_.layers.push_back(describe_layer(layer_, content));
+    return stage(journal, layer_name(manifest_.layers.back().digest), std::string(as_text(content)));
+  }
+  std::string staged = Journal::staged_name("field.blay");
+  std::vector<FieldLayerWriter::OfShard> shards;
+  for (Layer::OfShard& of : layer_.shards) shards.push_back({.shard = of.shard, .rows = std::move(of.rows)});
+  FieldLayerWriter writer(journal.path_of(staged), field->name, field->prefix, std::move(shards));
+  for (const Layer::OfShard& of : layer_.shards) {
+    for (const std::int64_t number : of.labels) writer.add(field->read(number));
+  }
+  manifest_.layers.push_back(writer.finish());
+  report_.num_bytes += manifest_.layers.back().bytes;
+  const bool is_known = std::any_of(manifest_.fields.begin(), manifest_.fields.end(),
+                                    [&](const ManifestField& known) { return known.name == field->name; });
+  if (!is_known) manifest_.fields.push_back({.name = field->name});
+  return staged;
+}
+
+std::string LayerChange::stage(const Journal& journal, const std::string& name, const std::string& text) {
+  std::string staged = Journal::staged_name(base_name(name));
+  write_durably(journal.path_of(staged), as_bytes(text));
+  report_.num_bytes += text.size();
+  return staged;
 }
 
 }  // namespace bale

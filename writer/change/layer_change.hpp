@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,16 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/writer/change.hpp"
 #include "bale/writer/change/removal_list.hpp"
+#include "bale/writer/journal/journal.hpp"
 
 namespace bale {
+
+/// Values of a field for the new version.
+struct FieldToWrite {
+  std::string name;
+  Bytes prefix;                                    // what every value begins with
+  std::function<Bytes(std::int64_t number)> read;  // the rest of one
+};
 
 class LayerChange {
  public:
@@ -24,17 +33,19 @@ class LayerChange {
   const Dataset& dataset() const { return *dataset_; }
   const Manifest& base() const { return *dataset_->manifest(); }
   ChangeReport& report() { return report_; }
-  /// That samples get which the dataset delivers as `rows` (ascending) of this shard. Labels are one per row.
+  /// That samples get which the dataset delivers as `rows` (ascending) of this shard. Labels are one per row; of a
+  /// field they are the numbers of values.
   void add(std::size_t shard, const std::vector<std::uint32_t>& rows, const std::vector<std::int64_t>& labels = {});
   /// Publishes the new version, with the list of what was removed, unless nothing was changed.
-  ChangeReport publish(const RemovalList& removed = {});
+  ChangeReport publish(const RemovalList& removed = {}) { return publish(removed, nullptr); }
+  ChangeReport publish(const FieldToWrite& field) { return publish({}, &field); }
 
  private:
-  struct NewFile {
-    std::string name;  // below the dataset's directory
-    std::string text;
-  };
-  void publish(const std::vector<NewFile>& files, const std::string& manifest);
+  ChangeReport publish(const RemovalList& removed, const FieldToWrite* field);
+  void require_base() const;
+  /// Writes the file of the layer below the journal. Returns its name there.
+  std::string stage_layer(const Journal& journal, const FieldToWrite* field);
+  std::string stage(const Journal& journal, const std::string& name, const std::string& text);
 
   const ChangeOptions& options_;
   std::optional<Dataset> dataset_;

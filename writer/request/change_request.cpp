@@ -10,7 +10,7 @@
 namespace bale {
 namespace {
 
-constexpr std::string_view k_label_setting = "label=";
+constexpr std::string_view k_label = "label";
 
 bool parse_missing(std::string_view option, std::string_view text) {
   if (text != "keep" && text != "error") refuse_value(option, text, "keep or error");
@@ -39,8 +39,10 @@ void add_change_options(OptionTable& table, ChangeRequest& request) {
     add_text(table, "where", "CONDITION", request.removal.where, "Remove the samples for which the condition is true");
   } else {
     add_parsed(table, "missing", "keep|error", request.labels.needs_all, parse_missing,
-               "Samples that FILE does not have keep their label, or are an error (default: keep)")
+               "Samples that FILE does not have keep what they have, or are an error (default: keep)")
         .typed("Literal[\"keep\", \"error\"]");
+    add_text(table, "keys", "FILE", request.field.keys,
+             "If FILE is an array: which samples its rows are, one key per line as `bale ls` prints it");
   }
   add_text(table, "m,message", "TEXT", request.options.message, "What `bale log` says of the new version");
   add_flag(table, "n,dry_run", request.options.dry_run, "Print what would be done, and change nothing");
@@ -54,14 +56,23 @@ ChangeReport layered(const ChangeRequest& request, Progress& progress) {
     removal.again = request.rewriting.purge;  // a run may have ended between its two steps
     return remove(removal, request.options, progress);
   }
-  LabelChoice labels = request.labels;
-  if (!request.setting.starts_with(k_label_setting)) {
+  const std::size_t end = request.setting.find('=');
+  const std::string name = request.setting.substr(0, end);
+  if (end == std::string::npos || end + 1 == request.setting.size()) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("\"{}\" is nothing that can be set", printable(request.setting)),
-                {.hint = "give label=FILE with a table of keys and labels"});
+                {.hint = "give label=FILE with a table of keys and labels, or NAME.EXT=FILE with values of a field"});
   }
-  labels.table = request.setting.substr(k_label_setting.size());
-  return set_labels(labels, request.options, progress);
+  if (name == k_label) {
+    LabelChoice labels = request.labels;
+    labels.table = request.setting.substr(end + 1);
+    return set_labels(labels, request.options, progress);
+  }
+  FieldChoice field = request.field;
+  field.field = name;
+  field.from = request.setting.substr(end + 1);
+  field.needs_all = request.labels.needs_all;
+  return set_field(field, request.options, progress);
 }
 
 Lines lines_of(const ChangeReport& report) {
@@ -69,13 +80,15 @@ Lines lines_of(const ChangeReport& report) {
   Lines lines;
   const std::string samples = plural(report.num_samples, "sample");
   const std::string shards = plural(report.num_shards, "shard");
+  const std::string given = report.field.empty() ? "another label" : "a value of " + printable(report.field);
   const std::string what =
       removes ? fmt::format("{}removed from {}", report.version.empty() ? "would be " : "", shards)
-              : fmt::format("{} another label, in {}", report.version.empty() ? "would get" : "got", shards);
+              : fmt::format("{} {}, in {}", report.version.empty() ? "would get" : "got", given, shards);
   if (report.num_unchanged != 0) {
     lines.push_back(removes
                         ? fmt::format("{} of the list are not in the dataset", plural(report.num_unchanged, "sample"))
-                        : fmt::format("{} had the label of the table", plural(report.num_unchanged, "sample")));
+                        : fmt::format("{} had the {} already", plural(report.num_unchanged, "sample"),
+                                      report.field.empty() ? k_label : "value"));
   }
   if (report.num_unreadable != 0) {
     lines.push_back(fmt::format("of {} the image could not be read: only the key will be known again",
@@ -126,6 +139,7 @@ Json json_of(const RewriteReport& report) {
 Json json_of(const ChangeReport& report) {
   return {{"destination", shown_json(report.directory)},
           {"verb", report.verb},
+          {"field", report.field.empty() ? Json() : Json(report.field)},
           {"samples", report.num_samples},
           {"shards", report.num_shards},
           {"unchanged", report.num_unchanged},

@@ -20,7 +20,8 @@ struct ChangeRequest {
   ChangeOptions options{};
   RemovalChoice removal{};
   LabelChoice labels{};
-  std::string setting{};  // of set: "label=FILE"
+  FieldChoice field{};    // of set: its `keys`; field and file are in `setting`, needs_all in `labels`
+  std::string setting{};  // of set: "label=FILE", or "FIELD=FILE"
   RewriteOptions
       rewriting{};  // of rewrite; of remove: `purge`. Destination, message and dry_run are those of `options`
 };
@@ -34,7 +35,7 @@ struct ChangeOutcome {
 /// The options of the command, whose name the request has.
 void add_change_options(OptionTable& table, ChangeRequest& request);
 
-/// remove(), set_labels() or rewrite(), as the request says. Throws what they throw.
+/// remove(), set_labels(), set_field() or rewrite(), as the request says. Throws what they throw.
 ChangeOutcome change(const ChangeRequest& request, Progress& progress);
 
 /// What was done, for people.

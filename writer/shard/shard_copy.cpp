@@ -72,8 +72,7 @@ ShardIndex load_index_of(const std::string& path, const ManifestShard& shard, co
   const bool is_same = index.digest() && digest_text(*index.digest()) == shard.digest &&
                        index.size() == shard.num_stored() && index.shard_bytes() == shard.bytes;
   if (!is_same) refuse_damage(index_path(path), "is not the index of the shard that the manifest names");
-  const ShardAmendments* const amendments = layers.of(shard.digest);
-  return amendments == nullptr ? std::move(index) : amend(index, *amendments, path);
+  return layers.amend(std::move(index), shard.digest, path);
 }
 
 FinishedShard copy_shard(const ShardCopy& copy, const PackOptions& options, Progress& progress) {

@@ -234,8 +234,9 @@ void ShardIndex::check_rows(std::uint64_t num_extents, const std::string& path) 
 }
 
 void ShardIndex::check_extents(std::uint64_t num_extents, const std::string& path) {
-  // Above any file, and far enough below 2^64 that the end of an extent can be computed.
-  constexpr std::uint64_t k_max_offset = std::uint64_t{1} << 62;
+  // Above any file and any place in a layer (layer.hpp), and far enough below 2^64 that the end of an extent can be
+  // computed.
+  constexpr std::uint64_t k_max_offset = std::uint64_t{1} << 63;
   std::uint32_t column = 0;
   for (std::uint64_t at = 0; at < num_extents; ++at) {
     const auto extent = load_at<Extent>(extents_ + at * sizeof(Extent));

@@ -69,21 +69,34 @@ void print_where_the_loader_prints() {
   ::close(k_program_fd);
 }
 
-/// The layers of the versions that are read, each read when the first shard of it is opened.
+/// The layers of the versions that are read.
 class LayerSets {
  public:
-  explicit LayerSets(const WorkerConfig& config) : config_(config), sets_(config.layers.size()) {}
+  explicit LayerSets(const WorkerConfig& config) : config_(config), loaded_(config.layers.size()), named_(loaded_) {}
 
+  /// Read when the first shard of the version is opened.
   std::shared_ptr<const Layers> of(std::size_t shard) {
-    std::shared_ptr<const Layers>& set = sets_[config_.layers_of[shard]];
-    const std::vector<std::string>& files = config_.layers[config_.layers_of[shard]];
-    if (!set && !files.empty()) set = std::make_shared<const Layers>(Layers::load(files));
-    return set;
+    return get(loaded_, shard, [](const auto& files) { return Layers::load(files); });
+  }
+  /// The same for indexes that are amended already, which need values only.
+  std::shared_ptr<const Layers> of_amended(std::size_t shard) {
+    return get(named_, shard, [](const auto& files) { return Layers(files); });
   }
 
  private:
+  using Sets = std::vector<std::shared_ptr<const Layers>>;
+
+  template <typename Make>
+  std::shared_ptr<const Layers> get(Sets& sets, std::size_t shard, const Make& make) {
+    std::shared_ptr<const Layers>& set = sets[config_.layers_of[shard]];
+    const std::vector<std::string>& files = config_.layers[config_.layers_of[shard]];
+    if (!set && !files.empty()) set = std::make_shared<const Layers>(make(files));
+    return set;
+  }
+
   const WorkerConfig& config_;
-  std::vector<std::shared_ptr<const Layers>> sets_;
+  Sets loaded_;
+  Sets named_;
 };
 
 /// The indexes that the loader has put into the memory that it shares.
@@ -117,10 +130,11 @@ void work(Ring& ring, std::uint32_t number, pid_t parent, const std::function<vo
         const PinnedContent content(config.digests[shard]);
         if (!index) index = shared.find(shard, config.shards[shard]);
         return open_at_its_place(config.shards[shard], [&](const std::string& path) {
-          if (index) {
-            return Shard::open(path, format != nullptr ? *format : probe_format(path), index, options);
-          }
           ShardOpenOptions opening = options;
+          if (index) {
+            opening.layers = layers.of_amended(shard);
+            return Shard::open(path, format != nullptr ? *format : probe_format(path), index, opening);
+          }
           opening.layers = layers.of(shard);
           opening.digest = config.digests[shard];
           return open_shard(path, opening);

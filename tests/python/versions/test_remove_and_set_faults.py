@@ -16,11 +16,13 @@ def old(bale, tiny, tmp_path_factory):
     return out
 
 
-@pytest.fixture(params=["remove", "set"])
+@pytest.fixture(params=["remove", "set", "field"])
 def arguments(request, bale, old, tmp_path):
     keys = key_names(bale, old)
     (tmp_path / "labels.csv").write_text(f"key,label\n{keys[0]},1\n{keys[-1]},0\n")
+    (tmp_path / "split.csv").write_text(f"key,split\n{keys[0]},train\n{keys[-1]},val\n")
     return {"remove": lambda out: ["remove", out, keys[0], keys[3]],
+            "field": lambda out: ["set", out, f"split.txt={tmp_path / 'split.csv'}"],
             "set": lambda out: ["set", out, f"label={tmp_path / 'labels.csv'}"]}[request.param]
 
 

@@ -10,6 +10,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/reader/where/where_parser.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 
 namespace bale {
 namespace {
@@ -98,7 +99,7 @@ TEST_CASE("numbers are decimal, and exact up to 64 bits", "[where]") {
 
 TEST_CASE("errors name the column", "[where]") {
   const std::pair<std::string, std::size_t> wrong[] = {
-      {"widht > 3", 0},    {"width >", 7},        {"width > '3'", 8},           {"width 3", 6},     {"key < 'a'", 4},
+      {"and > 3", 0},      {"width >", 7},        {"width > '3'", 8},           {"width 3", 6},     {"key < 'a'", 4},
       {"key = 'a", 6},     {"width like '3'", 6}, {"width = 3 height = 4", 10}, {"(width = 3", 10}, {"width in 3", 9},
       {"width in (3", 11}, {"label = cat", 8},    {"width = 3 & x", 10},        {"width = 3x", 8},  {"", 0},
       {"width is 3", 9},   {"width not = 3", 10}, {"key in (key)", 8},          {"not", 3},         {"width = key", 8}};
@@ -114,6 +115,26 @@ TEST_CASE("errors name the column", "[where]") {
   }
   CHECK_THROWS_AS(Where::parse(std::string(5000, '(')), Error);
   CHECK_THROWS_AS(Where::parse(std::string(70'000, ' ')), Error);
+}
+
+TEST_CASE("other names are fields, which a dataset has or not", "[where]") {
+  const Where where = Where::parse("Score.txt >= 0.5 and split = 'train' and index < 9");
+  CHECK(where.needs_fields());
+  CHECK_FALSE(Where::parse("index = 3").needs_fields());
+  CHECK(where.test(k_cat) == Truth::unknown);  // a sample without a dataset has none
+  CHECK(Where::parse("score is unknown").test(k_cat) == Truth::yes);
+  CHECK_NOTHROW(where.require_fields({"jpg", "Score.txt", "split.txt"}));
+  const auto column = [](const std::string& text, const std::vector<std::string>& fields) {
+    return test::error_of([&] { Where::parse(text).require_fields(fields); }).context().offset;
+  };
+  CHECK(column("index = 3 or widht > 3", {"width.txt"}) == 13U);
+  CHECK(column("score > 3", {}) == 0U);
+  CHECK(column("score > 3", {"score.txt", "score.json"}) == 0U);  // which?
+  CHECK_NOTHROW(Where::parse("score.json > 3").require_fields({"score.txt", "score.json"}));
+  for (const char* const wrong : {"a.b > 'x'", "a in (1, 'x')", "a like 3", "a = b", "a. = 3", "width = a", "in = 3"}) {
+    INFO(wrong);
+    CHECK_THROWS_AS(Where::parse(wrong), Error);
+  }
 }
 
 TEST_CASE("globs are added to a condition", "[where]") {

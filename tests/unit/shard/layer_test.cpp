@@ -1,12 +1,14 @@
 // Layers: what goes in comes out, no flipped bit gets past reading, and indexes are amended as they say.
 #include "bale/formats/shard/layer.hpp"
 
+#include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/field_layer.hpp"
 #include "bale/formats/shard/index_builder.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
@@ -46,6 +48,51 @@ ManifestLayer write(const test::TempDir& dir, const Layer& layer) {
   std::filesystem::create_directories(dir / std::string(k_layers_name));
   publish_file(dir / layer_name(described.digest), bytes);
   return described;
+}
+
+/// Values for rows 1 and 3 of the shard {1}, and 0 of {2}, which begin with "<".
+ManifestLayer write_values(const test::TempDir& dir, const std::vector<std::string>& values,
+                           const std::string& field = "txt") {
+  std::filesystem::create_directories(dir / std::string(k_layers_name));
+  FieldLayerWriter writer(dir / "new", field, as_bytes(std::string_view("<")),
+                          {{.shard = {1}, .rows = {1, 3}}, {.shard = {2}, .rows = {0}}});
+  for (const std::string& value : values) writer.add(as_bytes(value));
+  ManifestLayer layer = writer.finish();
+  publish_rename(dir / "new", dir / layer_name(layer.digest));
+  return layer;
+}
+
+/// What reading everything in the layer ends with; nullopt if nothing is wrong.
+std::optional<ErrorCode> error_of_values(const std::string& path) {
+  try {
+    const FieldLayer layer = FieldLayer::open(path);
+    for (std::size_t n = 0; n < layer.shards().size(); ++n) {
+      std::uint64_t at = layer.values_at(n);
+      for (const FieldLayerRow& row : layer.rows(n)) {
+        std::vector<std::byte> value(layer.prefix().size() + row.bytes);
+        layer.read(at, value);
+        at += row.bytes;
+        if (crc32c(value) != row.crc32c) return ErrorCode::damaged;
+      }
+      if (!layer.has_values_as_written(n)) return ErrorCode::damaged;
+    }
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error.code();
+  }
+}
+
+/// Writes the bytes, with checksums that are right, under the name that their head has.
+std::string publish_mended(const test::TempDir& dir, std::vector<std::byte> bytes, std::size_t head_bytes) {
+  const std::uint32_t body = crc32c(Bytes(bytes).subspan(48, head_bytes - 48));
+  std::memcpy(bytes.data() + 40, &body, sizeof body);
+  const std::uint32_t header = crc32c(Bytes(bytes).first(44));
+  std::memcpy(bytes.data() + 44, &header, sizeof header);
+  DigestStream digest;
+  digest.update(Bytes(bytes).first(head_bytes));
+  std::string path = dir / layer_name(digest_text(digest.digest()));
+  publish_file(path, bytes);
+  return path;
 }
 
 }  // namespace
@@ -136,4 +183,87 @@ TEST_CASE_METHOD(test::InTempDir, "of several layers the last one takes preceden
   CHECK(test::error_of([&] { Layers::load(dir.path(), manifest); }).code() == ErrorCode::damaged);
   manifest.layers.front().digest = "../../x";
   CHECK_THROWS_AS(parse_manifest(manifest_text(manifest), "m"), Error);
+}
+
+TEST_CASE_METHOD(test::InTempDir, "values of a field are read as they were written") {
+  Manifest manifest{.name = "x", .format = "tar", .layout = "plain"};
+  manifest.layers = {write_values(dir, {"one", "", "other"}), write(dir, k_labels),
+                     write(dir, {.shards = {{.shard = {1}, .rows = {0}}}}),
+                     write_values(dir, {"two", "three", "x"}, "cap")};
+  CHECK(manifest.layers.front().kind == "field txt");
+  CHECK(field_of_layer(manifest.layers.front()) == "txt");
+  CHECK_FALSE(field_of_layer(manifest.layers[1]));
+  for (const Layers& layers :
+       {Layers::load(dir.path(), manifest), Layers::load(Layers::load(dir.path(), manifest).paths())}) {
+    REQUIRE(layers.of(digest_text(Digest{1})) != nullptr);
+    const ShardIndex amended = layers.amend(index_of_four(), digest_text(Digest{1}), "x");
+    REQUIRE(amended.size() == 3);  // b, c, d
+    const auto value_of = [&](std::uint64_t i, const std::string& field) -> std::string {
+      const Extent extent = amended.extent(i, amended.field_id(field).value());
+      if (!extent.present()) return "-";
+      CHECK(is_in_layer(extent));
+      CHECK_FALSE(is_in_container(extent));
+      std::vector<std::byte> value(extent.length);
+      Layers(layers.paths()).read(extent, value);
+      CHECK(crc32c(value) == extent.crc32c);
+      return std::string(as_text(value));
+    };
+    CHECK(value_of(0, "txt") == "<one");
+    CHECK(value_of(1, "txt") == "-");
+    CHECK(value_of(2, "txt") == "<");
+    CHECK(value_of(2, "cap") == "<three");
+    CHECK(amended.width(0) == 10);
+    CHECK(is_in_container(amended.extent(0, *amended.field_id("jpg"))));
+  }
+  manifest.layers = {write_values(dir, {"one", "", "other"}), write_values(dir, {"last", "too", "x"}),
+                     write_values(dir, {"another", "image", "x"}, "jpg")};
+  const Layers layers = Layers::load(dir.path(), manifest);
+  const ShardIndex amended = layers.amend(index_of_four(), digest_text(Digest{1}), "x");
+  std::vector<std::byte> value(5);
+  layers.read(amended.extent(1, *amended.field_id("txt")), value);
+  CHECK(as_text(value) == "<last");  // of several values the last one counts
+  CHECK(amended.width(1) == 0);      // of another image
+  CHECK(amended.width(2) == 10);
+  CHECK(amended.extent(1, *amended.field_id("jpg")).length == 8);
+  CHECK(test::error_of([&] {
+          layers.amend(index_of_four(), digest_text(Digest{2}), "x");
+          Layers().read(amended.extent(1, 0), value);
+        }).code() == ErrorCode::damaged);
+  manifest.layers.front().kind = "field cap";
+  CHECK(test::error_of([&] { Layers::load(dir.path(), manifest); }).code() == ErrorCode::damaged);
+}
+
+TEST_CASE_METHOD(test::InTempDir, "every flipped bit and every cut of a layer of values is found") {
+  const std::string path = dir / layer_name(write_values(dir, {"one", "", "other"}).digest);
+  const std::vector<std::byte> whole = read_file(path);
+  REQUIRE_FALSE(error_of_values(path));
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::vector<std::byte> bytes = whole;
+    bytes[bit / 8] ^= std::byte{1} << (bit % 8);
+    publish_file(path, bytes);
+    const std::optional<ErrorCode> found = error_of_values(path);
+    REQUIRE((found == ErrorCode::damaged || found == ErrorCode::unsupported));
+  }
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    publish_file(path, Bytes(whole).first(size));
+    REQUIRE(error_of_values(path) == ErrorCode::damaged);
+  }
+}
+
+TEST_CASE_METHOD(test::InTempDir, "heads of layers of values that lie are refused") {
+  const std::string path = dir / layer_name(write_values(dir, {"one", "", "other"}).digest);
+  const std::vector<std::byte> whole = read_file(path);
+  const std::size_t head_bytes = 48 + 8 + 3 + 1 + 2 * 64;
+  REQUIRE(publish_mended(dir, whole, head_bytes) == path);
+  for (std::size_t at = 8; at + 8 <= head_bytes; at += 4) {
+    for (const std::uint64_t lie : {std::uint64_t{0}, std::uint64_t{3}, ~std::uint64_t{0}, std::uint64_t{1} << 32}) {
+      std::vector<std::byte> bytes = whole;
+      std::memcpy(bytes.data() + at, &lie, sizeof lie);
+      if (bytes == whole) continue;
+      error_of_values(publish_mended(dir, bytes, head_bytes));  // no crash, and only bale's errors
+    }
+  }
+  for (std::size_t size = 56; size < whole.size(); ++size)
+    REQUIRE(error_of_values(publish_mended(dir, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)},
+                                           std::min(size, head_bytes))));
 }

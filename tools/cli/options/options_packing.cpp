@@ -124,15 +124,19 @@ void declare_set(ChangeCommand& command, CommandModel& app) {
   request.command = "set";
   add_positional(app, "PACKED", request.options.destination, "Directory of the packed dataset");
   add_positional(app, "SETTING", request.setting,
-                 "label=FILE: a CSV or TSV file with the columns key and label, names or numbers of classes");
+                 "label=FILE: a table (.csv, .tsv, .jsonl) with the columns key and label, names or numbers of "
+                 "classes; or NAME.EXT=FILE: values of a field, from a table, an array (.npy, with --keys) or a folder "
+                 "of files KEY.EXT");
   add_change_options(app.options, request);
   add_json(app, command.json, "Print the result as JSON");
   add_quiet(app, command.quiet);
   app.footer =
-      "No shard is written: readers of the new version see the new labels. Other programs see the old ones until the\n"
-      "shards are written again.\n"
-      "Example:\n"
-      "  bale set packed label=corrections.csv -m 'second annotation'";
+      "No shard is written: readers of the new version see the new labels and values. Other programs see the old ones\n"
+      "until the shards are written again.\n"
+      "Examples:\n"
+      "  bale set packed label=corrections.csv -m 'second annotation'\n"
+      "  bale set packed aesthetic.txt=scores.csv\n"
+      "  bale set packed clip.npy=embeddings.npy --keys keys.txt";
 }
 
 void declare_rewrite(ChangeCommand& command, CommandModel& app) {

@@ -8,9 +8,10 @@
 namespace bale::tools {
 
 int run_change(const ChangeCommand& command, Terminal& terminal) {
-  parse_where({.text = command.request.removal.where}, terminal);  // shows where it is wrong
-  const ChangeOutcome outcome = run_attended("searched", progress_style(command.quiet, false), terminal,
-                                             [&](Progress& progress) { return change(command.request, progress); });
+  const ChangeOutcome outcome = with_column(command.request.removal.where, terminal, [&] {
+    return run_attended("searched", progress_style(command.quiet, false), terminal,
+                        [&](Progress& progress) { return change(command.request, progress); });
+  });
   if (!command.quiet) show_lines(change_lines(outcome), terminal);
   if (command.json) terminal.print(change_json(outcome));
   return k_exit_ok;

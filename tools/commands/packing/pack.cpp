@@ -10,7 +10,7 @@ ListedSource list_shown(const PackCommand& command, const RunNotes& notes, Termi
   parse_where({.text = request.where}, terminal);  // shows where it is wrong
   if (!command.quiet)
     terminal.set_status("listing " + printable(request.source.empty() ? request.files_from : request.source));
-  ListedSource listed = list_source(request, notes);
+  ListedSource listed = with_column(request.where, terminal, [&] { return list_source(request, notes); });
   terminal.clear_status();
   return listed;
 }

@@ -221,6 +221,7 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
   require_outside_datasets(command);
   const Dataset dataset = open_dataset(command.spec, terminal, command.quiet);
   check_fields(command, dataset);
+  require_fields(where, command.where, dataset, terminal);
   WhereCounts counts;
   const SampleKeys keys(dataset);
   NoticeLog ledger = dataset.notices();

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/human.hpp"
@@ -17,6 +18,12 @@ namespace {
 constexpr std::size_t k_max_classes = 8;
 constexpr std::size_t k_max_shards = 24;
 
+std::string printable_list(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += fmt::format("{}{}", text.empty() ? "" : ", ", printable(name));
+  return text;
+}
+
 std::string head_text(const DatasetSummary& summary) {
   const auto indexed = std::count_if(summary.shards.begin(), summary.shards.end(),
                                      [](const DatasetSummary::ShardRow& shard) { return shard.indexed; });
@@ -31,10 +38,15 @@ std::string head_text(const DatasetSummary& summary) {
                                    entered > 0 ? fmt::format(", {} with seek points", entered) : "")});
   table.add({"size", human_bytes(summary.num_bytes)});
   table.add({"version", summary.version});
+  std::vector<std::string> seen;
   if (summary.num_removed + summary.num_labels > 0) {
-    table.add({"layers",
-               fmt::format("other readers still see {} and {}, until `bale rewrite` applies them",
-                           plural(summary.num_removed, "removed sample"), plural(summary.num_labels, "old label"))});
+    seen.push_back(fmt::format("still see {} and {}", plural(summary.num_removed, "removed sample"),
+                               plural(summary.num_labels, "old label")));
+  }
+  if (!summary.layer_fields.empty())
+    seen.push_back(fmt::format("do not see values of {}", printable_list(summary.layer_fields)));
+  if (!seen.empty()) {
+    table.add({"layers", fmt::format("other readers {}, until `bale rewrite` applies them", fmt::join(seen, " and "))});
   }
   if (summary.images.num_unusable() > 0) {
     table.add({"bad images",

@@ -45,6 +45,7 @@ int run_ls(const LsCommand& command, Terminal& terminal) {
   ScanNotice notice(terminal, false);
   const Dataset dataset = Dataset::open(
       command.spec, {.relative_names = true, .counting = Counting::while_listed, .on_scan = notice.shower()});
+  require_fields(where, command.where, dataset, terminal);
   WhereCounts counts;
   GlobUse globs(command.where);
   SampleFacts facts;

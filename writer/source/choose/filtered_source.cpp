@@ -65,6 +65,8 @@ std::unique_ptr<Source> filter_source(std::unique_ptr<Source> source, const Wher
     throw Error(ErrorCode::invalid_argument, "`where` names the shard, which only samples of a packed dataset have",
                 {.hint = "leave shard out of the condition"});
   }
+  const bool is_packed = where.needs_fields() && source->facts(0, first);
+  where.require_fields(is_packed ? source->fields() : std::vector<std::string>());
   constexpr std::uint64_t k_block = 256;  // samples that one thread examines at a time
   std::vector<Choice> choices(source->size());
   run_parallel((choices.size() + k_block - 1) / k_block, jobs, [&](std::size_t block) {

@@ -6,6 +6,9 @@
 //   OPERATOR := "=" "==" "!=" "<>" "<" "<=" ">" ">="; texts have "=" and "!=" only
 //   value := number, also with a size's suffix ("10KiB") | text in single or double quotes, doubled inside | NAME
 //
+// On the left NAME may also be a field of a packed dataset, with its extension or without it: the text of its value is
+// compared, as a number if the other side is one.
+//
 // A comparison with a value that is unknown is neither true nor false: `not` keeps it unknown, `and` and `or` follow
 // Kleene's three-valued logic, as SQL does. Only true selects a sample.
 //
@@ -33,6 +36,9 @@ struct SampleFacts {
   std::optional<std::string> format{};    // name of the image field: "jpg"
   std::optional<std::string> shard{};     // file name of the shard
   std::uint64_t index = 0;                // number of the sample in its dataset
+  const Dataset* dataset = nullptr;       // that has its fields; null: they are unknown
+  std::size_t shard_number = 0;           // of the sample in the dataset, and its number there
+  std::uint64_t sample = 0;
 };
 
 enum class Truth : std::uint8_t { no, yes, unknown };
@@ -60,6 +66,10 @@ class Where {
   bool needs_image_size() const;
   /// Whether it names the shard, which only packed datasets have.
   bool needs_shard() const;
+  /// Whether it names fields. What they are is read from the shards or layers.
+  bool needs_fields() const;
+  /// Throws `invalid_argument`, as parse() does, for a name that is none of a condition and none of these fields.
+  void require_fields(const std::vector<std::string>& fields) const;
   Truth test(const SampleFacts& facts) const;
   /// Whether the sample is selected; counts it.
   bool takes(const SampleFacts& facts, WhereCounts& counts) const;
@@ -76,7 +86,8 @@ class Where {
     aspect,
     format,
     shard,
-    index
+    index,
+    field
   };
   enum class Kind : std::uint8_t {
     all_of,
@@ -102,6 +113,9 @@ class Where {
   struct Node {
     Kind kind{};
     Name name{};                  // of a comparison
+    bool is_text = false;         // what is compared
+    std::string field{};          // as it is written, if `name` is a field
+    std::size_t offset = 0;       // of the name in the text
     std::vector<Value> values{};  // it is compared with
     std::uint32_t left = 0;       // nodes that this one connects
     std::uint32_t right = 0;
@@ -118,11 +132,13 @@ class Where {
 /// "key, label, ...": what a condition can name, for messages and documents.
 std::string where_names();
 
-/// The facts of a sample of a packed dataset, from the shard's index alone. Overwrites `out`. Precondition: sample <
+/// The facts of a sample of a packed dataset, which are from the shard's index alone, except for fields. Borrows the
+/// dataset. Overwrites `out`. Precondition: sample <
 /// dataset.shard_size(shard). Throws what Dataset::use_index() throws.
 void facts_of(const Dataset& dataset, std::size_t shard, std::uint64_t sample, std::uint64_t index, SampleFacts& out);
 
-/// The samples of the dataset that the condition selects, ascending. Reads the indexes of all shards. Adds to `counts`.
+/// The samples of the dataset that the condition selects, ascending. Reads the indexes of all shards, and the fields
+/// that it names. Adds to `counts`. Throws what Where::require_fields() and reading throw.
 std::vector<std::uint64_t> select_samples(const Dataset& dataset, const Where& where, WhereCounts& counts);
 
 }  // namespace bale

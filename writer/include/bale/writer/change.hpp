@@ -1,6 +1,7 @@
-// Changes of a packed dataset that write no shard: remove() hides samples, set_labels() corrects labels. What changes
-// is a layer over the shards (bale/formats/shard/layer.hpp) and the manifest, which is replaced last, by one rename,
-// and kept as "versions/ID.json": readers see the old version (bale/reader/version.hpp) or the new one.
+// Changes of a packed dataset that write no shard: remove() hides samples, set_labels() corrects labels, set_field()
+// gives samples values of a field. What changes is a layer over the shards (bale/formats/shard/layer.hpp) and the
+// manifest, which is replaced last, by one rename, and kept as "versions/ID.json": readers see the old version
+// (bale/reader/version.hpp) or the new one.
 //
 // Removed samples are in no reader of the new version from then on. Their bytes stay in the shards, for older versions
 // and other programs, until these are written again. They are also on a list, by hashes of their keys and images: add()
@@ -36,8 +37,18 @@ struct RemovalChoice {
 
 /// Which samples get which label.
 struct LabelChoice {
-  std::string table{};     // a CSV or TSV file with the columns `key` and `label`: names or numbers of classes
+  std::string table{};     // CSV, TSV or JSONL with the columns `key` and `label`: names or numbers of classes
   bool needs_all = false;  // throw `invalid_argument` if a sample is not in the table; else it keeps its label
+};
+
+/// Which samples get which value of a field.
+struct FieldChoice {
+  std::string field{};  // "clip.npy"
+  /// A table (.csv, .tsv, .jsonl) with the column `key` and one called as the field, without its extension or `value`,
+  /// or the only other one; an array (.npy) of one row per sample; or a folder of files KEY.FIELD or KEY.EXT.
+  std::string from{};
+  std::string keys{};      // of an array: a file with the key of each row on a line, as `bale ls` prints it
+  bool needs_all = false;  // throw `invalid_argument` if a sample gets none; else it keeps what it has
 };
 
 struct ChangeReport {
@@ -45,9 +56,11 @@ struct ChangeReport {
   std::string verb;               // "remove", "set"
   std::string parent;             // id of the version before
   std::string version{};          // that the dataset is now; the same if there was nothing to change; empty: a dry run
-  std::uint64_t num_samples = 0;  // that were removed, or got another label
+  std::string field{};            // that was set
+  std::uint64_t num_samples = 0;  // that were removed, or got another label or value
   std::uint64_t num_shards = 0;   // that they are in
-  std::uint64_t num_unchanged = 0;   // of a table: samples that had the label; of a list of removals: that are not here
+  std::uint64_t num_unchanged =
+      0;  // of a table: samples that had the label or value; of a list of removals: that are not here
   std::uint64_t num_unreadable = 0;  // removed samples whose image could not be read: only their keys are on the list
   std::uint64_t num_left = 0;        // samples of the new version
   std::uint64_t num_bytes = 0;       // written
@@ -62,6 +75,11 @@ ChangeReport remove(const RemovalChoice& choice, const ChangeOptions& options, P
 /// Corrects labels. Throws what remove() throws, and `invalid_argument` with the line of the table for a class that the
 /// dataset does not have, and for two labels of one key.
 ChangeReport set_labels(const LabelChoice& choice, const ChangeOptions& options, Progress& progress);
+
+/// Gives samples values of a field, which the dataset may have or not. Rows of an array become NumPy files if the field
+/// is NAME.npy, else numbers as text; cells of tables are the value as text, or JSON if it is NAME.json. Throws what
+/// remove() throws, and `invalid_argument` with file and line for values that are none and for two of one key.
+ChangeReport set_field(const FieldChoice& choice, const ChangeOptions& options, Progress& progress);
 
 /// All samples that versions up to this one removed, one line each (formats/shard/LAYER.md), for RemovalChoice::from of
 /// other copies. Empty if there are none. Throws what reading files throws, and `damaged`.

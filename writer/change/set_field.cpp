@@ -1,0 +1,98 @@
+// set_field(): gives samples values of a field, without writing shards.
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/utf8.hpp"
+#include "bale/formats/registry/registry.hpp"
+#include "bale/writer/change.hpp"
+#include "bale/writer/change/field_values.hpp"
+#include "bale/writer/change/layer_change.hpp"
+
+namespace bale {
+namespace {
+
+void require_name(const std::string& field, const Manifest& manifest) {
+  const auto refuse = [&](std::string_view why, std::string hint) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("the field \"{}\" {}", printable(field), why),
+                {.hint = std::move(hint)});
+  };
+  if (field == k_label_field) refuse("is the label", "give label=FILE with a table of keys and labels");
+  if (field.empty() || printable(field) != field || field.find('/') != std::string::npos)
+    refuse("is not a name for new values", "give NAME.EXT=FILE");
+  const std::string why =
+      why_stored_name_is_refused(find_format(manifest.format, manifest.layout).format->field_rule, field);
+  if (!why.empty()) refuse(fmt::format("is not one that shards of {} can hold: {}", manifest.format, why), {});
+}
+
+/// Whether the sample has exactly this value.
+class ValueComparison {
+ public:
+  ValueComparison(const Dataset& dataset, const std::string& field, Bytes prefix)
+      : dataset_(dataset), field_(field), prefix_(prefix) {}
+
+  template <typename Read>
+  bool is_same(std::size_t shard, const ShardIndex& index, std::uint32_t row, const Read& read) {
+    const std::optional<std::uint32_t> id = index.field_id(field_);
+    const Extent extent = id ? index.extent(row, *id) : Extent{};
+    if (!extent.present()) return false;
+    const Bytes value = read();
+    if (index.has_checksums() && crc32c(value, crc32c(prefix_)) != extent.crc32c) return false;
+    const ShardInUse used = dataset_.use_shard(shard);
+    Bytes known;
+    try {
+      known = used->read_field(row, field_, scratch_);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::damaged) throw;
+      return false;  // a new value takes the place of a damaged one
+    }
+    return known.size() == prefix_.size() + value.size() && std::equal(prefix_.begin(), prefix_.end(), known.begin()) &&
+           std::equal(value.begin(), value.end(), known.begin() + static_cast<std::ptrdiff_t>(prefix_.size()));
+  }
+
+ private:
+  const Dataset& dataset_;
+  const std::string& field_;
+  Bytes prefix_;
+  Scratch scratch_;
+};
+
+}  // namespace
+
+ChangeReport set_field(const FieldChoice& choice, const ChangeOptions& options, Progress& progress) {
+  LayerChange change("set", LayerKind::field, options);
+  const Dataset& dataset = change.dataset();
+  require_name(choice.field, change.base());
+  const std::unique_ptr<FieldValues> values = FieldValues::open(choice);
+  change.report().field = choice.field;
+  ValueComparison comparison(dataset, choice.field, values->prefix());
+  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
+    progress.throw_if_stopped();
+    const IndexInUse index = dataset.use_index(shard);
+    std::vector<std::uint32_t> rows;
+    std::vector<std::int64_t> numbers;
+    for (std::uint32_t row = 0; row < index->size(); ++row) {
+      const KeyedRows::Row* const wanted = values->rows().find(index->key(row));
+      if (wanted == nullptr && choice.needs_all) refuse_missing(index->key(row), choice.from);
+      if (wanted == nullptr) continue;
+      if (comparison.is_same(shard, *index, row, [&] { return values->read(wanted->value); })) {
+        ++change.report().num_unchanged;
+        continue;
+      }
+      rows.push_back(row);
+      numbers.push_back(wanted->value);
+    }
+    change.add(shard, rows, numbers);
+    ++progress.shards;
+  }
+  values->rows().require_found(options.destination,
+                               [&](const KeyedRows::Row& row) { return values->path_of(row.value); });
+  return change.publish({.name = choice.field, .prefix = values->prefix(), .read = [&](std::int64_t number) {
+                           progress.throw_if_stopped();
+                           return values->read(number);
+                         }});
+}
+
+}  // namespace bale
