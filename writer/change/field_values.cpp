@@ -9,6 +9,7 @@
 
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/field_names.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/key_text.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
@@ -21,7 +22,7 @@ constexpr std::uint64_t k_max_value_bytes = std::numeric_limits<std::uint32_t>::
 constexpr std::size_t k_max_header_bytes = 64 << 10;
 constexpr unsigned k_list_jobs = 4;
 
-/// "npy" of "clip.npy" and of "npy".
+/// "txt" of "caption.txt" and of "txt".
 std::string_view extension_of(std::string_view field) { return field.substr(field.rfind('.') + 1); }
 
 [[noreturn]] void refuse_repeated(const std::string& key, std::uint64_t line, std::string_view what) {
@@ -34,7 +35,7 @@ class TableValues final : public FieldValues {
  public:
   explicit TableValues(const FieldChoice& choice) : path_(choice.from) {
     const std::string_view extension = extension_of(choice.field);
-    if (extension == "npy") {
+    if (extension == k_array_field) {
       throw Error(ErrorCode::invalid_argument, "arrays do not come from a table",
                   {.path = path_, .hint = "save them as one array with numpy.save() and name its keys by `keys`"});
     }
@@ -129,14 +130,14 @@ class ArrayValues final : public FieldValues {
     row_bytes_ = num_rows_ == 0 ? 0 : *count / num_rows_ * item_bytes;
     if (row_bytes_ > k_max_value_bytes - k_max_header_bytes) refuse("an array with rows of 4 GiB", "split them");
     const std::span<const std::uint64_t> sides = std::span(header.shape).subspan(1);
-    if (extension_of(choice.field) == "npy") {
+    if (extension_of(choice.field) == k_array_field) {
       prefix_ = array_header_text(type_, sides);
       return;
     }
     is_text_ = true;
     if (!sides.empty() || number_text(std::vector<std::byte>(item_bytes)).empty()) {
       refuse(fmt::format("not an array of one number per sample, which the field {} needs", printable(choice.field)),
-             "set a field NAME.npy");
+             fmt::format("set a field NAME.{}", k_array_field));
     }
   }
 
@@ -234,17 +235,20 @@ class FolderValues final : public FieldValues {
 
 std::unique_ptr<FieldValues> FieldValues::open(const FieldChoice& choice) {
   const std::string& from = choice.from;
-  if (from.ends_with(".npy") && !std::filesystem::is_directory(from)) return std::make_unique<ArrayValues>(choice);
+  const std::string array_suffix = fmt::format(".{}", k_array_field);
+  if (from.ends_with(array_suffix) && !std::filesystem::is_directory(from))
+    return std::make_unique<ArrayValues>(choice);
   if (!choice.keys.empty()) {
     throw Error(ErrorCode::invalid_argument, "`keys` are those of the rows of an array",
-                {.path = from, .hint = "give an array that ends in .npy"});
+                {.path = from, .hint = "give an array that ends in " + array_suffix});
   }
   if (from.ends_with(".csv") || from.ends_with(".tsv") || from.ends_with(".jsonl"))
     return std::make_unique<TableValues>(choice);
   if (std::filesystem::is_directory(from)) return std::make_unique<FolderValues>(choice);
   if (!path_exists(from)) throw Error(ErrorCode::not_found, "no such file or directory", {.path = from});
   throw Error(ErrorCode::invalid_argument, "not a source of values",
-              {.path = from, .hint = "give a table (.csv, .tsv, .jsonl), an array (.npy) or a folder"});
+              {.path = from,
+               .hint = fmt::format("give a table (.csv, .tsv, .jsonl), an array ({}) or a folder", array_suffix)});
 }
 
 }  // namespace bale

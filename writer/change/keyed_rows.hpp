@@ -18,7 +18,7 @@ class KeyedRows {
  public:
   struct Row {
     std::int64_t value = 0;  // a label, or the number of a value
-    std::uint64_t line = 0;  // of the table; 0: it is no table
+    std::uint64_t line = 0;  // of the table; 0: it has no lines
     bool is_found = false;
   };
 

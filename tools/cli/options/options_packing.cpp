@@ -125,7 +125,7 @@ void declare_set(ChangeCommand& command, CommandModel& app) {
   add_positional(app, "PACKED", request.options.destination, "Directory of the packed dataset");
   add_positional(app, "SETTING", request.setting,
                  "label=FILE: a table (.csv, .tsv, .jsonl) with the columns key and label, names or numbers of "
-                 "classes; or NAME.EXT=FILE: values of a field, from a table, an array (.npy, with --keys) or a folder "
+                 "classes; or NAME.EXT=FILE: values of a field, from a table, a NumPy array (with --keys) or a folder "
                  "of files KEY.EXT");
   add_change_options(app.options, request);
   add_json(app, command.json, "Print the result as JSON");
@@ -136,7 +136,7 @@ void declare_set(ChangeCommand& command, CommandModel& app) {
       "Examples:\n"
       "  bale set packed label=corrections.csv -m 'second annotation'\n"
       "  bale set packed aesthetic.txt=scores.csv\n"
-      "  bale set packed clip.npy=embeddings.npy --keys keys.txt";
+      "  bale set packed mask.png=masks --missing error";
 }
 
 void declare_rewrite(ChangeCommand& command, CommandModel& app) {
