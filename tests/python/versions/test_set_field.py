@@ -123,13 +123,6 @@ def test_embeddings_cost_their_bytes(bale, files, tmp_path, remote):  # noqa: F8
     with FaultServer(tmp_path) as server:
         subprocess.run([sys.executable, "-c", code, f"{server.url}/out"], check=True, env={**ENVIRONMENT, **remote.env})
         assert 0 < server.sent("*.blay") <= head + (128 << 10)  # requests are of whole blocks
-    if shutil.which("strace"):
-        trace = tmp_path / "trace"
-        subprocess.run(["strace", "-f", "-y", "-e", "trace=pread64,read,preadv", "-o", trace, sys.executable, "-c", code, out], check=True,
-                       env=ENVIRONMENT)
-        reads = [line for line in trace.read_text().splitlines() if ".blay>" in line]
-        ends = [int(line.rsplit(", ", 1)[1].split(")")[0]) + int(line.rsplit("= ", 1)[1]) for line in reads if "pread64" in line]
-        assert ends and max(ends) <= head
     content = bytearray(layer.read_bytes())
     content[head + 1024 * 7 + 100] ^= 1  # of the seventh value of a shard
     layer.write_bytes(content)
