@@ -36,11 +36,11 @@ struct DatasetSummary {
   std::map<std::string, std::string> edits;  // Dataset::edits()
   std::string plan;                          // with a manifest
   std::uint64_t num_skipped = 0;
-  std::uint64_t num_removed = 0;  // samples that the shards have, and layers remove
-  std::uint64_t num_labels = 0;   // that layers correct
+  std::uint64_t num_removed = 0;            // samples that the shards have, and layers remove
+  std::uint64_t num_labels = 0;             // that layers correct
   std::vector<std::string> layer_fields{};  // of which layers have values
-  std::string format;             // of the first shard
-  std::string layout;             // empty: unknown
+  std::string format;                       // of the first shard
+  std::string layout;                       // empty: unknown
   std::uint64_t num_samples = 0;
   std::uint64_t num_bytes = 0;  // of shard files
   ImageConditions images;       // counts only, no names
