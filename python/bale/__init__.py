@@ -24,7 +24,20 @@ if TYPE_CHECKING:
     from bale._loader.options import Cuda, Order
     from bale._loader.ragged import Ragged
     from bale._loader.reading import Reading
-    from bale._requests import add, convert, inspect, merge, pack, pack_part, plan, remove, rewrite, set_field, set_labels, verify
+    from bale._requests import (
+        add,
+        convert,
+        inspect,
+        merge,
+        pack,
+        pack_part,
+        plan,
+        remove,
+        rewrite,
+        set_field,
+        set_labels,
+        verify,
+    )
     from bale._writer.writer import Writer
     from bale.errors import Error
 
