@@ -11,7 +11,7 @@
 #include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/codec/reused_memory.hpp"
 #include "bale/formats/image/codec/whole_codec.hpp"
-#include "bale/formats/image/color.hpp"
+#include "bale/formats/image/color/color.hpp"
 #include "bale/formats/image/jpeg/decode/baseline_decoder.hpp"
 #include "bale/formats/image/jpeg/decode/progressive_decoder.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_frame.hpp"

@@ -18,8 +18,8 @@
 #include "bale/formats/container/streams/stream.hpp"
 #include "bale/formats/litdata/chunk.hpp"
 #include "bale/formats/litdata/config.hpp"
-#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/partial_scan.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale::litdata {
 namespace {

@@ -16,7 +16,7 @@
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/lmdb/key_shape.hpp"
 #include "bale/formats/lmdb/lmdb.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale::lmdb {
 namespace {

@@ -13,7 +13,7 @@
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/lmdb/btree_walk.hpp"
 #include "bale/formats/lmdb/lmdb.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale::lmdb {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/contained_name.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/names/contained_name.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/mds/content.hpp"
 

@@ -17,7 +17,7 @@
 #include "bale/formats/container/writing/uniform_images.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/npy/image_array.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale::npy {
 namespace {

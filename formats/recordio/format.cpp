@@ -16,7 +16,7 @@
 #include "bale/formats/recordio/record.hpp"
 #include "bale/formats/recordio/recordio.hpp"
 #include "bale/formats/shard/field_rule.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale::recordio {
 

@@ -10,8 +10,8 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/sample.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale::recordio {
 namespace {

@@ -13,7 +13,7 @@
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/recordio/image_record.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale::recordio {
 namespace {

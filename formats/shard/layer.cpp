@@ -17,8 +17,8 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/field_layer.hpp"
 #include "bale/formats/shard/index_builder.hpp"
-#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/layer_header.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale {
 namespace {

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/codec/compression.hpp"
+#include "bale/formats/base/codec/zstd_codec.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/image/jpeg/planes/planes_field.hpp"
 #include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"

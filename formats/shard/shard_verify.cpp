@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/errors/error_reason.hpp"
-#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/layer.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/shard/shard.hpp"
 
 namespace bale {

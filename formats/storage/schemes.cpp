@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/scheme.hpp"
+#include "bale/formats/base/files/scheme.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/storage/location/locate.hpp"
 #include "bale/formats/storage/location/remote_url.hpp"

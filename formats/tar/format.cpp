@@ -10,7 +10,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/tar/header/header.hpp"
 #include "bale/formats/tar/reading/grouper.hpp"
 #include "bale/formats/tar/reading/reader.hpp"

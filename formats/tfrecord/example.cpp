@@ -12,7 +12,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/tfrecord/tfrecord.hpp"
 
 namespace bale::tfrecord {

@@ -11,8 +11,8 @@
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/field_rule.hpp"
-#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/partial_scan.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/tfrecord/example.hpp"
 
 namespace bale::tfrecord {

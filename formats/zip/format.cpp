@@ -14,8 +14,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
-#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/sample.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/zip/directory.hpp"
 #include "bale/formats/zip/member.hpp"
 

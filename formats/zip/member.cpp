@@ -12,7 +12,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/streams/file_window.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/zip/directory.hpp"
 
 namespace bale::zip {

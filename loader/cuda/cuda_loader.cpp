@@ -110,6 +110,7 @@ std::optional<DeviceBatch> CudaLoader::next(CudaStream stream) { return session_
 std::optional<DeviceBatch> CudaLoader::next(CudaStream stream, const std::function<void()>& on_wait) {
   return session_->next(handle_of(stream), on_wait);
 }
+void CudaLoader::request_stop() { session_->request_stop(); }
 
 void CudaLoader::set_epoch(std::uint64_t epoch) { session_->set_epoch(epoch); }
 std::uint64_t CudaLoader::epoch() const { return session_->state().epoch; }

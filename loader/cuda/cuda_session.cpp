@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/loader/cuda/buffers/device_buffer_pool.hpp"
 #include "bale/loader/session/session.hpp"
 
@@ -138,6 +139,11 @@ CudaSession::~CudaSession() {
   }
 }
 
+void CudaSession::request_stop() {
+  stop_requested_.store(true);
+  loader_.session_->wake_waiters();
+}
+
 void CudaSession::start() {
   const std::lock_guard lock(mutex_);
   if (locked_ring_) return;
@@ -158,12 +164,17 @@ void CudaSession::start_copy_thread() {
 }
 
 std::optional<DeviceBatch> CudaSession::next(StreamHandle stream, const std::function<void()>& on_wait) {
+  const auto attend = [&] {
+    loader_detail::throw_if_stopped(stop_requested_);
+    on_wait ? on_wait() : poll_remote_wait();
+  };
+  loader_detail::throw_if_stopped(stop_requested_);
   refuse_captured(*context_, stream);
   start();
   const WakeAtEnd wake(copy_thread_.get());
   std::unique_lock lock(mutex_);
   release_copied();
-  if (staged_.empty()) stage(lock, on_wait);
+  if (staged_.empty()) stage(lock, attend);
   std::unique_ptr<DeliveredBatch> delivered;
   Staged& staged = staged_.front();
   if (!staged.is_end) {
@@ -196,7 +207,7 @@ void CudaSession::stage(std::unique_lock<std::recursive_mutex>& lock, const std:
     lock.unlock();
     std::optional<Batch> batch;
     try {
-      batch = on_wait ? loader_.next(on_wait) : loader_.next();
+      batch = loader_.next(on_wait);
     } catch (...) {
       num_bad_samples_ = loader_.counters().bad_samples;
       throw;
@@ -322,7 +333,7 @@ void CudaSession::wait_for(const Event& event, const std::function<void()>& on_w
   auto asked = begin;
   auto pause = k_first_pause;
   while (!event.done()) {
-    if (on_wait && Clock::now() - asked >= k_ask_every) {
+    if (Clock::now() - asked >= k_ask_every) {
       on_wait();
       asked = Clock::now();
     }

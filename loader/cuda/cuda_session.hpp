@@ -126,6 +126,8 @@ class CudaSession {
 
   void start();
   std::optional<DeviceBatch> next(StreamHandle stream, const std::function<void()>& on_wait);
+  /// Any thread may call it.
+  void request_stop();
   void set_epoch(std::uint64_t epoch);
   void load_state(const LoaderState& state);
 
@@ -221,6 +223,7 @@ class CudaSession {
   std::uint64_t left_to_take_;  // batches left in the loader's epoch
   std::uint64_t num_bad_samples_ = 0;
   CudaCounters counters_{};
+  std::atomic<bool> stop_requested_{false};  // not the loader's, whose next() the copy thread calls, too
   const OwnProcess process_;
   std::string thread_refusal_;               // why there is no thread; empty if there is one, or none is needed
   std::unique_ptr<CopyThread> copy_thread_;  // the last member: it ends before what it uses

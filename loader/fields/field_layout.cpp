@@ -8,10 +8,10 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
-#include "bale/formats/base/field_names.hpp"
 #include "bale/formats/base/math/rounding.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/base/names/field_names.hpp"
 #include "bale/formats/shard/sample.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/loader/transform/fields/array_field.hpp"
 #include "bale/loader/transform/targets/target_maker.hpp"
 

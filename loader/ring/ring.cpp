@@ -1,6 +1,7 @@
 #include "bale/loader/ring/ring.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include <fmt/format.h>
@@ -291,6 +292,21 @@ void Ring::finish(const Claim& claim) { end_row(claim, RowPhase::done); }
 void Ring::fail(const Claim& claim, const Error& error, FaultOf fault) {
   set_error(row(claim.slot, claim.row), error, fault);
   end_row(claim, RowPhase::failed);
+}
+
+void Ring::tell_retry(std::uint32_t number, const Error& error) noexcept {
+  WorkerEntry& entry = worker(number);
+  if (entry.retried.load(std::memory_order_acquire) != 0) return;
+  std::strncpy(entry.retry, error.what(), k_error_bytes - 1);
+  entry.retried.store(1, std::memory_order_release);
+}
+
+std::string Ring::take_retry(std::uint32_t number) {
+  WorkerEntry& entry = worker(number);
+  if (entry.retried.load(std::memory_order_acquire) == 0) return {};
+  std::string told = entry.retry;
+  entry.retried.store(0, std::memory_order_release);
+  return told;
 }
 
 void Ring::fail_out_of_memory(const Claim& claim, std::string_view path) noexcept {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "bale/formats/base/bytes.hpp"
@@ -112,6 +113,10 @@ struct WorkerEntry {
   std::atomic<std::uint64_t> seen_ns;  // when it last looked for work; 0 if never
   std::atomic<std::uint64_t> rows_done;
   char error[k_error_bytes];  // why it exited, NUL-terminated
+  // A request that failed and is made again, see tell_retry(). The worker writes while `retried` is 0, the owner reads
+  // while it is 1.
+  std::atomic<std::uint32_t> retried;
+  char retry[k_error_bytes];
 };
 
 struct RingShape {
@@ -185,6 +190,8 @@ class Ring {
   std::uint32_t completions() const;
   void wait_for_completion(std::uint32_t seen, int timeout_ms) const;
   void announce_completion();
+  /// What a worker told by tell_retry(); empty if nothing. Then it may tell the next one.
+  std::string take_retry(std::uint32_t worker);
   /// From now on, workers decode all images: none are left to a device.
   void ask_for_pixels();
   /// Ends all workers after their current rows. They may be started again after resume().
@@ -201,6 +208,8 @@ class Ring {
   void fail(const Claim& claim, const Error& error, FaultOf fault);
   /// The same, as set_out_of_memory().
   void fail_out_of_memory(const Claim& claim, std::string_view path) noexcept;
+  /// Tells the owner of a request to the storage that failed and is made again; not if an earlier one was not taken.
+  void tell_retry(std::uint32_t worker, const Error& error) noexcept;
   bool stopped() const;
   bool asks_for_pixels() const;
   /// Waits for a batch that is published or reoffered: sleeps while publications() is `seen`, for at most `timeout_ms`.

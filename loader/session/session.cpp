@@ -100,6 +100,12 @@ void Session::open_batch(const OpenBatch& batch) {
 }
 
 std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
+  std::optional<RemoteRetryNotes> notes;  // of what this thread reads itself
+  if (options_.on_event) {
+    notes.emplace([this](const Error& error) {
+      retries_.push_back({.kind = LoaderEvent::Kind::storage_retried, .reason = error.what()});
+    });
+  }
   try {
     return next_batch(on_wait);
   } catch (...) {
@@ -108,13 +114,13 @@ std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
   }
 }
 
-void Session::throw_if_stopped() {
-  if (!stop_requested_.exchange(false)) return;
+void throw_if_stopped(std::atomic<bool>& requested) {
+  if (!requested.exchange(false)) return;
   throw Error(ErrorCode::interrupted, "a stop was requested", {.hint = "call next() again to continue"});
 }
 
 std::optional<Batch> Session::next_batch(const std::function<void()>& on_wait) {
-  throw_if_stopped();
+  throw_if_stopped(stop_requested_);
   start();
   if (unfinished_move_) go_to(unfinished_move_->epoch, unfinished_move_->position);
   std::unique_lock lock(mutex_);
@@ -140,7 +146,7 @@ std::optional<Batch> Session::next_batch(const std::function<void()>& on_wait) {
   }
   const OpenBatch batch = slots_.open().front();
   const auto attend = [&] {
-    throw_if_stopped();
+    throw_if_stopped(stop_requested_);
     deliver_events();
     on_wait ? on_wait() : poll_remote_wait();
   };

@@ -32,6 +32,9 @@
 
 namespace bale::loader_detail {
 
+/// Throws `interrupted` if a stop was requested, which is then forgotten.
+void throw_if_stopped(std::atomic<bool>& requested);
+
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(const std::string& spec, LoaderOptions options, std::optional<Selection> selection);
@@ -98,9 +101,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<std::uint64_t> samples_for(const BatchPlace& place) const;
   bool may_open(const BatchPlace& place) const;
   std::optional<Batch> next_batch(const std::function<void()>& on_wait);
-  void throw_if_stopped();
   void report(BadSample bad);
   void note(LoaderEvent event);
+  void note_retries();
   void deliver_events();
   void count_until_next(std::unique_lock<std::mutex>& lock);
   void use_counts();
@@ -154,7 +157,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<Move> unfinished_move_{};
   std::exception_ptr failure_;  // from opening a batch in release()
   FaultRecord faults_;
-  std::vector<LoaderEvent> events_;  // that on_event was not called for; empty without one
+  std::vector<LoaderEvent> events_;   // that on_event was not called for; empty without one
+  std::vector<LoaderEvent> retries_;  // the same of requests, which only the thread that calls next() uses
   std::atomic<bool> has_events_{false};
   std::atomic<bool> stop_requested_{false};
   LoaderCounters counters_{};

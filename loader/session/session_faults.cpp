@@ -1,4 +1,8 @@
 // Session: how it handles bad samples and workers that died.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
@@ -74,13 +78,24 @@ void Session::note(LoaderEvent event) {
   has_events_ = true;
 }
 
+/// Takes what workers tell of requests that are made again.
+void Session::note_retries() {
+  for (std::uint32_t number = 0; number < options_.workers; ++number) {
+    std::string told = ring_.take_retry(number);
+    if (!told.empty()) retries_.push_back({.kind = LoaderEvent::Kind::storage_retried, .reason = std::move(told)});
+  }
+}
+
 /// Calls on_event for what was noted. Not with mutex_: it may call the Loader.
 void Session::deliver_events() {
-  if (!has_events_) return;
-  std::vector<LoaderEvent> events;
+  if (!options_.on_event) return;
+  note_retries();
+  if (!has_events_ && retries_.empty()) return;
+  std::vector<LoaderEvent> events = std::exchange(retries_, {});
   {
     const std::lock_guard lock(mutex_);
-    events.swap(events_);
+    std::move(events_.begin(), events_.end(), std::back_inserter(events));
+    events_.clear();
     has_events_ = false;
   }
   for (const LoaderEvent& event : events) options_.on_event(event);

@@ -12,8 +12,8 @@
 #include "bale/loader/ring/shared_memory.hpp"
 #include "bale/loader/session/session.hpp"
 #include "bale/loader/session/session_counting.hpp"
+#include "bale/reader/ahead/shard_opener.hpp"
 #include "bale/reader/order/node_share.hpp"
-#include "bale/reader/seek_points_named.hpp"
 
 namespace bale::loader_detail {
 namespace {

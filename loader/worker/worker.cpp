@@ -339,6 +339,7 @@ void Worker::run(const std::function<bool()>& should_continue) {
   const RemoteWaitPoll end_when_stopped([this] {
     if (ring_.stopped()) throw Error(ErrorCode::interrupted, "the loader ends");
   });
+  const RemoteRetryNotes tell([this](const Error& error) { ring_.tell_retry(number_, error); });
   while (!ring_.stopped()) {
     const std::uint32_t seen = ring_.publications();
     if (step()) continue;

@@ -10,7 +10,6 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
-#include "bale/reader/seek_points_named.hpp"
 
 namespace bale {
 namespace {

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/base/text/human.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 
 namespace bale {
 namespace {

@@ -1,4 +1,4 @@
-#include "bale/reader/class_merge.hpp"
+#include "bale/reader/dataset/class_merge.hpp"
 
 #include <algorithm>
 #include <set>

@@ -7,11 +7,11 @@
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/system/parallel.hpp"
+#include "bale/reader/dataset/keys/names_apart.hpp"
 #include "bale/reader/dataset/merge_edits.hpp"
 #include "bale/reader/dataset/read_requests.hpp"
-#include "bale/reader/names_apart.hpp"
-#include "bale/reader/shard_spec.hpp"
 #include "bale/reader/spec/dataset_identity.hpp"
+#include "bale/reader/spec/shard_spec.hpp"
 
 namespace bale {
 
@@ -227,6 +227,17 @@ std::int64_t Dataset::label_in_shard(std::size_t shard, std::uint64_t sample) co
     throw Error(ErrorCode::invalid_argument, fmt::format("sample {} of a shard of {}", sample, index->size()));
   }
   return state_->labels_of(shard)(index->label(sample));
+}
+
+SampleView Dataset::read(std::string_view key, Scratch& scratch) const {
+  const auto found = find(key);
+  if (!found) throw Error(ErrorCode::not_found, "the dataset has no such sample", {.key = std::string(key)});
+  return read(*found, scratch);
+}
+
+OwnedSample Dataset::read(std::string_view key) const {
+  Scratch scratch;
+  return OwnedSample(read(key, scratch));
 }
 
 std::optional<std::uint64_t> Dataset::find(std::string_view key) const {

@@ -13,9 +13,9 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
-#include "bale/reader/shard_spec.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
 #include "bale/reader/spec/shard_place.hpp"
+#include "bale/reader/spec/shard_spec.hpp"
 #include "bale/reader/version.hpp"
 
 namespace bale {

@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
 

@@ -1,4 +1,4 @@
-#include "bale/reader/shard_spec.hpp"
+#include "bale/reader/spec/shard_spec.hpp"
 
 #include <fnmatch.h>
 #include <glob.h>
@@ -15,8 +15,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/scheme.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
-#include "bale/formats/base/scheme.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/reader/spec/shard_directory.hpp"

@@ -13,7 +13,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/where/where_parser.hpp"
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/tests/conformance/suite.hpp"
 #include "bale/tests/support/random_bytes.hpp"
 

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "bale/formats/base/zstd_codec.hpp"
+#include "bale/formats/base/codec/zstd_codec.hpp"
 #include "bale/formats/image/jpeg/planes/planes_field.hpp"
 #include "bale/formats/registry/registry.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/tests/support/text_file.hpp"
 

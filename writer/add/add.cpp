@@ -9,7 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/reader/class_merge.hpp"
+#include "bale/reader/dataset/class_merge.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/add/existing_samples.hpp"
 #include "bale/writer/journal/journal.hpp"

@@ -9,7 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/writer/change/removal_list.hpp"
 #include "bale/writer/edits/image_edits.hpp"

@@ -9,9 +9,9 @@
 
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/field_names.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/names/field_names.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 

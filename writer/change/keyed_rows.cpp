@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 
 namespace bale {

@@ -9,7 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/writer/change.hpp"
 #include "bale/writer/change/layer_change.hpp"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/writer/change.hpp"
 #include "bale/writer/change/keyed_rows.hpp"
 #include "bale/writer/change/layer_change.hpp"

@@ -7,7 +7,7 @@
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/metadata/metadata.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale {
 namespace {

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/journal/journal_lines.hpp"
 

@@ -17,7 +17,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/edits/image_edits.hpp"

@@ -9,8 +9,8 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 
 namespace bale {

@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/codec/zstd_codec.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/plan/plan_head.hpp"
 #include "bale/writer/source/saved/row_bytes.hpp"

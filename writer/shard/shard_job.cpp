@@ -10,15 +10,15 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/codec/compression.hpp"
+#include "bale/formats/base/codec/zstd_codec.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/image_check.hpp"
 #include "bale/formats/image/jpeg/planes/planes_field.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard.hpp"
 #include "bale/formats/shard/shard_name.hpp"

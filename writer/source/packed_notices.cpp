@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/contained_name.hpp"
-#include "bale/formats/base/key_text.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/base/names/contained_name.hpp"
+#include "bale/formats/base/text/key_text.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale {
 namespace {

@@ -9,14 +9,14 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/checksum.hpp"
-#include "bale/formats/base/contained_name.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/names/contained_name.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/formats/registry/registry.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/dataset.hpp"
-#include "bale/reader/names_apart.hpp"
+#include "bale/reader/dataset/keys/names_apart.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/class_folders.hpp"

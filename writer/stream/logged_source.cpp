@@ -7,7 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/image_check.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale {
 namespace {

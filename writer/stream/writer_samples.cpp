@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/plan/plan.hpp"
 #include "bale/writer/stream/logged_source.hpp"
 

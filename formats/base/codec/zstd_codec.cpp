@@ -1,4 +1,4 @@
-#include "bale/formats/base/zstd_codec.hpp"
+#include "bale/formats/base/codec/zstd_codec.hpp"
 
 #include <zstd_errors.h>
 

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/errors/error_reason.hpp"
-#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 
 namespace bale {
 namespace {

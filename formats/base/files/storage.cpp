@@ -10,7 +10,7 @@
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_stamp.hpp"
-#include "bale/formats/base/scheme.hpp"
+#include "bale/formats/base/files/scheme.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 
 namespace bale {
@@ -19,6 +19,7 @@ namespace {
 std::atomic<bool> is_interrupted{false};
 std::atomic<int> num_fresh{0};
 thread_local const RemoteWaitPoll* current_poll = nullptr;
+thread_local const RemoteRetryNotes* current_notes = nullptr;
 thread_local const PinnedContent* current_content = nullptr;
 
 /// A list that is read without a lock. It is not destroyed: threads may use it until the end.
@@ -95,6 +96,16 @@ RemoteWaitPoll::RemoteWaitPoll(std::function<void()> poll) : poll_(std::move(pol
   current_poll = this;
 }
 RemoteWaitPoll::~RemoteWaitPoll() { current_poll = before_; }
+
+RemoteRetryNotes::RemoteRetryNotes(std::function<void(const Error& error)> note)
+    : note_(std::move(note)), before_(current_notes) {
+  current_notes = this;
+}
+RemoteRetryNotes::~RemoteRetryNotes() { current_notes = before_; }
+
+void note_remote_retry(const Error& error) {
+  if (current_notes != nullptr) current_notes->note_(error);
+}
 
 PinnedContent::PinnedContent(std::string digest) : digest_(std::move(digest)), before_(current_content) {
   current_content = this;

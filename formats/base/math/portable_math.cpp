@@ -1,7 +1,7 @@
 // Compiled without floating-point contraction.
 #include <cmath>
 
-#include "bale/formats/base/portable_math.hpp"
+#include "bale/formats/base/math/portable_math.hpp"
 
 namespace bale {
 namespace {

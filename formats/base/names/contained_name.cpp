@@ -1,4 +1,4 @@
-#include "bale/formats/base/contained_name.hpp"
+#include "bale/formats/base/names/contained_name.hpp"
 
 #include <algorithm>
 

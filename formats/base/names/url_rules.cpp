@@ -12,8 +12,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/scheme.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
-#include "bale/formats/base/scheme.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 

@@ -1,4 +1,4 @@
-#include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 
 #include <fmt/format.h>
 #include <fnmatch.h>

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale {
 

@@ -18,7 +18,7 @@
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/container/streams/file_window.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale {
 

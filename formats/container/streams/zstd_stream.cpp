@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/codec/compression.hpp"
+#include "bale/formats/base/codec/zstd_codec.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/container/streams/cached_stream.hpp"
 #include "bale/formats/container/streams/file_window.hpp"
 #include "bale/formats/container/streams/seek_table.hpp"

@@ -13,7 +13,7 @@
 #include "bale/formats/hdf5/file/rows.hpp"
 #include "bale/formats/hdf5/library/h5.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale::h5 {
 namespace {

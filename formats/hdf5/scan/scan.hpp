@@ -12,7 +12,7 @@
 #include "bale/formats/hdf5/file/input.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/index_builder.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale::h5 {
 

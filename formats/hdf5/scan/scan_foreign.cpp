@@ -10,8 +10,8 @@
 #include "bale/formats/hdf5/library/h5.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/sample.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale::h5 {
 namespace {

@@ -55,7 +55,7 @@ void sum_shifted(const float* HWY_RESTRICT sums, const float* weights, std::size
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "bale/formats/base/portable_math.hpp"
+#include "bale/formats/base/math/portable_math.hpp"
 #include "bale/formats/image/warp/warp.hpp"
 
 namespace bale::image_detail {

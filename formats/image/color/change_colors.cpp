@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bale/formats/image/color.hpp"
+#include "bale/formats/image/color/color.hpp"
 #include "bale/formats/image/color/color_change.hpp"
 #include "bale/formats/image/color/hue_tables.hpp"
 #include "bale/formats/image/color/plain_color.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "bale/formats/image/color.hpp"
+#include "bale/formats/image/color/color.hpp"
 #include "bale/formats/image/color/hue_tables.hpp"
 
 namespace bale::image_detail {

@@ -1,7 +1,7 @@
 // Changes of color, with their parameters prepared, and running several of them on the pixels of an image at once.
 // Internal.
 //
-// The results are those of bale/formats/image/color.hpp. Threads: pure functions.
+// The results are those of bale/formats/image/color/color.hpp. Threads: pure functions.
 #pragma once
 
 #include <array>

@@ -8,7 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/base/text/utf8.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale {
 namespace {

@@ -14,7 +14,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/index/index_layout.hpp"
 #include "bale/formats/shard/index/index_memory.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale {
 namespace {

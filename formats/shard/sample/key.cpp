@@ -1,4 +1,4 @@
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale {
 

@@ -10,7 +10,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/scheme.hpp"
+#include "bale/formats/base/files/scheme.hpp"
 #include "bale/formats/storage/location/locate.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 

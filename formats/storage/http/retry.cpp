@@ -70,6 +70,7 @@ void Retry::wait_after(const Error& error, const HttpResponse* response) {
         fmt::format("{} ({} {} in {} s)", error.message(), num_failures_, num_failures_ == 1 ? "try" : "tries", waited),
         std::move(context));
   }
+  note_remote_retry(error);
   for (const auto end = now + pause; std::chrono::steady_clock::now() < end;) {
     poll_remote_wait();
     std::this_thread::sleep_for(

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
-#include "bale/formats/base/scheme.hpp"
+#include "bale/formats/base/files/scheme.hpp"
 
 namespace bale {
 

@@ -6,9 +6,9 @@
 #include <zstd.h>
 
 #include "bale/formats/base/codec/compression.hpp"
+#include "bale/formats/base/codec/zstd_codec.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/writeback.hpp"
-#include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/container/streams/seek_table.hpp"
 #include "bale/formats/tar/reading/stream.hpp"
 #include "bale/formats/tar/writing/writer.hpp"

@@ -10,7 +10,7 @@
 #include "bale/formats/container/writing/append_file.hpp"
 #include "bale/formats/container/writing/gather.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/tar/header/header.hpp"
 
 namespace bale::tar {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "bale/formats/base/portable_math.hpp"
+#include "bale/formats/base/math/portable_math.hpp"
 #include "bale/formats/base/random.hpp"
 
 namespace bale::transform_detail {

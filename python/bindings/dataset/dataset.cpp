@@ -15,19 +15,19 @@
 #include <nanobind/stl/vector.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/files/scheme.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
-#include "bale/formats/base/scheme.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/dataset/process_dataset.hpp"
 #include "bale/python/bindings/dataset/read_many.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/reader/dataset.hpp"
-#include "bale/reader/names_apart.hpp"
-#include "bale/reader/shard_spec.hpp"
+#include "bale/reader/dataset/keys/names_apart.hpp"
+#include "bale/reader/spec/shard_spec.hpp"
 #include "bale/reader/where.hpp"
 
 namespace bale::python {

@@ -15,7 +15,7 @@
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
-#include "bale/reader/shard_spec.hpp"
+#include "bale/reader/spec/shard_spec.hpp"
 
 namespace bale::python {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/reader/shard_spec.hpp"
+#include "bale/reader/spec/shard_spec.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   try {

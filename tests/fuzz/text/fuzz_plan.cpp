@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/codec/zstd_codec.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/version.hpp"
-#include "bale/formats/base/zstd_codec.hpp"
 #include "bale/tests/fuzz/fuzz_support.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/plan_file.hpp"

@@ -33,7 +33,7 @@ def test_consumer_project(photos, tmp_path):
         assert all(20 < int(line.split()[1]) < 235 for line in lines[:2])
     assert run(build / "wrapped", tmp_path / FORMATS[0]) == "8\n"  # a library hides bale from the program
     assert (prefix / "share" / "doc" / "bale" / "LICENSE").is_file()
-    check_plugin(build / "libplugin.so", tmp_path, num_images=len(expected))
+    check_plugin(build / "libplugin.so", prefix, tmp_path, num_images=len(expected))
     # Without CMake: one archive, and what it links.
     flags = run("pkg-config", "--cflags", "--libs", "bale", env={**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")})
     run("c++", "-std=c++20", REPO / "tests" / "consumer" / "count_bytes.cpp", "-o", tmp_path / "count_bytes", *flags.split())
@@ -48,22 +48,29 @@ def test_consumer_project(photos, tmp_path):
     assert run(prefix / "bin" / "bale", "--version", env={**os.environ, "PATH": "/nowhere"}).startswith("bale ")
 
 
-def check_plugin(plugin, folder, num_images):
+def check_plugin(plugin, prefix, folder, num_images):
     """It exports nothing of bale, so that each of several in a process, here with that of Python, has a bale of its own."""
     exported = run("nm", "--dynamic", "--defined-only", "--demangle", plugin).splitlines()
     assert [line.split()[-1] for line in exported if "bale" in line or "plugin" in line] == ["plugin_rows", "plugin_version"]
     # A unit that names a recipe does not compile the variant of all transforms, which was 283 KB.
     assert plugin.with_name("CMakeFiles").joinpath("plugin.dir", "plugin.cpp.o").stat().st_size < 60_000
+    # One of another version, from an archive that says so.
+    other = shutil.copytree(prefix, folder / "other")
+    archive = other / "lib" / "libbale.a"
+    archive.write_bytes(archive.read_bytes().replace(bale.__version__.encode(), b"9.8.7"))
+    flags = run("pkg-config", "--libs", "bale", env={**os.environ, "PKG_CONFIG_PATH": str(other / "lib" / "pkgconfig")})
+    run("c++", "-shared", plugin.with_name("CMakeFiles") / "plugin.dir" / "plugin.cpp.o", "-o", folder / "other.so", *flags.split())
+    shutil.copy(plugin, folder / "same.so")
     places = set()
-    for name in ("a.so", "b.so"):
-        loaded = ctypes.CDLL(shutil.copy(plugin, folder / name), ctypes.RTLD_GLOBAL)
+    for name, version in (("same.so", bale.__version__), ("other.so", "9.8.7"), (plugin, bale.__version__)):
+        loaded = ctypes.CDLL(folder / name, ctypes.RTLD_GLOBAL)
         for function in (loaded.plugin_rows, loaded.plugin_version):
             function.restype = ctypes.c_void_p
         places.add(loaded.plugin_version())
-        assert ctypes.string_at(loaded.plugin_version()).decode() == bale.__version__
+        assert ctypes.string_at(loaded.plugin_version()).decode() == version
         assert int(ctypes.string_at(loaded.plugin_rows(os.fsencode(folder / FORMATS[0])))) >= num_images
         assert ctypes.string_at(loaded.plugin_rows(os.fsencode(folder / "none"))) == b"not_found"
-    assert len(places) == 2
+    assert len(places) == 3
 
 
 def configured(folder, lines, *options):

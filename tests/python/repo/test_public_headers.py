@@ -45,8 +45,21 @@ def test_the_headers_of_the_api_are_installed_and_compile(tmp_path):
             elif name != "torch":  # which needs LibTorch's headers
                 headers.append(name if name.endswith(".hpp") else f"{folder}{name}.hpp")
     assert len(headers) > 40 and set(headers) <= set(HEADERS), set(headers) - set(HEADERS)
+    # No other header is installed, but those that these include.
+    included, new = {"bale/loader/torch.hpp"}, set(headers)
+    while new:
+        included |= new
+        new = {name for header in new for name in includes_of(header)} - included
+    assert set(HEADERS) <= included, set(HEADERS) - included
+    assert len(HEADERS) - len(headers) <= 28
     text = "".join(f'#include "{header}"\n' for header in reversed(headers)) + "int main() {}\n"
     assert said_of(tmp_path, "g++", text, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror") == ""
+
+
+def includes_of(header):
+    room = header.split("/")[1]
+    file = REPO / ("loader" if room == "bale.hpp" else room) / "include" / header
+    return re.findall(r'^#include "(bale/[^"]+)"', file.read_text(), re.M)
 
 
 LOADER = """#include "bale/loader/loader.hpp"

@@ -21,7 +21,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/image/color.hpp"
+#include "bale/formats/image/color/color.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/loader/transform/pixels/half.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"

@@ -1,5 +1,6 @@
 // A worker that fails on purpose at a given shard:
 //   BALE_FAULT=segv|abort|exit|hang   kind of failure; or "signal N", which it then sends to itself
+//   BALE_FAULT=tired                  the first request for a shard of tired:// fails
 //   BALE_FAULT_SHARD=N                number of the shard
 //   BALE_FAULT_ONCE=FILE              only while this file, or FILE.again, can be removed: in the first workers that
 //   reach the shard
@@ -11,6 +12,7 @@
 #include <string_view>
 
 #include "bale/loader/worker/process/worker_process.hpp"
+#include "bale/tests/support/tired_scheme.hpp"
 
 namespace {
 
@@ -34,6 +36,9 @@ void fail() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  bale::test::add_tired_scheme();
+  const char* const fault = std::getenv("BALE_FAULT");
+  bale::test::tired_requests = fault != nullptr && std::string_view(fault) == "tired" ? 1 : 0;
   const char* const shard = std::getenv("BALE_FAULT_SHARD");
   const char* const once = std::getenv("BALE_FAULT_ONCE");
   return bale::loader_detail::run_worker_process(argc, argv, [&](std::uint32_t number) {

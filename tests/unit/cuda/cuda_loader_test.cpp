@@ -348,6 +348,38 @@ TEST_CASE("Batches let go of by other threads while the next ones are asked for"
   CHECK(trainer.finish() == snapshots(host, 4));
 }
 
+TEST_CASE("A loop has the batches of an epoch, and a stop ends the wait of next() without losing one") {
+  const Pack pack(80);
+  LoaderOptions options = small_batches(2, WorkerMode::threads);
+  Loader host(pack.path, options);
+  const FakeDevice device(Pace::never);
+  CudaLoader loader(pack.path, options, {.depth = 3});
+  Trainer trainer(Context::open(0));
+  std::thread other;
+  // This device copies nothing, so all slots are soon taken.
+  const auto train = [&] {
+    for (DeviceBatch& batch : loader.on(trainer.stream())) {
+      trainer.step(batch);
+      if (other.joinable()) continue;
+      other = std::thread([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        loader.request_stop();
+      });
+    }
+  };
+  CHECK(error_of(train).code() == ErrorCode::interrupted);
+  other.join();
+  fake_cuda::set_pace(Pace::thread);
+  loader.request_stop();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the loader's own thread takes batches
+  CHECK(error_of(train).code() == ErrorCode::interrupted);
+  train();
+  CHECK(trainer.finish() == snapshots(host, 1));
+  std::size_t rows = 0;
+  for (const DeviceBatch& batch : loader) rows += batch.size();
+  CHECK(rows == 80);
+}
+
 TEST_CASE("Copies and waiting are counted, and timed if that is asked for") {
   const Pack pack(40);
   const FakeDevice device;

@@ -1,4 +1,4 @@
-#include "bale/formats/image/color.hpp"
+#include "bale/formats/image/color/color.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,6 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
+#include "bale/tests/support/tired_scheme.hpp"
 #include "bale/tests/unit/loader/loader_support.hpp"
 
 using namespace bale;
@@ -140,6 +141,35 @@ TEST_CASE("What on_event throws comes from next(), which then returns the same b
   }
   CHECK(thrown == 2);
   CHECK(found == rest_of_epoch(expected));
+}
+
+TEST_CASE("Requests to the storage that are made again are events") {
+  const Pack pack(21);
+  ::setenv("BALE_CACHE_DIR", (pack.dir / "cache").c_str(), 1);
+  static const bool is_added = (add_tired_scheme(), true);
+  REQUIRE(is_added);
+  const bool is_program = GENERATE(false, true);
+  LoaderOptions options = is_program ? FaultyAtEnd::options() : small_batches(GENERATE(0u, 1u), WorkerMode::threads);
+  options.read_ahead_bytes = 0;
+  LoaderOptions local = options;
+  local.workers = 0;
+  Loader expected(pack.path, local);
+  std::vector<LoaderEvent> events;
+  options.on_event = [&](const LoaderEvent& event) { events.push_back(event); };
+  Loader loader("tired://" + pack.path, options);
+  std::optional<FaultyAtEnd> tired;
+  if (is_program) {
+    tired.emplace("tired");
+  } else {
+    tired_requests = 1;
+  }
+  CHECK(rest_of_epoch(loader) == rest_of_epoch(expected));
+  REQUIRE_FALSE(events.empty());
+  for (const LoaderEvent& event : events) {
+    CHECK(event.kind == Kind::storage_retried);
+    CHECK_THAT(event.reason, ContainsSubstring("tired:///") && ContainsSubstring("the server is tired"));
+  }
+  ::unsetenv("BALE_CACHE_DIR");
 }
 
 TEST_CASE("memory_bytes lowers prefetch, or is refused by name") {

@@ -1,5 +1,5 @@
 // Which numbers the classes of several datasets get.
-#include "bale/reader/class_merge.hpp"
+#include "bale/reader/dataset/class_merge.hpp"
 
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"

@@ -12,6 +12,7 @@
 #include "bale/formats/shard/owned_sample.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/fake_source.hpp"
 #include "bale/tests/support/pack_images.hpp"
 #include "bale/tests/support/temp_dir.hpp"
@@ -200,6 +201,21 @@ TEST_CASE("an open shard is compared with what its user holds, and its errors wi
   CHECK(shard->judged(damaged).code() == ErrorCode::damaged);
   write_durably(shard->path(), read_file(shard->path()));
   CHECK(shard->judged(damaged).code() == ErrorCode::changed);
+}
+
+TEST_CASE("a sample is read by its key in one call", "[open_shards]") {
+  const Packed packed;
+  const Dataset dataset = Dataset::open(packed.path);
+  Scratch scratch;
+  const std::string key = dataset.key(3);
+  CHECK(dataset.read(key).fields.front().bytes == dataset.read(3).fields.front().bytes);
+  CHECK(dataset.read(key, scratch).key == key);
+  for (const bool owns : {false, true}) {
+    const Error error =
+        test::error_of([&] { owns ? (void)dataset.read("none") : (void)dataset.read("none", scratch); });
+    CHECK(error.code() == ErrorCode::not_found);
+    CHECK(error.context().key == "none");
+  }
 }
 
 TEST_CASE("an owned sample stays while its Scratch is used again", "[open_shards]") {

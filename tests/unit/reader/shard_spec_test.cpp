@@ -1,5 +1,5 @@
 // Shard names: braces as in Python's braceexpand, "::" lists, globs.
-#include "bale/reader/shard_spec.hpp"
+#include "bale/reader/spec/shard_spec.hpp"
 
 #include <fstream>
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/scheme.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
-#include "bale/formats/base/scheme.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/storage/schemes.hpp"
 #include "bale/formats/storage/url_scheme.hpp"

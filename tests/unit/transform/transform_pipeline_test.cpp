@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/image/color.hpp"
+#include "bale/formats/image/color/color.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/tests/support/catch.hpp"

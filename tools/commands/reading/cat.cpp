@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/base/text/key_text.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/dataset.hpp"
-#include "bale/reader/names_apart.hpp"
+#include "bale/reader/dataset/keys/names_apart.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/terminal/notices.hpp"
 

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/base/text/human.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/json/json_output.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "bale/formats/base/key_text.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/tools/commands/commands.hpp"

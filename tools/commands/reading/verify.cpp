@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/base/text/human.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/reader/check/report_json.hpp"
 #include "bale/reader/dataset_check.hpp"
 #include "bale/tools/commands/commands.hpp"

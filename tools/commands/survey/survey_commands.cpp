@@ -1,6 +1,6 @@
 #include "bale/tools/commands/survey/survey_commands.hpp"
 
-#include "bale/reader/names_apart.hpp"
+#include "bale/reader/dataset/keys/names_apart.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"

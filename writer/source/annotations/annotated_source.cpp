@@ -10,7 +10,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/files/long_path.hpp"

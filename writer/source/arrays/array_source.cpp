@@ -13,7 +13,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bale/formats/base/notice_log.hpp"
-#include "bale/reader/class_merge.hpp"
+#include "bale/reader/dataset/class_merge.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {

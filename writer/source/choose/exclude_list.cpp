@@ -11,9 +11,9 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/base/text/key_text.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/rows/source_root.hpp"

@@ -6,7 +6,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/system/parallel.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/source.hpp"

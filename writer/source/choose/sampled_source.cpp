@@ -10,7 +10,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
-#include "bale/writer/source/sample_draw.hpp"
+#include "bale/writer/source/choose/sampled_source.hpp"
 
 namespace bale {
 namespace {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/spec/directory_content.hpp"
 #include "bale/writer/source/files/directory_listing.hpp"
 #include "bale/writer/source/files/long_path.hpp"

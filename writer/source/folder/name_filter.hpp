@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/base/key_text.hpp"
 #include "bale/formats/base/notice_log.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/writer/source/rows/source_root.hpp"
 
 namespace bale {

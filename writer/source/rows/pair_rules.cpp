@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
 #include "bale/writer/source/rows/source_root.hpp"
 #include "bale/writer/source/source.hpp"

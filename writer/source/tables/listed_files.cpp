@@ -9,7 +9,7 @@
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/files/steady_file.hpp"
 #include "bale/writer/source/files/text_files.hpp"

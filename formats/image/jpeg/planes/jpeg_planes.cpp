@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/codec/zstd_codec.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/zstd_codec.hpp"
 #include "bale/formats/image/jpeg/planes/plane_numbers.hpp"
 
 namespace bale::image_detail {

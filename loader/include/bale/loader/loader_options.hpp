@@ -47,10 +47,11 @@ struct LoaderEvent {
     worker_replaced,  // a worker program ended, and another is started
     sample_retried,   // the sample at which it ended is given to a worker again
     bad_sample,       // one more of Loader::bad_samples()
+    storage_retried,  // a server or the network failed, and a request is made again; one of several in a row
   };
   Kind kind = Kind::bad_sample;
   std::string reason{};      // one line
-  std::uint64_t sample = 0;  // this and the key: not of worker_replaced
+  std::uint64_t sample = 0;  // this and the key: of sample_retried and bad_sample
   std::string key{};
 };
 

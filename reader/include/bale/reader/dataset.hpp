@@ -202,6 +202,9 @@ class Dataset {
   /// The first sample with this key. Searches the shards in order, each in O(log n), and opens those that were not
   /// opened before: a key that does not exist opens every shard.
   std::optional<std::uint64_t> find(std::string_view key) const;
+  /// The sample that find() finds. Throws `not_found` if there is none, and what read() throws.
+  SampleView read(std::string_view key, Scratch& scratch) const;
+  OwnedSample read(std::string_view key) const;
 
   /// Where sample `i` is stored.
   SampleLocation locate(std::uint64_t i) const;

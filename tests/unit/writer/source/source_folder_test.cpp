@@ -1,7 +1,7 @@
 // Folders: classes and samples as torchvision's ImageFolder has them, and what a folder must not hold.
 #include <sys/stat.h>
 
-#include "bale/formats/shard/key.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/tests/unit/writer/source/source_support.hpp"
 
 using namespace bale;

@@ -77,7 +77,7 @@ class ContentCache {
   virtual void refresh(const std::string& name) const = 0;
 };
 
-/// The remote files of one kind of names (formats/base/scheme.hpp).
+/// The remote files of one kind of names (formats/base/files/scheme.hpp).
 /// Threads: const methods may be called by many threads at once.
 class Storage {
  public:
@@ -138,6 +138,24 @@ class RemoteWaitPoll {
   const std::function<void()> poll_;
   const RemoteWaitPoll* const before_;
 };
+
+/// While it lives, `note` is called for every request of this thread that failed and is made again after a pause: with
+/// the error, which names the file. It must not throw. One that is made later takes the place of one that was made
+/// before. Threads: lives and dies in one thread.
+class RemoteRetryNotes {
+ public:
+  explicit RemoteRetryNotes(std::function<void(const Error& error)> note);
+  ~RemoteRetryNotes();
+  RemoteRetryNotes(const RemoteRetryNotes&) = delete;
+  RemoteRetryNotes& operator=(const RemoteRetryNotes&) = delete;
+
+ private:
+  friend void note_remote_retry(const Error& error);
+  const std::function<void(const Error& error)> note_;
+  const RemoteRetryNotes* const before_;
+};
+/// Calls this thread's RemoteRetryNotes, if there is one.
+void note_remote_retry(const Error& error);
 
 /// While it lives, remote files that this thread opens belong to the content with this digest, which a manifest that
 /// was just read names. A file that is in the cache as a whole, and was in the same version when the manifest named the

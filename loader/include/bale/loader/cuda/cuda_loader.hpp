@@ -1,25 +1,28 @@
 // CudaLoader: a Loader that delivers batches in the memory of a CUDA device.
 //
 //   bale::CudaLoader loader{"packs/train", {.batch_size = 256, .seed = 1, .transform = transform}, {.device = 0}};
-//   while (auto batch = loader.next(stream)) step<<<..., stream>>>(batch->images(), batch->labels());
+//   for (bale::DeviceBatch& batch : loader.on(stream)) step<<<..., stream>>>(batch.images(), batch.labels());
 //
 // The next batches are copied while the device works. The batches are those of Loader, bit for bit. If the transform's
 // dtype is a float type, the workers make 8-bit pixels and the device converts them.
 //
 // The driver (libcuda.so.1) is loaded at run time. CUDA is not needed to build or to start a program.
 //
-// Threads: a CudaLoader is used by one thread at a time. Batches may be destroyed in any thread. With workers, the
-// loader has a thread of its own, which starts copies between calls of next(); it runs no code of the caller.
-// Processes: as for Loader. After fork(), only the parent may use it.
+// Threads: a CudaLoader is used by one thread at a time, except request_stop(). Batches may be destroyed in any thread.
+// With workers, the loader has a thread of its own, which starts copies between calls of next(); it runs no code of the
+// caller. Processes: as for Loader. After fork(), only the parent may use it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/held.hpp"
+#include "bale/formats/base/lifetime.hpp"
 #include "bale/loader/cuda/device_batch.hpp"
 #include "bale/loader/loader.hpp"
 #include "bale/loader/transform/mix_draw.hpp"
@@ -99,6 +102,17 @@ class CudaLoader {
   [[nodiscard]] std::optional<DeviceBatch> next(CudaStream stream = nullptr);
   /// The same, with `on_wait` as in Loader::next().
   [[nodiscard]] std::optional<DeviceBatch> next(CudaStream stream, const std::function<void()>& on_wait);
+  /// As in Loader. Any thread may call it.
+  void request_stop();
+
+  /// The batches up to the end of the epoch, by next(stream): for (DeviceBatch& batch : loader.on(stream)). A loop that
+  /// was left by `break` is continued by the next one. To keep a batch, move it.
+  class OnStream;
+  OnStream on(CudaStream stream) BALE_LIFETIMEBOUND;
+  /// The same on the default stream.
+  class Iterator;
+  Iterator begin() BALE_LIFETIMEBOUND;
+  std::default_sentinel_t end() const { return {}; }
 
   // As in Loader. They describe the last batch that next() returned, not the batches that are copied ahead.
   void set_epoch(std::uint64_t epoch);
@@ -125,5 +139,39 @@ class CudaLoader {
  private:
   Held<std::unique_ptr<cuda_detail::CudaSession>> session_;
 };
+
+/// An input iterator, which holds the batch that it is at.
+class CudaLoader::Iterator {
+ public:
+  Iterator(CudaLoader& loader, CudaStream stream) : loader_(&loader), stream_(stream), batch_(loader.next(stream)) {}
+
+  DeviceBatch& operator*() { return *batch_; }
+  Iterator& operator++() {
+    batch_.reset();  // its buffer is free before next() waits
+    batch_ = loader_->next(stream_);
+    return *this;
+  }
+  friend bool operator==(const Iterator& at, std::default_sentinel_t) { return !at.batch_; }
+
+ private:
+  CudaLoader* loader_;
+  CudaStream stream_;
+  std::optional<DeviceBatch> batch_;
+};
+
+class CudaLoader::OnStream {
+ public:
+  OnStream(CudaLoader& loader, CudaStream stream) : loader_(&loader), stream_(stream) {}
+
+  Iterator begin() const { return Iterator(*loader_, stream_); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  CudaLoader* loader_;
+  CudaStream stream_;
+};
+
+inline CudaLoader::OnStream CudaLoader::on(CudaStream stream) { return OnStream(*this, stream); }
+inline CudaLoader::Iterator CudaLoader::begin() { return Iterator(*this, nullptr); }
 
 }  // namespace bale

@@ -1,4 +1,4 @@
-#include "bale/reader/names_apart.hpp"
+#include "bale/reader/dataset/keys/names_apart.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/contained_name.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/names/contained_name.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/shard/key.hpp"
 #include "bale/formats/shard/manifest.hpp"
-#include "bale/reader/repeated_keys.hpp"
+#include "bale/formats/shard/sample/key.hpp"
+#include "bale/reader/dataset/keys/repeated_keys.hpp"
 
 namespace bale {
 namespace {

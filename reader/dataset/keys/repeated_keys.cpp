@@ -1,4 +1,4 @@
-#include "bale/reader/repeated_keys.hpp"
+#include "bale/reader/dataset/keys/repeated_keys.hpp"
 
 #include <algorithm>
 #include <cstdint>
