@@ -63,7 +63,7 @@ MUTATIONS = [
              '        leave_out(features_[i].name, "earlier value of a repeated feature");\n', "", TFRECORD),
     Mutation("only keys with dots are encoded", "writer/source/packed_source.cpp",
              "return encoded_ ? encode_key(own) : own;", "return encoded_ && !names_a_file(own) ? encode_key(own) : own;", KEYS),
-    Mutation("keys stay encoded", "reader/dataset/names_apart.cpp",
+    Mutation("keys stay encoded", "reader/dataset/keys/names_apart.cpp",
              "forms_[shard] == KeyForm::encoded ? decode_key(key) : std::string(key);", "std::string(key);", KEYS),
     Mutation("a value of 2 GiB ends an LMDB pack", "formats/lmdb/writer.cpp",
              "constexpr std::uint64_t k_max_write_bytes = 0x7FFFF000;", "constexpr std::uint64_t k_max_write_bytes = 0x17FFFF000;",

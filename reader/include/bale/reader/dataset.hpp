@@ -157,7 +157,7 @@ class Dataset {
   const std::string& shard_path(std::size_t shard) const BALE_LIFETIMEBOUND;
   /// The digest of the shard file that its manifest names; empty if there is no manifest.
   std::string expected_digest(std::size_t shard) const;
-  /// The files of the layers (bale/formats/shard/layer.hpp) that were applied when the shard's index was opened, in
+  /// The files of the layers (formats/shard/LAYER.md) that were applied when the shard's index was opened, in
   /// their order. They are those of the shard's version, whether they touch the shard or not.
   std::vector<std::string> layer_files(std::size_t shard) const;
   /// Number of samples of a shard.

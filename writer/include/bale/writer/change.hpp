@@ -1,5 +1,5 @@
 // Changes of a packed dataset that write no shard: remove() hides samples, set_labels() corrects labels, set_field()
-// gives samples values of a field. What changes is a layer over the shards (bale/formats/shard/layer.hpp) and the
+// gives samples values of a field. What changes is a layer over the shards (formats/shard/LAYER.md) and the
 // manifest, which is replaced last, by one rename, and kept as "versions/ID.json": readers see the old version
 // (bale/reader/version.hpp) or the new one.
 //

@@ -48,7 +48,7 @@ struct ManifestShard {
   std::uint64_t num_stored() const { return num_samples + num_removed; }
 };
 
-/// A file of changes over the shards (bale/formats/shard/layer.hpp).
+/// A file of changes over the shards (formats/shard/LAYER.md).
 struct ManifestLayer {
   std::string kind;    // name_of() a LayerKind
   std::string digest;  // "xxh3:..." of the file, which is named by it
