@@ -73,6 +73,20 @@ def check_plugin(plugin, prefix, folder, num_images):
     assert len(places) == 3
 
 
+def test_two_versions_of_the_shared_library_do_not_mix(tmp_path):
+    """A library in the place of bale's, whose symbols have their version by bale's rule, in a process where all see the symbols of all."""
+    (tmp_path / "library.cpp").write_text("namespace bale { int version() { return VERSION; } }")
+    (tmp_path / "plugin.cpp").write_text('namespace bale { int version(); }\nextern "C" int plugin_version() { return bale::version(); }')
+    for version in ("3", "4"):
+        rule = (REPO / "scripts" / "cmake" / "bale.map.in").read_text()
+        (tmp_path / "map").write_text(rule.replace("@PROJECT_VERSION_MAJOR@", "0").replace("@PROJECT_VERSION_MINOR@", version))
+        library = tmp_path / f"libbale.so.0.{version}"
+        run("c++", "-shared", "-fPIC", f"-DVERSION={version}", "library.cpp", "-o", library, f"-Wl,-soname,{library.name}",
+            "-Wl,--version-script,map", cwd=tmp_path)
+        run("c++", "-shared", "-fPIC", "plugin.cpp", library, f"-Wl,-rpath,{tmp_path}", "-o", f"plugin{version}.so", cwd=tmp_path)
+        assert ctypes.CDLL(tmp_path / f"plugin{version}.so", ctypes.RTLD_GLOBAL).plugin_version() == int(version)
+
+
 def configured(folder, lines, *options):
     """What CMake says of a project of these lines."""
     folder.mkdir()
