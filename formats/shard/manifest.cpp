@@ -121,7 +121,7 @@ void check_version(const Json& root, const std::string& path) {
 Manifest manifest_from_json(const Json& root, TakenShards& shards, bool has_checksum, const std::string& path) {
   check_version(root, path);
   std::size_t num_optional = 0;
-  for (const char* const name : {"lists", "layers", "removals", "edits", "keys", "parent", "change"})
+  for (const char* const name : {"lists", "layers", "removals", "edits", "keys", "parent", "change", "next_shard"})
     num_optional += root.contains(name) ? 1 : 0;
   if (!has_checksum && root.size() != k_members_without_checksum + num_optional) {
     throw Error(ErrorCode::damaged, "its checksum is missing");
@@ -168,6 +168,7 @@ Manifest manifest_from_json(const Json& root, TakenShards& shards, bool has_chec
                        .num_samples = change.count("num_samples"),
                        .message = change.contains("message") ? change.bytes("message") : std::string()};
   }
+  if (root.contains("next_shard")) manifest.next_shard = root.count("next_shard");
   return manifest;
 }
 
@@ -246,6 +247,7 @@ std::string manifest_text(const Manifest& manifest) {
     if (!manifest.change.message.empty()) change["message"] = bytes_to_json(manifest.change.message);
     root["change"] = std::move(change);
   }
+  if (manifest.next_shard != 0) root["next_shard"] = manifest.next_shard;
   root["plan"] = manifest.plan;
   root["created_by"] = manifest.created_by;
   const std::string text = root.dump({.indent = 1});

@@ -104,6 +104,11 @@ void measure_ragged(const Dataset& dataset, const std::vector<Field>& fields, st
 }  // namespace
 
 void require_image_and_label(const Dataset& dataset, const LoaderOptions& options) {
+  if (dataset.manifest() && dataset.size() == 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("version {} of the dataset has no samples: all were removed", dataset.version()),
+                {.hint = "add others, or read an earlier version"});
+  }
   const std::vector<std::string> names = known_fields(dataset);
   if (names.empty()) return;  // no samples
   const auto refuse = [&](const std::string& what, const char* hint) {

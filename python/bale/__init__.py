@@ -32,11 +32,13 @@ if TYPE_CHECKING:
         pack,
         pack_part,
         plan,
+        prune,
         remove,
         rewrite,
         set_field,
         set_labels,
         verify,
+        versions,
     )
     from bale._writer.writer import Writer
     from bale.errors import Error
@@ -55,11 +57,11 @@ __getattr__, __dir__ = lazy_names(globals(), {
     "_loader.reading": "Reading",
     "_loader.ragged": "Ragged",
     "errors": "Error",
-    "_requests": "add convert inspect merge pack pack_part plan remove rewrite set_field set_labels verify",
+    "_requests": "add convert inspect merge pack pack_part plan prune remove rewrite set_field set_labels verify versions",
     "_writer.writer": "Writer",
 }, submodules="errors launch options parquet transforms")
 
 __all__ = ["NO_LABEL", "BadSample", "Batch", "Cuda", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Order", "Ragged", "Reading", "Writer",
            "add", "convert", "cuda_available", "errors", "inspect", "merge", "open_file", "options", "pack", "pack_part", "parquet", "plan",
-           "remove", "rewrite", "set_cache", "set_field", "set_labels", "to_mds", "to_parquet", "transforms", "verify"]
+           "prune", "remove", "rewrite", "set_cache", "set_field", "set_labels", "to_mds", "to_parquet", "transforms", "verify", "versions"]
 __version__ = "0.3.1"

@@ -365,7 +365,8 @@ def pack_part(plan: Path, part: int, parts: int, *, jobs: int | None = None, pro
 
 @reporting
 def merge(source: Path | Sequence[Path], destination: Path | None = None, *, parts: int | None = None, name: str | None = None,
-          link: bool = False, resume: bool = False, overwrite: bool = False, progress: bool | None = None) -> Report:
+          link: bool = False, allow_removed: bool = False, resume: bool = False, overwrite: bool = False,
+          progress: bool | None = None) -> Report:
     """Makes one dataset of the parts of a plan, of the parts of Writers, or of packed datasets.
 
     A plan or parts may be merged again: what is published stays.
@@ -383,6 +384,8 @@ def merge(source: Path | Sequence[Path], destination: Path | None = None, *, par
         Of packed datasets: the dataset's name, as for pack().
     link : bool, default False
         Give the shards of packed datasets a second name instead of copying them, if the file system can.
+    allow_removed : bool, default False
+        Of packed datasets: take samples of one that were removed from another.
     resume : bool, default False
         Of packed datasets: continue an interrupted run.
     overwrite : bool, default False
@@ -394,7 +397,7 @@ def merge(source: Path | Sequence[Path], destination: Path | None = None, *, par
         If parts are missing; the code is `retryable`, and the message names them. And those of reading and writing.
     """
     sources = [source] if isinstance(source, (str, bytes, os.PathLike)) else list(source)
-    given = {"name": name, "link": link, "resume": resume, "overwrite": overwrite}
+    given = {"name": name, "link": link, "allow_removed": allow_removed, "resume": resume, "overwrite": overwrite}
     if parts is not None and destination is not None:
         raise make_error("invalid_argument", "parts: only for a plan or the parts of Writers, which take no destination")
     for option, value in given.items():
@@ -427,6 +430,63 @@ def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[Verify
     """
     check_keywords("verify", options, VerifyOptions)
     return _run("verify", [spec], dict(options), progress)
+
+
+def versions(spec: Path) -> list[Report]:
+    """The versions of a packed dataset, as `bale log` lists them.
+
+    Parameters
+    ----------
+    spec : path
+        A packed dataset, on a disk or a server, or one of its versions ("packed@3f2a").
+
+    Returns
+    -------
+    list of dict
+        From that version to the first: `version` (the id), `samples`, `shards`, `bytes`, `created_by`, `parent` and, if it has a
+        parent, `change`. Those that were pruned or purged are not in it.
+
+    Raises
+    ------
+    bale.Error
+        If there is no such dataset.
+
+    Examples
+    --------
+    >>> earlier = bale.Dataset(f"packed@{bale.versions('packed')[1]['version']}")
+    """
+    listed: list[Report] = _run("versions", [spec], {}, progress=False)["versions"]
+    return listed
+
+
+def prune(dataset: Path, keep: int | str | Sequence[int | str], /, *, force: bool = False, dry_run: bool = False) -> Report:
+    """Removes versions of a packed dataset, and the files that only they need, as `bale log --prune` does.
+
+    Parameters
+    ----------
+    dataset : path
+        The directory of the packed dataset.
+    keep : int, str or sequence of these
+        How many of the newest versions stay, ids of versions that stay, or both. The current one always does.
+    force : bool, default False
+        Also versions that were replaced less than 14 days ago, which a training run may still read.
+    dry_run : bool, default False
+        Change nothing.
+
+    Returns
+    -------
+    dict
+        The report: the ids `kept` and `pruned`, and how many `files` and `bytes` were removed.
+
+    Raises
+    ------
+    bale.Error
+        If there is no such dataset or version; the code is `retryable` if another run writes to it.
+    ValueError
+        If a version is too young, or nothing to keep is named (also a bale.Error).
+    """
+    names = [keep] if isinstance(keep, (int, str)) else list(keep)
+    return _run("prune", [dataset], {"keep": [str(name) for name in names], "force": force, "dry_run": dry_run}, progress=False)
 
 
 def inspect(spec: Path) -> Report:

@@ -30,6 +30,7 @@
 #include "bale/writer/request/merge_request.hpp"
 #include "bale/writer/request/report_json.hpp"
 #include "bale/writer/request/run_lines.hpp"
+#include "bale/writer/request/versions_request.hpp"
 
 namespace bale::python {
 namespace {
@@ -217,6 +218,22 @@ Run change_run_of(const char* command, Call& call) {
   };
 }
 
+Run versions_run_of(const Call& call) {
+  return [call](Progress&) {
+    const std::string& spec = call.paths.at(0);
+    const DatasetPart part = one_dataset(spec);
+    return versions_json(spec, dataset_versions(part.directory, part.version));
+  };
+}
+
+Run prune_run_of(Call& call) {
+  PruneOptions options;
+  OptionTable table;
+  add_prune_options(table, options);
+  call.take(table, "log");
+  return [options, call](Progress&) { return prune_json(call.paths.at(0), prune(call.paths.at(0), options)); };
+}
+
 Run verify_run_of(Call& call) {
   CheckOptions options;
   OptionTable table;
@@ -253,6 +270,8 @@ Run run_of(const std::string& command, Call& call) {
   if (command == "rewrite") return change_run_of("rewrite", call);
   if (command == "set") return change_run_of("set", call);
   if (command == "verify") return verify_run_of(call);
+  if (command == "versions") return versions_run_of(call);
+  if (command == "prune") return prune_run_of(call);
   return inspect_run_of(call);
 }
 

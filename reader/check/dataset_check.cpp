@@ -54,6 +54,22 @@ struct Task {
   NoticeLog notices{};
 };
 
+/// The keys of a shard's samples that layers remove.
+class RemovedSamples {
+ public:
+  RemovedSamples(const Task& task, const ShardIndex& index, const Layers& layers) {
+    const ShardAmendments* const amendments = task.expected != nullptr ? layers.of(task.expected->digest) : nullptr;
+    if (amendments == nullptr) return;
+    for (const std::uint32_t row : amendments->removed) {
+      if (row < index.size()) keys_.emplace(index.key(row));
+    }
+  }
+  bool has(std::string_view key) const { return !keys_.empty() && keys_.contains(std::string(key)); }
+
+ private:
+  std::unordered_set<std::string> keys_;
+};
+
 class Checker {
  public:
   Checker(const CheckOptions& options, Progress& progress, const std::function<void(const Damage&)>& on_finding)
@@ -71,7 +87,7 @@ class Checker {
   void check_open(Task& task, const Shard& shard);
   void check_file(Task& task);
   void check_sidecars(Task& task, const Shard& shard);
-  void check_images(Task& task, const Shard& shard);
+  void check_images(Task& task, const Shard& shard, const RemovedSamples& removed);
   void check_seek_points(Task& task, const ShardIndex& index);
   void find_strays();
   void find_leftovers();
@@ -280,15 +296,28 @@ void Checker::check_open(Task& task, const Shard& shard) {
     }
   }
   std::uint64_t payload = 0;
-  task.notices = shard.verify([&](const Damage& damage) { report(task.findings, damage); },
-                              [&](std::uint64_t bytes) {
-                                payload += bytes;
-                                progress_.bytes += bytes;
-                                progress_.samples += 1;
-                                progress_.throw_if_stopped();
-                              });
+  const RemovedSamples removed(task, shard.index(), layers_);
+  std::set<std::string> lost;  // of them
+  const auto take = [&](const Damage& damage) {
+    if (removed.has(damage.key)) {
+      lost.insert(damage.key);
+    } else {
+      report(task.findings, damage);
+    }
+  };
+  task.notices = shard.verify(take, [&](std::uint64_t bytes) {
+    payload += bytes;
+    progress_.bytes += bytes;
+    progress_.samples += 1;
+    progress_.throw_if_stopped();
+  });
+  if (!lost.empty()) {
+    task.notices.warn(
+        fmt::format("{} damaged, which no reader of this version gets; `bale rewrite` writes the others",
+                    lost.size() == 1 ? "1 removed sample is" : fmt::format("{} removed samples are", lost.size())));
+  }
   check_values(task, shard.index());
-  if (options_.decode) check_images(task, shard);
+  if (options_.decode) check_images(task, shard, removed);
   // Otherwise an archive whose names make no samples would pass as intact. A manifest may list empty shards.
   if (shard.size() == 0 && task.expected == nullptr) {
     const std::uint64_t others = task.notices.count();
@@ -303,13 +332,14 @@ void Checker::check_open(Task& task, const Shard& shard) {
 }
 
 /// Reports images that cannot be decoded although their bytes are as packed. Other damage is reported already.
-void Checker::check_images(Task& task, const Shard& shard) {
+void Checker::check_images(Task& task, const Shard& shard, const RemovedSamples& removed) {
   const ShardIndex& index = shard.index();
   Scratch scratch;
   std::uint64_t not_decoded = 0;
   std::uint64_t without_image = 0;
   for (std::uint64_t i = 0; i < index.size(); ++i) {
     progress_.throw_if_stopped();
+    if (removed.has(index.key(i))) continue;
     const auto field = index.image_field(i);
     if (!field) {
       ++without_image;

@@ -156,7 +156,7 @@ Shard Dataset::State::open(std::size_t number, const Format* format,
   const Entry& known = entries[number];
   if (known.expected == nullptr) return open_now(known, format, index);
   try {
-    return open_at_its_place(known.path, [&](const std::string& path) {
+    return open_at_its_place(known.path, known.digest(), [&](const std::string& path) {
       Entry entry = known;
       entry.path = path;
       return open_now(entry, format, index);

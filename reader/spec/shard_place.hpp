@@ -1,5 +1,6 @@
 // Where the shards of a packed dataset's versions lie: those of the current one next to its manifest, others in
-// "versions/". Names are never used again, so a shard is where a file has its name.
+// "versions/". Names are never used again, so a shard is where a file has its name. If there is none, the same content
+// was written again, and a manifest has its digest with another name.
 //
 // Functions are safe in any thread. Errors: those of reading files.
 #pragma once
@@ -11,17 +12,17 @@
 
 namespace bale {
 
-/// Where a shard lies now that lay at `path`.
-std::string place_of_shard(const std::string& path);
+/// Where a shard lies now that lay at `path`. With a digest ("xxh3:..."), also under another name.
+std::string place_of_shard(const std::string& path, const std::string& digest = {});
 
 /// What `open` returns for this place, which may have changed since the path became known.
 template <typename Open>
-auto open_at_its_place(const std::string& path, const Open& open) {
+auto open_at_its_place(const std::string& path, const std::string& digest, const Open& open) {
   try {
     return open(path);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::not_found) throw;
-    const std::string place = place_of_shard(path);
+    const std::string place = place_of_shard(path, digest);
     if (place == path) throw;
     return open(place);
   }

@@ -76,11 +76,14 @@ std::vector<DatasetVersion> dataset_versions(const std::string& directory, const
   if (!newest.empty()) kept = load_kept(directory, newest);
   std::vector<DatasetVersion> versions{kept ? *std::move(kept)
                                             : version_of(load_manifest(join_name(directory, k_manifest_name)))};
-  std::set<std::string> seen{versions.back().id};
-  while (!versions.back().parent.empty() && seen.insert(versions.back().parent).second) {
-    std::optional<DatasetVersion> older = load_kept(directory, versions.back().parent);
+  std::set<std::string> listed{versions.back().id};
+  std::set<std::string> read;
+  for (std::string next = versions.back().parent; !next.empty() && read.insert(next).second;) {
+    std::optional<DatasetVersion> older = load_kept(directory, next);
     if (!older) break;
-    versions.push_back(*std::move(older));
+    next = older->parent;
+    // What was a version before, and is one again, has its first parent there.
+    if (listed.insert(older->id).second) versions.push_back(*std::move(older));
   }
   return versions;
 }

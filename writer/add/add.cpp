@@ -157,8 +157,7 @@ Manifest current_manifest(const PackOptions& options) {
 /// Carries out what an interrupted run had decided.
 void finish_replacement_at(const PackOptions& options) {
   const JournalContent left = Journal::look(options.destination);
-  const bool adds = !left.plan.empty() && !left.facts.contains("verb");  // else it pruned or wrote shards again
-  if (!left.replacement || (adds && options.mode == DestinationMode::fresh)) return;
+  if (!left.replacement || (left.is_resumed_on_request() && options.mode == DestinationMode::fresh)) return;
   Journal journal = Journal::open(options.destination);
   if (journal.content().replacement) journal.finish_replacement();
   journal.remove();

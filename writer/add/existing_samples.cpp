@@ -11,8 +11,8 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/shard/shard_index.hpp"
-#include "bale/writer/change/removal_list.hpp"
 #include "bale/writer/edits/image_edits.hpp"
+#include "bale/writer/publish/removal_list.hpp"
 #include "bale/writer/shard/shard_copy.hpp"
 
 namespace bale {

@@ -13,8 +13,8 @@
 #include "bale/formats/shard/layer.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/writer/change.hpp"
-#include "bale/writer/change/removal_list.hpp"
 #include "bale/writer/journal/journal.hpp"
+#include "bale/writer/publish/removal_list.hpp"
 
 namespace bale {
 

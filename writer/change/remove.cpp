@@ -13,7 +13,7 @@
 #include "bale/reader/where.hpp"
 #include "bale/writer/change.hpp"
 #include "bale/writer/change/layer_change.hpp"
-#include "bale/writer/change/removal_list.hpp"
+#include "bale/writer/publish/removal_list.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 
 namespace bale {
@@ -98,11 +98,7 @@ class Removal {
   }
 
   bool is_listed(std::size_t shard, const ShardIndex& index, std::uint32_t row) {
-    if (listed_.has_key(index.key(row))) return true;
-    const std::optional<std::uint32_t> field = index.image_field(row);
-    if (!field || (index.has_checksums() && !listed_.may_have_checksum(index.extent(row, *field).crc32c))) return false;
-    const std::optional<ImageMark> image = mark_of(shard, row);
-    return image && listed_.has_image(image_bytes_);
+    return listed_.has_sample(index, row, [&] { return mark_of(shard, row) ? image_bytes_ : Bytes(); });
   }
 
   /// nullopt if it cannot be read: then only its key is known.

@@ -255,7 +255,9 @@ void Journal::finish_replacement() {
     carry_out(*content_.replacement, tree, partial_);
   } catch (const Error& error) {
     ErrorContext context = error.context();
-    context.hint = "the new dataset is complete: run again with `resume` to put it in its place";
+    context.hint = content_.is_resumed_on_request()
+                       ? "the new dataset is complete: run again with `resume` to put it in its place"
+                       : "this is decided: run the same command again to complete it";
     throw Error(error.code(), error.message(), context);
   }
   empty();

@@ -42,6 +42,8 @@ struct JournalContent {
   std::optional<Replacement> replacement{};
   std::uint64_t good_bytes = 0;  // up to the end of the last complete line; 0: no run has begun
 
+  /// Whether a run continues with DestinationMode::resume; else by itself, such as one that writes shards again.
+  bool is_resumed_on_request() const { return !plan.empty() && !facts.contains("verb"); }
   /// Files, relative to the destination, that the run may have published or will publish in a recorded replacement.
   std::vector<std::string> published_files() const;
 };

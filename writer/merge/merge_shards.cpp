@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@
 #include "bale/writer/journal/journal_lines.hpp"
 #include "bale/writer/merge_datasets.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
+#include "bale/writer/publish/removal_list.hpp"
 #include "bale/writer/run/pack_run.hpp"
 #include "bale/writer/shard/shard_copy.hpp"
 #include "bale/writer/shard/shard_job.hpp"
@@ -93,7 +95,7 @@ std::vector<SkippedSample> skipped_by(const FinishedDataset& dataset) {
 class Join {
  public:
   Join(const std::vector<FinishedDataset>& datasets, const ShardMergeOptions& options, Progress& progress)
-      : datasets_(datasets), link_(options.link), progress_(progress) {
+      : datasets_(datasets), link_(options.link), allow_removed_(options.allow_removed), progress_(progress) {
     require_alike(datasets);
     const Manifest& first = datasets.front().manifest;
     options_ = {.destination = options.destination,
@@ -111,6 +113,7 @@ class Join {
     options_.seek_points = all_have_seek_points(manifests);
     check_samples();
     make_plan(options.beside_parts);
+    keep_removals();
   }
 
   PackReport run() {
@@ -119,6 +122,7 @@ class Join {
       for (const JoinedShard& joined : shards_) visit(joined.path(), hash_key(joined.shard->digest));
     };
     work.facts.keys = datasets_.front().manifest.keys;
+    work.facts.removals = std::move(removals_);
     // Parts lie in the destination.
     if (plan_.beside_parts) work.places.clear();
     for (const FinishedDataset& dataset : datasets_) {
@@ -139,6 +143,7 @@ class Join {
       }
       places.push_back(dataset.spec);
     }
+    if (places.empty()) refuse(datasets_.front(), "there is no sample to merge", "name datasets that have samples");
     source_ = open_packed_source(fmt::format("{}", fmt::join(places, "::")),
                                  {.keys_name_files = options_.format.layout->keys_name_files});
   }
@@ -146,6 +151,11 @@ class Join {
   void take_shards() {
     std::uint64_t first = 0;
     for (const FinishedDataset& dataset : datasets_) {
+      if (dataset.manifest.removals.empty()) continue;
+      removed_.emplace(&dataset, RemovalList::load(dataset.directory, dataset.manifest));
+    }
+    for (const FinishedDataset& dataset : datasets_) {
+      if (dataset.manifest.shards.empty()) continue;
       const bool is_copied = keeps_numbers(dataset);
       const Layers& layers = layers_.emplace_back(Layers::load(dataset.directory, dataset.manifest));
       if (is_copied && !layers.empty())
@@ -197,6 +207,7 @@ class Join {
       progress_.throw_if_stopped();
       const ShardIndex index = load_index_of(shards_[n].path(), *shards_[n].shard, *shards_[n].layers);
       if (!source_->classes().empty()) require_names(shards_[n], index);
+      if (!allow_removed_) require_none_removed(shards_[n], index);
       for (std::uint64_t i = 0; i < index.size(); ++i) visit(index.key(i));
     };
     if (const auto repeated = find_repeated_key(shards_.size(), keys_of)) {
@@ -207,6 +218,40 @@ class Join {
                    .hint = "`bale convert 'A::B' DST` tells their keys apart; or leave the sample out of one by "
                            "`bale convert --where`, and merge what that writes"});
     }
+  }
+
+  /// A sample that one dataset removed would come back from another.
+  void require_none_removed(const JoinedShard& joined, const ShardIndex& index) const {
+    for (const auto& [dataset, removed] : removed_) {
+      for (std::uint64_t i = 0; dataset != joined.dataset && i < index.size(); ++i) {
+        Scratch scratch;
+        const auto read = [&] {
+          const FieldView* const image = source_->read(joined.first + i, scratch).find_image();
+          return image != nullptr ? image->bytes : Bytes();
+        };
+        if (!removed.has_sample(index, i, read)) continue;
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("this sample, or its image, was removed from {}", shown_name(dataset->directory)),
+            {.path = joined.path(),
+             .key = std::string(index.key(i)),
+             .hint = "remove it here, too, by `bale remove --from` the list of `bale log --removed`, or take it "
+                     "with `allow_removed`"});
+      }
+    }
+  }
+
+  /// The lists of removed samples become one.
+  void keep_removals() {
+    RemovalList all;
+    for (const auto& [dataset, removed] : removed_) all.add(removed);
+    if (all.empty()) return;
+    std::string text = all.text();
+    removals_.push_back(describe_removals(all, text));
+    DigestStream stream;
+    stream.update(as_bytes(fmt::format("{}\nremoved {}\n", plan_.fingerprint, removals_.back().digest)));
+    plan_.fingerprint = digest_text(stream.digest());
+    plan_.files.push_back({removal_list_name(removals_.back().digest), std::move(text)});
   }
 
   /// A label without a name would get one of another dataset's classes.
@@ -276,12 +321,15 @@ class Join {
 
   const std::vector<FinishedDataset>& datasets_;
   const bool link_;
+  const bool allow_removed_;
   Progress& progress_;
   PackOptions options_;
   std::unique_ptr<Source> source_;
-  std::deque<Layers> layers_;  // of the datasets; shards point to them
+  std::deque<Layers> layers_;                              // of the datasets; shards point to them
+  std::map<const FinishedDataset*, RemovalList> removed_;  // of those that have one
   std::vector<JoinedShard> shards_;
   Plan plan_;
+  std::vector<ManifestRemovals> removals_;
   Quarantine quarantine_;
 };
 
@@ -321,6 +369,7 @@ PackReport merge_datasets(const DatasetMergeOptions& options, Progress& progress
                       {.destination = options.destination,
                        .name = options.name,
                        .link = options.link,
+                       .allow_removed = options.allow_removed,
                        .jobs = options.jobs,
                        .mode = options.mode,
                        .on_warning = options.on_warning},

@@ -25,6 +25,7 @@ struct ShardMergeOptions {
   std::string name{};          // empty: default_name
   std::string default_name{};  // empty: last component of the destination
   bool link = false;           // see DatasetMergeOptions
+  bool allow_removed = false;  // likewise
   unsigned jobs = 0;
   DestinationMode mode = DestinationMode::fresh;
   std::function<void(const std::string& line)> on_warning{};  // as of PackOptions

@@ -29,6 +29,10 @@ void add_names(const Layout& layout, std::vector<std::string>& names) {
   }
 }
 
+bool have_shards(const std::vector<const Manifest*>& manifests) {
+  return std::any_of(manifests.begin(), manifests.end(), [](const Manifest* one) { return !one->shards.empty(); });
+}
+
 }  // namespace
 
 std::vector<std::string> sidecars_in_all(const std::vector<const Manifest*>& manifests, const Layout& layout) {
@@ -41,7 +45,7 @@ std::vector<std::string> sidecars_in_all(const std::vector<const Manifest*>& man
   };
   std::vector<std::string> names;
   for (const Sidecar& sidecar : layout.sidecars) {
-    if (!sidecar.name.empty() && shards_have(sidecar)) names.emplace_back(sidecar.name);
+    if (!sidecar.name.empty() && have_shards(manifests) && shards_have(sidecar)) names.emplace_back(sidecar.name);
   }
   for (const ShardList& list : layout.lists) {
     const bool all = std::all_of(manifests.begin(), manifests.end(),
@@ -52,12 +56,12 @@ std::vector<std::string> sidecars_in_all(const std::vector<const Manifest*>& man
 }
 
 bool all_have_seek_points(const std::vector<const Manifest*>& manifests) {
-  return std::all_of(manifests.begin(), manifests.end(), [](const Manifest* manifest) {
-    return std::all_of(manifest->shards.begin(), manifest->shards.end(), [](const ManifestShard& shard) {
-      return contains(shard.sidecars, seek_point_path(shard.file)) ||
-             contains(shard.sidecars, old_seek_point_path(shard.file));
-    });
-  });
+  return have_shards(manifests) && std::all_of(manifests.begin(), manifests.end(), [](const Manifest* manifest) {
+           return std::all_of(manifest->shards.begin(), manifest->shards.end(), [](const ManifestShard& shard) {
+             return contains(shard.sidecars, seek_point_path(shard.file)) ||
+                    contains(shard.sidecars, old_seek_point_path(shard.file));
+           });
+         });
 }
 
 std::string dataset_directory(const PackOptions& options, const PlannedDataset& dataset) {

@@ -217,7 +217,7 @@ std::uint64_t next_shard_number(const PackOptions& options, const Manifest& mani
   }
   if (!names.empty())
     fail_usage(fmt::format("the shard {} is not named as bale names shards", printable(*names.begin())));
-  return number;
+  return std::max(number, manifest.next_shard);
 }
 
 ListSamples samples_of(const Source& source, const Plan& plan) {
@@ -352,7 +352,9 @@ Plan make_plan(const Source& source, const PackOptions& options, std::shared_ptr
     }
   }
   for (PlannedDataset& dataset : plan.datasets) {
-    cut_into_shards(source, options, dataset, base ? next_shard_number(options, base->manifest) : 0);
+    const std::uint64_t first = base ? next_shard_number(options, base->manifest) : 0;
+    cut_into_shards(source, options, dataset, first);
+    plan.next_shard = first + dataset.shards.size();
     for (const PlannedShard& shard : dataset.shards) plan.num_bytes += shard.bytes;
   }
   plan.fingerprint = fingerprint_of(source, options, plan);

@@ -52,6 +52,12 @@ struct RewrittenShards {
   std::vector<GoneVersion> gone{};                           // versions that go
 };
 
+/// A file next to the shards that is published before the manifest, which names it by its content.
+struct NewFile {
+  std::string name;  // below the dataset's directory
+  std::string text;
+};
+
 struct Plan {
   std::vector<PlannedDataset> datasets;
   std::uint64_t num_samples = 0;
@@ -66,6 +72,8 @@ struct Plan {
   /// The shards become a new version of the dataset in the destination, after this one; null: they are a dataset of
   /// their own.
   std::shared_ptr<const BaseVersion> base{};
+  std::uint64_t next_shard = 0;                // Manifest::next_shard, if there is a base
+  std::vector<NewFile> files{};                // of the only dataset
   std::optional<RewrittenShards> rewritten{};  // none: the shards continue those of `base`
 };
 
@@ -76,6 +84,7 @@ struct ManifestFacts {
   KeyForm keys = KeyForm::plain;
   std::vector<SourceLoss> losses{};
   std::vector<SkippedSample> skipped{};  // by earlier runs
+  std::vector<ManifestRemovals> removals{};
 };
 
 /// Throws `invalid_argument` for contradictory options, an empty source or split, and duplicate keys (the message names

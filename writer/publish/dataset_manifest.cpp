@@ -33,7 +33,7 @@ class DatasetManifest {
   /// `report` gets what is added. All arguments must outlive this object.
   DatasetManifest(const PackOptions& options, const Plan& plan, const PlannedDataset& dataset,
                   const ManifestFacts& facts, PackReport& report)
-      : options_(options), dataset_(dataset), report_(report) {
+      : options_(options), plan_(plan), dataset_(dataset), report_(report) {
     // Edits of this run take precedence.
     std::map<std::string, std::string> edits = describe_edits(options.edits, !options.format.layout->keeps_bytes);
     edits.insert(facts.earlier_edits.begin(), facts.earlier_edits.end());
@@ -41,11 +41,13 @@ class DatasetManifest {
                  .format = std::string(options.format.format->name),
                  .layout = std::string(options.format.layout->name),
                  .classes = facts.classes,
+                 .removals = facts.removals,
                  .edits = std::move(edits),
                  .keys = facts.keys,
                  .plan = plan.fingerprint,
                  .created_by = fmt::format("bale {}", version())};
     if (plan.base) begin_with(*plan.base, plan.rewritten ? &*plan.rewritten : nullptr);
+    if (plan.base) manifest_.next_shard = plan.next_shard;
   }
 
   /// A sample that no shard has left out.
@@ -74,6 +76,7 @@ class DatasetManifest {
   /// once, after all others.
   void publish(RunStore& store) {
     if (base_ != nullptr) publish_older(store);
+    for (const NewFile& file : plan_.files) store.publish_file(dataset_, file.name, file.text);
     for (const ShardList& list : lists_of(*options_.format.layout, options_.sidecars)) {
       manifest_.lists.emplace_back(list.file);
       publish_list(store, dataset_, manifest_, list);
@@ -81,7 +84,7 @@ class DatasetManifest {
     if (!ledger_.empty()) manifest_.num_skipped = std::max<std::uint64_t>(manifest_.num_skipped, 1);
     if (!ledger_.empty()) store.publish_file(dataset_, k_ledger_name, ledger_);
     store.publish_manifest(dataset_, manifest_text(manifest_));
-    report_.num_samples += base_ != nullptr ? manifest_.change.num_samples : manifest_.num_samples;
+    report_.num_samples += base_ != nullptr ? num_written_ : manifest_.num_samples;
     report_.outputs.push_back({dataset_directory(options_, dataset_), std::move(manifest_)});
   }
 
@@ -91,6 +94,11 @@ class DatasetManifest {
   void publish_older(RunStore& store) {
     manifest_.change.num_samples = manifest_.num_samples - num_kept_;
     if (rewritten_ != nullptr) place_shards();
+    num_written_ = manifest_.change.num_samples;
+    if (version_id(manifest_) == base_->id) {  // the same content in other shards
+      manifest_.parent = base_->manifest.parent;
+      manifest_.change = base_->manifest.change;
+    }
     bool base_is_gone = false;
     if (rewritten_ != nullptr) {
       for (GoneVersion gone : rewritten_->gone) {
@@ -118,7 +126,8 @@ class DatasetManifest {
   /// Takes out of the counts what shards have that are written again.
   void leave_out_replaced(const std::string& directory) {
     const std::vector<ManifestShard>& shards = base_->manifest.shards;
-    if (rewritten_->replaced.size() == shards.size()) manifest_.fields.clear();
+    // If no shard is left, the fields still say how those that are added are stored.
+    if (rewritten_->replaced.size() == shards.size() && !rewritten_->places.empty()) manifest_.fields.clear();
     for (const std::size_t number : rewritten_->replaced) {
       manifest_.num_samples -= shards[number].num_samples;
       if (manifest_.fields.empty()) continue;
@@ -168,6 +177,7 @@ class DatasetManifest {
   }
 
   const PackOptions& options_;
+  const Plan& plan_;
   const PlannedDataset& dataset_;
   PackReport& report_;
   Manifest manifest_;
@@ -177,7 +187,8 @@ class DatasetManifest {
   std::multimap<std::size_t, ManifestShard> placed_;  // shards that were written again, by their places
   std::size_t num_added_ = 0;
   std::uint64_t num_kept_ = 0;  // samples in shards of the base that stay
-  std::string base_text_;       // its manifest, as it is
+  std::uint64_t num_written_ = 0;
+  std::string base_text_;  // its manifest, as it is
 };
 
 }  // namespace

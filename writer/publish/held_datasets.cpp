@@ -9,6 +9,7 @@
 #include "bale/formats/base/text/human.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/version.hpp"
+#include "bale/writer/publish/removal_list.hpp"
 
 namespace bale {
 namespace {
@@ -27,6 +28,13 @@ std::string name_in(const HeldDatasets& held, const std::string& place) {
     if (is_lack_of_resources(error) || error.code() == ErrorCode::interrupted) throw;
     return {};
   }
+}
+
+/// Whether the new dataset remembers all that this one does.
+bool keeps_removals(const Plan& plan, const std::string& directory, const Manifest& manifest) {
+  RemovalList forgotten = RemovalList::load(directory, manifest);
+  for (const NewFile& file : plan.files) forgotten.subtract(RemovalList::parse(file.text));
+  return forgotten.empty();
 }
 
 }  // namespace
@@ -96,7 +104,7 @@ std::vector<OldDataset> datasets_to_replace(const Plan& plan, const HeldDatasets
                        ? fmt::format("remove the objects in {}/ first, or choose another prefix", k_versions_name)
                        : "remove them with `bale log DST --prune --keep 1` first, or choose another directory"});
     }
-    if (!manifest.removals.empty()) {
+    if (!manifest.removals.empty() && !keeps_removals(plan, path_of_place(held, planned.subdirectory), manifest)) {
       throw Error(
           ErrorCode::exists, "remembers samples that were removed, which this could pack again",
           {.path = path_of_place(held, planned.subdirectory),

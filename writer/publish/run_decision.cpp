@@ -276,11 +276,13 @@ Destination prepare_destination(const PackOptions& options, const Plan& plan, co
         for (const std::string& file : decision.unfinished) tree.remove(file);
         tree.sync();
       }
+      std::vector<std::string> last_files = list_files(options, plan);
+      for (const NewFile& file : plan.files) last_files.push_back(file.name);
       journal.begin({.plan = plan.fingerprint,
                      .facts = plan.facts,
                      .staged = !decision.old.empty() || plan.base || stages_all(options, plan),
                      .ends_later = plan.rewritten.has_value(),
-                     .last_files = list_files(options, plan)},
+                     .last_files = std::move(last_files)},
                     decision.finished.empty() ? samples : ListSamples());
     }
     make_subdirectories(plan, journal);

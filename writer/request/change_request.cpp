@@ -114,6 +114,9 @@ Lines lines_of(const RewriteReport& report) {
   if (report.num_removed_files != 0) {
     lines.push_back(fmt::format("{} {}removed", plural(report.num_removed_files, "file"), would_be));
   }
+  if (report.num_cache_bytes != 0) {
+    lines.push_back(fmt::format("{} removed from the cache of remote files", human_bytes(report.num_cache_bytes)));
+  }
   const std::string what = fmt::format("{} in {} {}written in place of {}", plural(report.num_samples, "sample"),
                                        plural(report.num_shards, "shard"), would_be, report.num_replaced);
   if (report.num_replaced == 0) {
@@ -132,6 +135,7 @@ Json json_of(const RewriteReport& report) {
           {"bytes", report.num_bytes},
           {"gone", Json::list_of(report.gone)},
           {"removed_files", report.num_removed_files},
+          {"cache_bytes", report.num_cache_bytes},
           {"version", report.version.empty() ? Json() : Json(report.version)},
           {"parent", report.parent}};
 }

@@ -27,6 +27,7 @@ MergeReport merged(const MergeRequest& request, const std::function<void(const s
                                         .destination = request.output,
                                         .name = request.name,
                                         .link = request.link,
+                                        .allow_removed = request.allow_removed,
                                         .jobs = request.jobs,
                                         .mode = request.mode,
                                         .on_warning = on_warning},
@@ -50,6 +51,9 @@ void add_merge_options(OptionTable& table, MergeRequest& request) {
   add_text(table, "name", "NAME", request.name, "Name of that dataset and prefix of its shards").needs(output);
   add_flag(table, "link", request.link,
            "Give the shards a second name (a hard link) instead of copying them, if the file system can")
+      .needs(output);
+  add_flag(table, "allow_removed", request.allow_removed,
+           "Take samples of one dataset that were removed from another, by their keys or images")
       .needs(output);
   OptionModel& resume = add_flag(
       table, "resume", [&] { request.mode = DestinationMode::resume; },

@@ -17,6 +17,7 @@ struct MergeRequest {
   std::string output{};
   std::string name{};
   bool link = false;
+  bool allow_removed = false;
   DestinationMode mode = DestinationMode::fresh;  // of `output`
   std::uint64_t parts = 0;                        // 0: as the parts were asked for
   unsigned jobs = 0;

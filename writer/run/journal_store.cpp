@@ -100,6 +100,7 @@ void JournalStore::publish_text(const PlannedDataset& dataset, const std::string
                                below_destination(dataset.subdirectory, name)};
   write_durably(journal_->path_of(move.first), as_bytes(text));
   if (is_staged()) return staged.push_back(move);
+  if (name.find('/') != std::string::npos) journal_->destination().make(parent_directory(move.second));
   publish_rename(journal_->path_of(move.first), join_path(options_.destination, move.second));
 }
 

@@ -48,7 +48,7 @@ class Packer {
       }
       return finish(std::move(found));
     } catch (const Error& error) {
-      throw resumable(error, options_.mode);
+      throw resumable(error, plan_.rewritten ? DestinationMode::resume : options_.mode);
     }
   }
 

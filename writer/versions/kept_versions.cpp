@@ -10,8 +10,8 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/layer.hpp"
 #include "bale/reader/version.hpp"
-#include "bale/writer/change/removal_list.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
+#include "bale/writer/publish/removal_list.hpp"
 
 namespace bale {
 

@@ -11,11 +11,12 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/shard_name.hpp"
+#include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/spec/shard_place.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/add/packed_options.hpp"
-#include "bale/writer/change/removal_list.hpp"
 #include "bale/writer/plan/plan.hpp"
+#include "bale/writer/publish/removal_list.hpp"
 #include "bale/writer/run/pack_run.hpp"
 #include "bale/writer/shard/shard_job.hpp"
 #include "bale/writer/versions/kept_versions.hpp"
@@ -52,11 +53,25 @@ class Rewriting {
 
   RewriteReport run() {
     if (asked_.dry_run) return std::move(report_);
-    if (rewritten().replaced.empty()) return purge_older();
+    clear_cache();
+    if (rewritten().replaced.empty()) {
+      purge_older();
+    } else {
+      write();
+    }
+    clear_cache();  // of what was read in the meantime
+    return std::move(report_);
+  }
+
+ private:
+  void write() {
     drop_other_rewriting();
-    source_ = open_source();
-    PackWork work{.plan = plan_, .places = {}, .facts = facts_of(*source_), .samples = {}, .write = {}};
-    work.facts.keys = manifest().keys;
+    if (plan_.num_samples != 0) source_ = open_source();
+    PackWork work{.plan = plan_,
+                  .places = {},
+                  .facts = {.classes = manifest().classes, .earlier_edits = manifest().edits, .keys = manifest().keys},
+                  .samples = {},
+                  .write = {}};
     work.write = [this](const Slot& slot, const std::string& staged) {
       return write_shard({.source = *source_,
                           .options = options_,
@@ -70,10 +85,14 @@ class Rewriting {
     const PackReport packed = pack_planned(work, options_, progress_);
     report_.version = version_id(packed.outputs.front().manifest);
     report_.num_bytes = packed.num_bytes;
-    return std::move(report_);
   }
 
- private:
+  /// What this machine has of the purged shards, if they were read from a server. Before the version is published too,
+  /// because a run that is killed after that has nothing to continue.
+  void clear_cache() {
+    if (!unwanted_.digests.empty()) report_.num_cache_bytes += remove_from_cache(unwanted_);
+  }
+
   static BaseVersion base_of(const RewriteOptions& asked) {
     Manifest manifest = manifest_to_change(asked.destination);
     if (!asked.dry_run && end_earlier_run(asked.destination)) manifest = manifest_to_change(asked.destination);
@@ -128,10 +147,6 @@ class Rewriting {
       throw Error(ErrorCode::unsupported, "shards of pixels are not written again",
                   {.path = asked_.destination, .hint = "`bale convert` writes the version without what was removed"});
     }
-    if (manifest().num_samples == 0) {
-      throw Error(ErrorCode::invalid_argument, "no sample would be left",
-                  {.path = asked_.destination, .hint = "delete the directory, or add other samples first"});
-    }
     PlannedDataset& planned = plan_.datasets.emplace_back();
     planned.name = manifest().name;
     std::vector<std::uint64_t> begins{0};  // of the base's shards among its samples
@@ -159,6 +174,7 @@ class Rewriting {
     plan_.facts["version"] = base_->id;
     plan_.facts["verb"] = "rewrite";
     plan_.base = base_;
+    plan_.next_shard = first + planned.shards.size();
     report_.num_samples = plan_.num_samples;
     report_.num_shards = planned.shards.size();
     report_.num_replaced = rewritten().replaced.size();
@@ -200,6 +216,11 @@ class Rewriting {
       const bool is_gone = std::any_of(version.shards.begin(), version.shards.end(),
                                        [&](const ManifestShard& shard) { return purged.contains(shard.file); });
       add_files(version, is_gone ? named : needed_by_older);
+      for (const ManifestShard& shard : version.shards) {
+        if (!purged.contains(shard.file)) continue;
+        unwanted_.digests.insert(shard.digest);
+        unwanted_.sizes.insert(shard.bytes);
+      }
       if (is_gone) {
         rewritten().gone.push_back({.id = id, .why = purged_by(base_->id), .parent = version.parent});
       }
@@ -233,14 +254,18 @@ class Rewriting {
     }
     for (const std::string& file : named) {
       if (needed.contains(file)) continue;
-      for (std::string& path : paths_of(file, tree)) rewritten().removed.push_back(std::move(path));
+      for (std::string& path : paths_of(file, tree)) {
+        if (!unwanted_.digests.empty())
+          unwanted_.sizes.insert(file_size(join_path(asked_.destination, path)).value_or(0));
+        rewritten().removed.push_back(std::move(path));
+      }
     }
   }
 
   /// The current version is without the samples already; older ones are not.
-  RewriteReport purge_older() {
+  void purge_older() {
     report_.version = base_->id;
-    if (rewritten().gone.empty()) return std::move(report_);
+    if (rewritten().gone.empty()) return;
     Journal journal = lock_versions(asked_.destination);
     try {
       remove_versions(journal, rewritten().gone, rewritten().removed);
@@ -249,7 +274,6 @@ class Rewriting {
       if (!journal.content().replacement) journal.remove();
       throw;
     }
-    return std::move(report_);
   }
 
   /// An unfinished run of other options wrote nothing that anyone reads.
@@ -268,6 +292,7 @@ class Rewriting {
   Plan plan_{.rewritten = RewrittenShards{}};
   std::unique_ptr<Source> source_;
   Quarantine quarantine_;
+  UnwantedFiles unwanted_;  // in the cache
   RewriteReport report_;
 };
 

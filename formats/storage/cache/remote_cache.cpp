@@ -40,6 +40,8 @@ CacheSettings settings_of_environment() {
 struct Record {
   std::string name;
   std::int64_t time = 0;
+  std::string pin{};   // digest of the shard that it belongs to
+  std::string path{};  // of the record
 };
 
 /// What the catalog has recorded, by the entry that holds the content.
@@ -50,7 +52,7 @@ std::map<std::string, Record> records_below(const std::vector<std::string>& path
     if (!path.ends_with(".url") || ::stat(path.c_str(), &info) != 0) continue;
     try {
       const Json json = parse_json(as_text(read_file(path, k_max_record_bytes)));
-      records[json.text("content")] = {json.bytes("name"), info.st_mtim.tv_sec};
+      records[json.text("content")] = {json.bytes("name"), info.st_mtim.tv_sec, json.text_or_empty("pin"), path};
     } catch (const Error&) {  // the next process that needs it writes it again
     }
   }
@@ -124,6 +126,21 @@ struct RemoteCache::State {
     std::stable_sort(entries.begin(), entries.end(),
                      [](const Entry& a, const Entry& b) { return a.record.name < b.record.name; });
     return entries;
+  }
+
+  /// Returns the bytes that were on the disk. Call it with the lock of a removal.
+  std::uint64_t remove(std::vector<std::string> paths) {
+    std::uint64_t bytes = 0;
+    // Maps first: who is killed leaves no map without its content.
+    std::partition(paths.begin(), paths.end(), [](const std::string& path) { return path.ends_with(".map"); });
+    for (const std::string& path : paths) {
+      struct stat info {};
+      if (::stat(path.c_str(), &info) == 0 && ::unlink(path.c_str()) == 0) {
+        bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
+      }
+    }
+    cache.removed(bytes);
+    return bytes;
   }
 
   /// Returns the bytes that were wrong.
@@ -206,18 +223,27 @@ std::uint64_t RemoteCache::trim(std::uint64_t down_to) {
 
 std::uint64_t RemoteCache::clear() {
   const CacheDirectory::Removal removal(state_->cache);
-  std::uint64_t bytes = 0;
-  std::vector<std::string> paths = state_->paths();
-  // Maps first: who is killed leaves no map without its content.
-  std::partition(paths.begin(), paths.end(), [](const std::string& path) { return path.ends_with(".map"); });
-  for (const std::string& path : paths) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) == 0 && ::unlink(path.c_str()) == 0) {
-      bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
+  return state_->remove(state_->paths());
+}
+
+std::uint64_t remove_from_cache(const UnwantedFiles& unwanted) {
+  const CacheSettings settings = cache_settings();
+  if (settings.directory.empty() || !path_exists(join_path(settings.directory, k_cache_name))) return 0;
+  RemoteCache cache;
+  RemoteCache::State& state = *cache.state_;
+  const CacheDirectory::Removal removal(state.cache);
+  std::vector<std::string> paths;
+  for (const Entry& entry : state.entries()) {
+    const std::string& pin = entry.record.pin;
+    if (!pin.empty() ? unwanted.digests.contains(pin) : unwanted.sizes.contains(entry.map->file_bytes())) {
+      paths.insert(paths.end(), {entry.map_path, entry.data_path});
+      if (!entry.record.path.empty()) paths.push_back(entry.record.path);
     }
   }
-  state_->cache.removed(bytes);
-  return bytes;
+  for (const std::string& path : state.paths()) {
+    if (path.ends_with(".kept")) paths.push_back(path);
+  }
+  return state.remove(std::move(paths));
 }
 
 void check_cache_settings() { CacheDirectory::check_limit(cache_settings()); }

@@ -129,7 +129,7 @@ void work(Ring& ring, std::uint32_t number, pid_t parent, const std::function<vo
       config.shards.size(), [&](std::size_t shard, const Format* format, std::shared_ptr<const ShardIndex> index) {
         const PinnedContent content(config.digests[shard]);
         if (!index) index = shared.find(shard, config.shards[shard]);
-        return open_at_its_place(config.shards[shard], [&](const std::string& path) {
+        return open_at_its_place(config.shards[shard], config.digests[shard], [&](const std::string& path) {
           ShardOpenOptions opening = options;
           if (index) {
             opening.layers = layers.of_amended(shard);

@@ -13,7 +13,7 @@ from python_support import ENVIRONMENT, SYSTEM_PYTHON  # noqa: E402
 
 NAMES = {
     "bale": "BadSample Batch Cuda Dataset DeviceBatch Error Field Loader NO_LABEL Order Ragged Reading Writer add convert cuda_available errors inspect launch "
-            "merge open_file options pack pack_part parquet plan remove rewrite set_cache set_field set_labels to_mds to_parquet transforms verify",
+            "merge open_file options pack pack_part parquet plan prune remove rewrite set_cache set_field set_labels to_mds to_parquet transforms verify versions",
     "bale.launch": "SlurmJobs kubernetes_manifest pack_locally pack_on_ray pack_on_slurm pack_on_spark submit_to_slurm",
     "bale.parquet": "TableSamples samples splits",
     "bale.torch": "Dataset IterableDataset Loader Prefetcher Ragged Sampler rank_and_world_size to_tv_tensors",

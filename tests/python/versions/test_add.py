@@ -230,7 +230,7 @@ def test_older_programs_read_it(bale, files, tmp_path):
     add(bale, out, files / "new")
     after = json.loads((out / "manifest.json").read_text())
     assert after["bale_manifest"] == before["bale_manifest"] == 1
-    assert set(after) - set(before) == {"parent", "change"}
+    assert set(after) - set(before) == {"parent", "change", "next_shard"}
     assert key_list(bale, out / "x-{000000..000005}.tar") == key_list(bale, out)
 
 

@@ -27,6 +27,23 @@ def test_datasets_have_versions(versions):
     assert earlier[0] == bl.Dataset(versions.old)[0]
 
 
+def test_versions_are_listed_and_pruned(versions, tmp_path):
+    out = shutil.copytree(versions.packed, tmp_path / "out")
+    listed = bl.versions(out)
+    assert [version["version"] for version in listed] == [versions.second, versions.first]
+    assert listed[0]["change"] == {"verb": "add", "samples": 6, "message": "week 48"} and listed[1]["samples"] == 6
+    assert bl.versions(f"{out}@{versions.first}") == listed[1:]
+    with pytest.raises(ValueError, match="less than 14 days ago"):
+        bl.prune(out, 1)
+    assert bl.prune(out, [2], force=True)["pruned"] == bl.prune(out, versions.first, force=True)["pruned"] == []
+    assert bl.prune(out, 1, force=True, dry_run=True)["pruned"] == [versions.first] and bl.versions(out) == listed
+    report = bl.prune(out, 1, force=True)
+    assert (report["kept"], report["pruned"], report["files"]) == ([versions.second], [versions.first], 1)
+    assert bl.versions(out) == listed[:1]
+    with pytest.raises(bl.Error, match="has no versions"):
+        bl.versions(tmp_path / "none")
+
+
 def test_a_state_continues_on_its_version_at_any_world_size(versions):
     """Saved on what is now the earlier version. The rest of the epoch is the same on 1, 2 and 3 ranks."""
     with loader_of(versions.old) as loader:

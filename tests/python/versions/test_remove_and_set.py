@@ -139,6 +139,61 @@ def test_several_datasets_and_versions_at_once(bale, tar, out, tmp_path):
     bale.ok("verify", tmp_path / "merged")
 
 
+def test_damage_in_removed_samples_is_a_remark(bale, out):
+    """No reader of the version gets them; readers of the old one do."""
+    old = version_of(bale, out)
+    line = json.loads(bale.ok("ls", "--json", out, "--key", GONE[1]).out)
+    removed(bale, out, *GONE)
+    path = out / line["shard"] if "shard" in line else next(file for file in shards(out) if bale.ok("cat", f"{out}@{old}", GONE[1]).stdout in file.read_bytes())
+    content = bytearray(path.read_bytes())
+    content[content.index(bale.ok("cat", f"{out}@{old}", GONE[1]).stdout) + 40] ^= 1
+    path.write_bytes(content)
+    for options in ([], ["--decode"]):
+        result = bale.ok("verify", out, *options)
+        assert "1 removed sample is damaged" in result.err + result.out and "bale rewrite" in result.err + result.out
+    assert json.loads(bale.ok("verify", "--json", out).out)["findings"] == []
+    assert bale("verify", f"{out}@{old}").code == 3
+    bale.ok("rewrite", out)
+    assert "removed sample" not in bale.ok("verify", out).err
+    path = next(file for file in shards(out))
+    path.write_bytes(path.read_bytes()[:300] + b"x" + path.read_bytes()[301:])  # what belongs to no sample
+    assert bale("verify", out).code == 3
+
+
+def test_a_merged_dataset_remembers_what_was_removed(bale, files, out, tmp_path):
+    removed(bale, out, *GONE)
+    for name, options in (("a", []), ("b", ["--link"])):
+        other = make_files(tmp_path / f"{name}_files", f"other_{name}", classes=3, per_class=2)
+        bale.pack(other, tmp_path / name)
+        removed(bale, tmp_path / name, f"amber/other_{name}_amber_0000")
+        merged = tmp_path / f"{name}_merged"
+        bale.ok("merge", out, tmp_path / name, "-o", merged, "--name", "x", *options)
+        assert len(bale.ok("log", "--removed", merged).out.splitlines()) == 4
+        for source in (files, other):
+            assert "was removed" in bale("add", merged, source, "--skip-existing").error_line()
+        bale.ok("verify", merged)
+        bale.ok("merge", out, tmp_path / name, "-o", merged, "--name", "x", "--overwrite")
+    before = tree_bytes(tmp_path / "b_merged")
+    assert "were removed" in bale("merge", out, "-o", tmp_path / "b_merged", "--name", "x", "--overwrite").error_line()
+    assert tree_bytes(tmp_path / "b_merged") == before
+
+
+def test_what_one_dataset_removed_does_not_come_back_from_another(bale, files, out, tmp_path):
+    other = tmp_path / "other"
+    (tmp_path / "files" / "moss").mkdir(parents=True)
+    shutil.copy(files / "moss" / "o_moss_0002.JPEG", tmp_path / "files" / "moss" / "of_another_name.JPEG")
+    shutil.copy(files / "amber" / "o_amber_0001.JPEG", tmp_path / "files" / "moss" / "another.JPEG")
+    bale.pack(tmp_path / "files", other)
+    removed(bale, out, *GONE)
+    result = bale("merge", out, other, "-o", tmp_path / "merged")
+    assert result.code == USAGE and "was removed from" in result.error_line() and "moss/of_another_name" in result.error_line()
+    assert not (tmp_path / "merged").exists()
+    assert len(key_names(bale, out)) + 2 == bl.merge([out, other], tmp_path / "merged", allow_removed=True)["samples"]
+    (tmp_path / "list").write_text(bale.ok("log", "--removed", out).out)
+    bale.ok("remove", other, "--from", tmp_path / "list")
+    bale.ok("merge", out, other, "-o", tmp_path / "cleaned")
+
+
 def test_labels_are_set(bale, out, tmp_path):
     before, old = labels(bale, out), version_of(bale, out)
     rows = [("amber/o_amber_0001", "brick"), ("brick/o_brick_0000", "2"), ("moss/o_moss_0000", "moss")]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import PROGRAM, by_tier, key_list, shim, tree_bytes
 from fault_support import KILLED, count_calls
+from remote_support import remote, serve  # noqa: F401 - fixtures
 from version_support import make_files, version_of
 
 FAILURE, USAGE = 1, 2
@@ -166,8 +167,103 @@ def test_names_are_never_used_again(bale, files, tmp_path):
     assert sorted(path.name for path in out.glob("*.tar")) == ["x-000000.tar", "x-000001.tar"]
     bale.ok("add", out, files / "new", "--shard-samples", "6")
     assert sorted(path.name for path in out.glob("*.tar"))[-1] == "x-000003.tar"
-    bale.ok("remove", out, *key_list(bale, out))
-    assert bale("rewrite", out).code == USAGE
+    bale.ok("remove", out, "amber/new_amber_0000", "--purge")  # in the last shard
+    assert sorted(path.name for path in out.glob("*.tar"))[-1] == "x-000004.tar"
+    bale.ok("remove", out, *key_list(bale, out)[8:], "--purge")
+    bale.ok("add", out, files / "new", "--shard-samples", "6", "--allow-removed")
+    assert sorted(path.name for path in out.glob("*.tar"))[-1] == "x-000005.tar"
+
+
+def test_a_reader_of_a_purged_last_shard(bale, files, tmp_path):
+    """What is added gets another name, so the old version is gone, not changed."""
+    import bale as bl
+    out = packed(bale, files, tmp_path / "out", samples=1)
+    keys = key_list(bale, out)
+    dataset = bl.Dataset(out)
+    bale.ok("remove", out, keys[-1], "--purge")
+    bale.ok("add", out, files / "new", "--shard-samples", "1")
+    with pytest.raises(bl.errors.RemovedError, match="removed on purpose"):
+        dataset[len(keys) - 1]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_all_samples_are_removed_and_purged(bale, files, layout, tmp_path):
+    """A dataset without samples has a version, reads as nothing and takes new ones; a Loader of it is refused."""
+    import bale as bl
+    more = ["--sidecars", "wids,wds2idx", "--seek-points"] if layout == "tar.plain" else []
+    out = packed(bale, files, tmp_path / "out", *more, layout=layout)
+    fields = json.loads((out / "manifest.json").read_text())["fields"]
+    first = version_of(bale, out)
+    bale.ok("remove", out, *key_list(bale, out), "--purge")
+    assert not has_marker(out) and b"brick/" not in b"".join(tree_bytes(out).values())
+    assert key_list(bale, out) == [] and bale.ok("verify", out) and bale.ok("diff", out, out)
+    assert json.loads(bale.ok("inspect", "--json", out).out)["samples"] == len(bl.Dataset(out)) == 0
+    assert "removed on purpose" in bale("ls", f"{out}@{first}").error_line()
+    with pytest.raises(ValueError, match="no samples"):
+        bl.Loader(out, batch_size=2, workers=0, transform=bl.transforms.val(16, resize=16))
+    assert bale("convert", out, tmp_path / "copy").code == USAGE
+    bale.ok("add", out, files / "new")
+    assert len(key_list(bale, out)) == 6 and bale.ok("verify", out)
+    added = json.loads((out / "manifest.json").read_text())
+    assert [(field["name"], field["codec"]) for field in added["fields"]] == [(field["name"], field["codec"]) for field in fields]
+    assert added["classes"] == ["amber", "brick"] and int(added["shards"][0]["file"][2:8]) == 3
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_loader_while_all_is_written_twice(bale, files, workers, tmp_path):
+    """The content stays, under other names: the epoch ends as it would have, and the history is what it was."""
+    import bale as bl
+    options = {"batch_size": 1, "workers": workers, "transform": bl.transforms.val(16, resize=16), "shuffle": False, "prefetch": 2}
+    out = packed(bale, files, tmp_path / "out", samples=1)
+    bale.ok("add", out, files / "new")
+    rewrite(bale, out, "--all")
+    earlier = versions_of(bale, out)
+    assert len(earlier) == 2
+    with bl.Loader(out, **options) as loader:
+        expected = [batch.images.copy() for batch in loader]
+    dataset, before = bl.Dataset(out), shutil.copytree(out, tmp_path / "before")
+    with bl.Loader(out, **options) as loader:
+        batches = iter(loader)
+        seen = [next(batches).images.copy()]
+        for _ in range(2):
+            rewrite(bale, out, "--all")
+        seen += [batch.images.copy() for batch in batches]
+    assert np.array_equal(seen, expected) and list(dataset) == list(bl.Dataset(before))
+    assert versions_of(bale, out) == earlier
+    for version in earlier:
+        bale.ok("verify", f"{out}@{version}")
+
+
+@pytest.mark.parametrize("first", ["rewrite", "prune", "add"])
+def test_a_failure_after_the_decision_says_what_to_do(bale, files, first, tmp_path):
+    (files / "l.csv").write_text("key,label\namber/o_amber_0001,brick\n")
+    old = packed(bale, files, tmp_path / "old")
+    bale.ok("remove", old, "amber/o_amber_0003")
+    calls = count_calls(bale, tmp_path, *NEXT[first](shutil.copytree(old, tmp_path / "count"), files))
+    hints = set()
+    for n in range(1, calls + 1):
+        out = shutil.copytree(old, tmp_path / "out")
+        result = bale(*NEXT[first](out, files), env=shim(FAIL_AT=n))
+        hints |= {line for line in result.err.splitlines() if "to complete it" in line or "in its place" in line}
+        shutil.rmtree(out)
+    assert hints and all(("--resume" in line) == (first == "add") and "same command" in line or first == "add" for line in hints)
+
+
+def test_the_cache_of_this_machine_is_purged_too(bale, files, remote, serve, tmp_path):
+    """Whatever the names on servers were. What belongs to other shards stays."""
+    out = packed(bale, files, tmp_path / "out")
+    bale.ok("remove", out, "brick/o_brick_0005")
+    shutil.copytree(out, tmp_path / "site" / "mirror")
+    urls = [f"{serve(tmp_path).url}/out", f"{serve(tmp_path / 'site').url}/mirror"]
+    remote.ok("read", urls[0])
+    kept = {path for path in remote.cache.rglob("*.data") if b"o_amber_0005" in path.read_bytes()}  # of another shard
+    remote.ok("verify", urls[1])
+    assert has_marker(remote.cache) and kept
+    report = json.loads(remote.ok("remove", out, "amber/o_amber_0003", "--purge", "--json").out)["purged"]
+    assert report["cache_bytes"] > 0 and not has_marker(remote.cache) and kept <= set(remote.cache.rglob("*.data"))
+    remote.ok("cache", "verify")
+    shutil.rmtree(remote.cache)
+    assert json.loads(remote.ok("rewrite", out, "--purge", "--json").out)["cache_bytes"] == 0 and not remote.cache.exists()
 
 
 def test_small_shards_are_joined(bale, files, tmp_path):

@@ -6,6 +6,7 @@
 #include "bale/reader/check/check_table.hpp"
 #include "bale/tools/cli/options/common_options.hpp"
 #include "bale/tools/cli/options/values.hpp"
+#include "bale/writer/request/versions_request.hpp"
 #include "bale/writer/source/choose/source_table.hpp"
 
 namespace bale::tools {
@@ -24,13 +25,9 @@ void declare_log(LogCommand& command, CommandModel& app) {
       add_flag(app.options, "--prune", command.prune,
                "Remove all versions but the current one and those of --keep, and the files that only they need")
           .excludes(find);
-  PruneOptions& pruning = command.pruning;
-  add_repeated(app.options, "--keep", "N|VERSION", pruning.keep,
-               "A version that stays, or a number of the newest ones; may be repeated")
-      .needs(prune);
-  add_flag(app.options, "--force", pruning.force, "Also versions that were replaced less than 14 days ago")
-      .needs(prune);
-  add_flag(app.options, "-n,--dry-run", pruning.dry_run, "Say what would be removed, and change nothing").needs(prune);
+  const std::size_t first = app.options.size();
+  add_prune_options(app.options, command.pruning);
+  for (std::size_t n = first; n < app.options.size(); ++n) app.options[n].needs(prune);
   add_flag(app.options, "--removed", command.removed,
            "Instead, list the samples that versions removed, by hashes, for `bale remove --from` of other copies")
       .excludes(find)

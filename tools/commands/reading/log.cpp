@@ -9,27 +9,20 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/text/human.hpp"
-#include "bale/reader/spec/dataset_spec.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/terminal/table.hpp"
 #include "bale/writer/change.hpp"
+#include "bale/writer/request/versions_request.hpp"
 
 namespace bale::tools {
 namespace {
 
 constexpr std::uint64_t k_max_state_bytes = std::uint64_t{16} << 20;
 
-DatasetPart part_of(const std::string& spec) {
-  std::vector<DatasetPart> parts = resolve_dataset(spec).parts;
-  if (parts.size() == 1 && !parts.front().manifest_path.empty()) return std::move(parts.front());
-  throw Error(ErrorCode::invalid_argument, "has no versions: it is not one directory with a manifest.json",
-              {.path = spec, .hint = "name a dataset that bale packed"});
-}
-
 /// The dataset's versions, from the named one to the first.
 std::vector<DatasetVersion> versions_of(const std::string& spec) {
-  const DatasetPart part = part_of(spec);
+  const DatasetPart part = one_dataset(spec);
   return dataset_versions(part.directory, part.version);
 }
 
@@ -81,35 +74,11 @@ std::string change_text(const DatasetVersion& version) {
   return text;
 }
 
-Json version_json(const DatasetVersion& version) {
-  Json out{{"version", version.id},
-           {"samples", version.num_samples},
-           {"shards", version.num_shards},
-           {"bytes", version.num_bytes},
-           {"created_by", version.created_by},
-           {"parent", version.parent.empty() ? Json() : Json(version.parent)}};
-  if (!version.parent.empty()) {
-    out["change"] = {{"verb", version.change.verb},
-                     {"samples", version.change.num_samples},
-                     {"message", bytes_to_json(version.change.message)}};
-  }
-  return out;
-}
-
 /// `log --prune`.
 int run_prune(const LogCommand& command, Terminal& terminal) {
-  const DatasetPart part = part_of(command.spec);
-  if (!part.version.empty()) {
-    throw Error(ErrorCode::invalid_argument, "one version is named, and the others of its dataset are pruned",
-                {.path = command.spec, .hint = "name the dataset, and the version with `keep`"});
-  }
-  const PruneReport report = prune_versions(part.directory, command.pruning);
+  const PruneReport report = prune(command.spec, command.pruning);
   if (command.json) {
-    terminal.print(json_document({{"spec", shown_json(command.spec)},
-                                  {"kept", Json::list_of(report.kept)},
-                                  {"pruned", Json::list_of(report.pruned)},
-                                  {"files", report.num_files},
-                                  {"bytes", report.num_bytes}}));
+    terminal.print(prune_json(command.spec, report));
     return k_exit_ok;
   }
   for (const std::string& id : report.pruned) terminal.print(id + "\n");
@@ -124,24 +93,14 @@ int run_prune(const LogCommand& command, Terminal& terminal) {
 int run_log(const LogCommand& command, Terminal& terminal) {
   if (command.prune) return run_prune(command, terminal);
   if (command.removed) {
-    const DatasetPart part = part_of(command.spec);
+    const DatasetPart part = one_dataset(command.spec);
     terminal.print(removals_text(part.directory, part.load()));
     return k_exit_ok;
   }
   std::vector<DatasetVersion> versions = versions_of(command.spec);
   if (!command.state.empty()) keep_found(command.spec, command.state, versions);
   if (command.json) {
-    Json list = Json::array();
-    Json gone = Json::array();
-    for (const DatasetVersion& version : versions) {
-      if (version.gone.empty()) {
-        list.push_back(version_json(version));
-      } else {
-        gone.push_back(Json{{"version", version.id}, {"why", version.gone}});
-      }
-    }
-    terminal.print(
-        json_document({{"spec", shown_json(command.spec)}, {"versions", std::move(list)}, {"gone", std::move(gone)}}));
+    terminal.print(versions_json(command.spec, versions));
     return k_exit_ok;
   }
   TextTable table({Align::left, Align::right, Align::right, Align::right, Align::left});

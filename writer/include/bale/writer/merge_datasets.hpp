@@ -4,6 +4,7 @@
 // Shards are copied, or linked, with their indexes, and get the names of the new dataset. Classes are merged by name as
 // in reading several datasets (class_merge.hpp): the first dataset keeps its numbers. Shards whose classes get other
 // numbers are written again, because every container stores the numbers, too; the bytes of their images stay.
+// The result remembers the samples that were removed from any of them (bale/writer/change.hpp).
 //
 // The result is a function of the sources, their order and the name: it does not depend on jobs, links and
 // interruptions. Memory: 8 bytes per sample while keys are compared, and one index per job. Threads: may be called by
@@ -28,7 +29,8 @@ struct DatasetMergeOptions {
   /// Give shards a second name instead of copying them, if the file system can. Sources and destination then share
   /// them.
   bool link = false;
-  unsigned jobs = 0;  // shards copied at a time; 0: two per core
+  bool allow_removed = false;  // take samples of one dataset that were removed from another
+  unsigned jobs = 0;           // shards copied at a time; 0: two per core
   DestinationMode mode = DestinationMode::fresh;
   std::function<void(const std::string& line)> on_warning{};  // as of PackOptions
 };
@@ -36,8 +38,8 @@ struct DatasetMergeOptions {
 /// Merges and returns when everything is durable. A shard that is copied is compared with its digest. Of one that is
 /// linked size and ends are compared; `bale verify` reads all. Throws
 ///   `invalid_argument`  datasets of different formats or layouts, a key in two of them (the message names both),
-///   labels
-///                       without names next to classes with names, numbers of classes in boxes that would change
+///                       labels without names next to classes with names, numbers of classes in boxes that would
+///                       change, a sample that was removed from another one of them, unless it is allowed
 ///   `damaged`           a shard or an index that is not what its manifest says
 ///   `not_found`         a source without a manifest
 /// and what pack() throws of a destination.

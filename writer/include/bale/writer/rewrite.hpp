@@ -4,7 +4,8 @@
 // Only those shards are written, under new names; the order of the samples stays. The shards that they replace go to
 // "versions/", where readers of older versions find them, after the new manifest is published. With `purge` every
 // shard of any version that holds a removed sample goes instead, and the versions that need it: who opens one of these
-// gets `not_found` with the reason.
+// gets `removed` with the reason. What the cache of this machine (bale/formats/storage/remote_cache.hpp) has of these
+// shards goes, too, whatever their names on servers are.
 //
 // An interrupted run is continued by the next call with the same options. Memory: of pack(), and the removed rows.
 // Threads: may be called by many threads at once, for different datasets. Another run at the same dataset is refused
@@ -39,10 +40,11 @@ struct RewriteReport {
   std::uint64_t num_bytes = 0;          // of these; of a dry run: of those that they would replace
   std::vector<std::string> gone{};      // ids of versions that were purged
   std::uint64_t num_removed_files = 0;  // that no version needs any more
+  std::uint64_t num_cache_bytes = 0;    // that the cache of remote files had of purged shards
 };
 
-/// Returns when everything is durable. Throws what add() throws of the dataset, `unsupported` for shards of pixels and
-/// those whose names have their number, and `invalid_argument` if no sample would be left.
+/// Returns when everything is durable. If all samples are removed, the new version has no shards. Throws what add()
+/// throws of the dataset, and `unsupported` for shards of pixels and those whose names have their number.
 RewriteReport rewrite(const RewriteOptions& options, Progress& progress);
 
 }  // namespace bale

@@ -87,6 +87,8 @@ struct Manifest {
   std::string created_by{};  // "bale 0.1.0"
   std::string parent{};      // id of the version before this one; empty: this is the first
   ManifestChange change{};   // if there is a parent
+  std::uint64_t next_shard =
+      0;  // no shard of a version had this number or a higher one; 0: those that are listed say so
 };
 
 /// What stays of a version whose manifest was removed, under the name that the manifest had.

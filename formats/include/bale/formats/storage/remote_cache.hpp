@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,16 @@ void set_cache_warning_handler(std::function<void(const std::string& line)> hand
 void require_apart_from_cache(const std::string& place);
 /// The same if the cache is `place` or contains it: a packed dataset, of which only its own files are read.
 void require_outside_cache(const std::string& place);
+
+/// Files whose content must not stay in the cache: digests of shards as manifests name them ("xxh3:..."), and sizes in
+/// bytes, by which those go of which it is not known what they belong to.
+struct UnwantedFiles {
+  std::set<std::string> digests{};
+  std::set<std::uint64_t> sizes{};
+};
+/// Removes all that the cache has of them, whatever their names are, and all that was made from any file. Returns the
+/// bytes removed. Does nothing if there is no cache. Throws what RemoteCache() throws.
+std::uint64_t remove_from_cache(const UnwantedFiles& unwanted);
 
 /// Throws `invalid_argument` if this process has opened a remote file, so that its cache is settled.
 void require_cache_unused();
@@ -76,6 +87,7 @@ class RemoteCache {
   std::uint64_t clear();
 
  private:
+  friend std::uint64_t remove_from_cache(const UnwantedFiles& unwanted);
   struct State;
   std::unique_ptr<State> state_;
 };

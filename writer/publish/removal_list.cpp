@@ -1,4 +1,4 @@
-#include "bale/writer/change/removal_list.hpp"
+#include "bale/writer/publish/removal_list.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -55,16 +55,24 @@ RemovalList RemovalList::load(const std::string& directory, const Manifest& mani
   for (const ManifestRemovals& removals : manifest.removals) {
     const std::string path = join_path(directory, removal_list_name(removals.digest));
     const std::vector<std::byte> text = read_file(path, k_max_list_bytes);
-    const bool is_whole = digest_of_text(text) == removals.digest;
-    std::uint64_t count = 0;
-    for (std::string_view rest = as_text(text); is_whole && !rest.empty(); ++count) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size() - 1);
-      if (!list.add_line(rest.substr(0, end))) break;
-      rest.remove_prefix(end + 1);
+    if (digest_of_text(text) == removals.digest) {
+      RemovalList one = parse(as_text(text));
+      const bool is_whole = one.size() == removals.num_samples;
+      list.empty() ? list = std::move(one) : list.add(one);
+      if (is_whole) continue;
     }
-    if (count == removals.num_samples) continue;
     throw Error(ErrorCode::damaged, "is not the list of removed samples that the manifest names",
                 {.path = path, .hint = "copy the whole dataset again"});
+  }
+  return list;
+}
+
+RemovalList RemovalList::parse(std::string_view text) {
+  RemovalList list;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+    if (!list.add_line(text.substr(0, end))) break;
+    text.remove_prefix(end + 1);
   }
   return list;
 }
@@ -110,8 +118,20 @@ std::string RemovalList::text() const {
   return text;
 }
 
+RemovalList& RemovalList::add(const RemovalList& other) {
+  for (const std::string& line : other.lines_) add_line(line);
+  return *this;
+}
+
 void RemovalList::subtract(const RemovalList& other) {
   std::erase_if(lines_, [&](const std::string& line) { return other.lines_.contains(line); });
+}
+
+bool RemovalList::has_sample(const ShardIndex& index, std::uint64_t row, const std::function<Bytes()>& read) const {
+  if (has_key(index.key(row))) return true;
+  const std::optional<std::uint32_t> field = index.image_field(row);
+  if (!field || (index.has_checksums() && !may_have_checksum(index.extent(row, *field).crc32c))) return false;
+  return has_image(read());
 }
 
 bool RemovalList::has_key(std::string_view key) const { return keys_.contains(hash_key(key)); }

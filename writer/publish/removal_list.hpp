@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/shard/shard_index.hpp"
 
 namespace bale {
 
@@ -30,6 +32,9 @@ class RemovalList {
   /// The lists that a manifest names. Throws what reading files throws, and `damaged`.
   static RemovalList load(const std::string& directory, const Manifest& manifest);
 
+  /// The lines of a text() up to the first that is none.
+  static RemovalList parse(std::string_view text);
+
   void add(std::string_view key, const std::optional<ImageMark>& image);
   /// Takes a line of text(). Returns false if it is none.
   bool add_line(std::string_view line);
@@ -37,9 +42,12 @@ class RemovalList {
   std::uint64_t size() const { return lines_.size(); }
   /// One line per sample, sorted.
   std::string text() const;
+  RemovalList& add(const RemovalList& other);
   /// Without what `other` has.
   void subtract(const RemovalList& other);
 
+  /// Whether it has the key or the image of a sample. `read` returns the image, if its checksum does not tell.
+  bool has_sample(const ShardIndex& index, std::uint64_t row, const std::function<Bytes()>& read) const;
   bool has_key(std::string_view key) const;
   /// Whether an image of this size, or with this checksum, may be one of them.
   bool may_have_image(std::uint64_t bytes) const { return sizes_.contains(bytes); }
