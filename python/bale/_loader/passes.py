@@ -134,7 +134,8 @@ class Passes:
             else:
                 place = Place(values[entry + 4], values[entry + 5])
                 if resume is not None and resume[:2] != place[:2] and (resume.position or resume.taken):
-                    raise RuntimeError(f"the states of this DataLoader's workers are of epochs {place.epoch} and {resume.epoch}")
+                    raise RuntimeError(f"the states of this DataLoader's workers are of epochs {place.epoch} and {resume.epoch}; if "
+                                       f"set_epoch() was called, call it before the DataLoader is iterated")
                 if resume is not None:
                     place, resume = (resume, resume) if resume[:2] == place[:2] else (place, None)
             self._resume = None

@@ -42,7 +42,7 @@ void take(nb::handle given, const char* keyword, OnBadSample& value) {
       given, keyword,
       {{"fail", OnBadSample::fail}, {"skip", OnBadSample::skip}, {"substitute", OnBadSample::substitute}});
 }
-const char* name_of(Labels labels) { return labels == Labels::merged ? "merged" : "separate"; }
+const char* name_of(Labels each) { return each == Labels::merged ? "merged" : "separate"; }
 void take(nb::handle given, const char* keyword, Labels& value) {
   value = choice<Labels>(given, keyword, {{"merged", Labels::merged}, {"separate", Labels::separate}});
 }

@@ -132,7 +132,9 @@ class FolderLister {
       add_tree(path, label);
       if (!found_any_) empty.push_back(name);
     }
-    if (!labels_.has_map()) warn_of_odd_class_folders(root_, top.directories, have_folders_, listing_.notices);
+    if (!labels_.has_map()) {  // whoever chooses has seen what is below
+      warn_of_odd_class_folders(root_, top.directories, have_folders_ && filter_.takes_all(), listing_.notices);
+    }
     if (!empty.empty() && !may_be_empty()) refuse_empty_classes(empty);
   }
 
