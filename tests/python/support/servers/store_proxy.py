@@ -128,7 +128,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         connection.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():
             connection.putheader(name, value)
-        connection.endheaders(body)
+        try:
+            connection.endheaders(body)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the server, rclone for example, has answered before it had the whole body: its answer is read
         response = connection.getresponse()
         answer = response.read()
         connection.close()
