@@ -216,6 +216,7 @@ ATTENDANCE = """
                         dist.init_process_group("gloo", store=store, rank=rank, world_size=world_size)
                         with warnings.catch_warnings(record=True) as caught:
                             warnings.simplefilter("always")
+                            warnings.filterwarnings("ignore", ".*multi-threaded", DeprecationWarning)  # of os.fork() since Python 3.12
                             work(rank)
                             dist.destroy_process_group()
                             ATTENDANCE.at_exit()
