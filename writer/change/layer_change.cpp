@@ -74,6 +74,29 @@ void LayerChange::add(std::size_t shard, const std::vector<std::uint32_t>& rows,
   manifest_.num_samples -= rows.size();
 }
 
+void LayerChange::add(KeyedRows& wanted, const std::string& path, bool needs_all, const HasValue& has_value,
+                      Progress& progress) {
+  for (std::size_t shard = 0; shard < dataset_->num_shards(); ++shard) {
+    progress.throw_if_stopped();
+    const IndexInUse index = dataset_->use_index(shard);
+    std::vector<std::uint32_t> rows;
+    std::vector<std::int64_t> values;
+    for (std::uint32_t row = 0; row < index->size(); ++row) {
+      const KeyedRows::Row* const found = wanted.find(index->key(row));
+      if (found == nullptr && needs_all) refuse_missing(index->key(row), path);
+      if (found == nullptr) continue;
+      if (has_value(shard, *index, row, found->value)) {
+        ++report_.num_unchanged;
+        continue;
+      }
+      rows.push_back(row);
+      values.push_back(found->value);
+    }
+    add(shard, rows, values);
+    ++progress.shards;
+  }
+}
+
 /// Until the manifest has its name, nobody looks at the other files, so a run that is killed leaves nothing to carry
 /// out.
 ChangeReport LayerChange::publish(const RemovalList& removed, const FieldToWrite* field) {

@@ -13,6 +13,7 @@
 #include "bale/formats/shard/layer.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/writer/change.hpp"
+#include "bale/writer/change/keyed_rows.hpp"
 #include "bale/writer/journal/journal.hpp"
 #include "bale/writer/publish/removal_list.hpp"
 
@@ -36,6 +37,11 @@ class LayerChange {
   /// That samples get which the dataset delivers as `rows` (ascending) of this shard. Labels are one per row; of a
   /// field they are the numbers of values.
   void add(std::size_t shard, const std::vector<std::uint32_t>& rows, const std::vector<std::int64_t>& labels = {});
+  using HasValue =
+      std::function<bool(std::size_t shard, const ShardIndex& index, std::uint32_t row, std::int64_t value)>;
+  /// Adds the samples whose keys are in `wanted`, with its values. A sample for which `has_value` is true is unchanged.
+  /// `path` is the table or folder, in which every sample has to be if `needs_all`.
+  void add(KeyedRows& wanted, const std::string& path, bool needs_all, const HasValue& has_value, Progress& progress);
   /// Publishes the new version, with the list of what was removed, unless nothing was changed.
   ChangeReport publish(const RemovalList& removed = {}) { return publish(removed, nullptr); }
   ChangeReport publish(const FieldToWrite& field) { return publish({}, &field); }

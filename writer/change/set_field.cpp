@@ -63,30 +63,16 @@ class ValueComparison {
 
 ChangeReport set_field(const FieldChoice& choice, const ChangeOptions& options, Progress& progress) {
   LayerChange change("set", LayerKind::field, options);
-  const Dataset& dataset = change.dataset();
   require_name(choice.field, change.base());
   const std::unique_ptr<FieldValues> values = FieldValues::open(choice);
   change.report().field = choice.field;
-  ValueComparison comparison(dataset, choice.field, values->prefix());
-  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
-    progress.throw_if_stopped();
-    const IndexInUse index = dataset.use_index(shard);
-    std::vector<std::uint32_t> rows;
-    std::vector<std::int64_t> numbers;
-    for (std::uint32_t row = 0; row < index->size(); ++row) {
-      const KeyedRows::Row* const wanted = values->rows().find(index->key(row));
-      if (wanted == nullptr && choice.needs_all) refuse_missing(index->key(row), choice.from);
-      if (wanted == nullptr) continue;
-      if (comparison.is_same(shard, *index, row, [&] { return values->read(wanted->value); })) {
-        ++change.report().num_unchanged;
-        continue;
-      }
-      rows.push_back(row);
-      numbers.push_back(wanted->value);
-    }
-    change.add(shard, rows, numbers);
-    ++progress.shards;
-  }
+  ValueComparison comparison(change.dataset(), choice.field, values->prefix());
+  change.add(
+      values->rows(), choice.from, choice.needs_all,
+      [&](std::size_t shard, const ShardIndex& index, std::uint32_t row, std::int64_t number) {
+        return comparison.is_same(shard, index, row, [&] { return values->read(number); });
+      },
+      progress);
   values->rows().require_found(options.destination,
                                [&](const KeyedRows::Row& row) { return values->path_of(row.value); });
   return change.publish({.name = choice.field, .prefix = values->prefix(), .read = [&](std::int64_t number) {

@@ -57,27 +57,13 @@ KeyedRows labels_of(const std::string& path, const ClassTable& classes) {
 
 ChangeReport set_labels(const LabelChoice& choice, const ChangeOptions& options, Progress& progress) {
   LayerChange change("set", LayerKind::label, options);
-  const Dataset& dataset = change.dataset();
   KeyedRows table = labels_of(choice.table, ClassTable(change.base().classes));
-  for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
-    progress.throw_if_stopped();
-    const IndexInUse index = dataset.use_index(shard);
-    std::vector<std::uint32_t> rows;
-    std::vector<std::int64_t> labels;
-    for (std::uint32_t row = 0; row < index->size(); ++row) {
-      const KeyedRows::Row* const wanted = table.find(index->key(row));
-      if (wanted == nullptr && choice.needs_all) refuse_missing(index->key(row), choice.table);
-      if (wanted == nullptr) continue;
-      if (wanted->value == index->label(row)) {
-        ++change.report().num_unchanged;
-        continue;
-      }
-      rows.push_back(row);
-      labels.push_back(wanted->value);
-    }
-    change.add(shard, rows, labels);
-    ++progress.shards;
-  }
+  change.add(
+      table, choice.table, choice.needs_all,
+      [](std::size_t, const ShardIndex& index, std::uint32_t row, std::int64_t label) {
+        return index.label(row) == label;
+      },
+      progress);
   table.require_found(options.destination, [&](const KeyedRows::Row&) { return choice.table; });
   return change.publish();
 }
