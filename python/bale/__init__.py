@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bale._dataset.cache import set_cache
     from bale._dataset.dataset import Dataset
     from bale._dataset.remote_file import open_file
+    from bale._edit import Edit, edit
     from bale._export.mds import to_mds
     from bale._export.parquet_files import to_parquet
     from bale._loader.bad_sample import BadSample
@@ -48,6 +49,7 @@ __getattr__, __dir__ = lazy_names(globals(), {
     "_dataset.cache": "set_cache",
     "_dataset.dataset": "Dataset",
     "_dataset.remote_file": "open_file",
+    "_edit": "Edit edit",
     "_export.mds": "to_mds",
     "_export.parquet_files": "to_parquet",
     "_loader.bad_sample": "BadSample",
@@ -61,7 +63,7 @@ __getattr__, __dir__ = lazy_names(globals(), {
     "_writer.writer": "Writer",
 }, submodules="errors launch options parquet transforms")
 
-__all__ = ["NO_LABEL", "BadSample", "Batch", "Cuda", "Dataset", "DeviceBatch", "Error", "Field", "Loader", "Order", "Ragged", "Reading", "Writer",
-           "add", "convert", "cuda_available", "errors", "inspect", "merge", "open_file", "options", "pack", "pack_part", "parquet", "plan",
+__all__ = ["NO_LABEL", "BadSample", "Batch", "Cuda", "Dataset", "DeviceBatch", "Edit", "Error", "Field", "Loader", "Order", "Ragged", "Reading", "Writer",
+           "add", "convert", "cuda_available", "edit", "errors", "inspect", "merge", "open_file", "options", "pack", "pack_part", "parquet", "plan",
            "prune", "remove", "rewrite", "set_cache", "set_field", "set_labels", "to_mds", "to_parquet", "transforms", "verify", "versions"]
 __version__ = "0.3.1"

@@ -7,7 +7,7 @@ import csv
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from bale import _bale
@@ -89,7 +89,7 @@ def pack(source: Path | Iterable[object] | None, /, destination: Path, *, progre
         if not isinstance(source, (str, bytes, os.PathLike)):
             return pack_samples(source, destination, bar, dict(options))
     check_keywords("pack", options, PackOptions)
-    return _run("pack", [destination] if source is None else [source, destination], dict(options), progress)
+    return run("pack", [destination] if source is None else [source, destination], dict(options), progress)
 
 
 @reporting
@@ -114,7 +114,7 @@ def add(dataset: Path, source: Path | None, /, *, progress: bool | None = None, 
         If the dataset has a key already, or options are wrong or contradict each other (also a bale.Error).
     """
     check_keywords("add", options, AddOptions)
-    return _run("add", [dataset] if source is None else [dataset, source], dict(options), progress)
+    return run("add", [dataset] if source is None else [dataset, source], dict(options), progress)
 
 
 @reporting
@@ -147,7 +147,7 @@ def remove(dataset: Path, keys: Iterable[str] = (), /, *, from_file: Path | None
         If no sample is named, or the condition is wrong (also a bale.Error).
     """
     options = {"from": from_file, "where": where, "message": message, "dry_run": dry_run, "purge": purge}
-    return _run("remove", [dataset, *([keys] if isinstance(keys, str) else keys)], options, progress)
+    return run("remove", [dataset, *([keys] if isinstance(keys, str) else keys)], options, progress)
 
 
 @reporting
@@ -178,7 +178,7 @@ def rewrite(dataset: Path, /, *, purge: bool = False, small: int | str | None = 
         If the dataset cannot be read or written; the code is `retryable` if another run publishes a version at the same time.
     """
     options = {"purge": purge, "small": small, "all": all, "jobs": jobs, "message": message, "dry_run": dry_run}
-    return _run("rewrite", [dataset], options, progress)
+    return run("rewrite", [dataset], options, progress)
 
 
 @reporting
@@ -206,14 +206,21 @@ def set_labels(dataset: Path, labels: Path | Mapping[str, str | int], /, *, miss
     ValueError
         If the dataset does not have a class (also a bale.Error).
     """
-    options = {"missing": missing, "message": message, "dry_run": dry_run}
+    with labels_file(labels) as path:
+        return run("set", [dataset, f"label={path}"], {"missing": missing, "message": message, "dry_run": dry_run}, progress)
+
+
+@contextlib.contextmanager
+def labels_file(labels: Path | Mapping[str, str | int]) -> Iterator[str]:
+    """The path of a table of these labels."""
     if not isinstance(labels, Mapping):
-        return _run("set", [dataset, f"label={os.fsdecode(labels)}"], options, progress)
+        yield os.fsdecode(labels)
+        return
     with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="", encoding="utf-8") as table:
         rows = csv.writer(table)
         rows.writerows([("key", "label"), *labels.items()])
         table.flush()
-        return _run("set", [dataset, f"label={table.name}"], options, progress)
+        yield table.name
 
 
 @reporting
@@ -248,11 +255,20 @@ def set_field(dataset: Path, field: str, values: Path | Mapping[str, object] | o
     ValueError
         If values are not those of such a field (also a bale.Error).
     """
-    options = {"keys": keys, "missing": missing, "message": message, "dry_run": dry_run}
-    if isinstance(values, (str, bytes, os.PathLike)) and (keys is None or isinstance(keys, (str, bytes, os.PathLike))):
-        return _run("set", [dataset, f"{field}={os.fsdecode(values)}"], options, progress)
+    with values_files(field, values, keys) as (path, keys_path):
+        options: Options = {"keys": keys_path, "missing": missing, "message": message, "dry_run": dry_run}
+        return run("set", [dataset, f"{field}={path}"], options, progress)
+
+
+@contextlib.contextmanager
+def values_files(field: str, values: Path | Mapping[str, object] | object,
+                 keys: Path | Sequence[str] | None) -> Iterator[tuple[str, Path | None]]:
+    """The paths of a file or folder with these values, and of one with the keys."""
     with tempfile.TemporaryDirectory() as directory:
-        if isinstance(values, Mapping) and not field.endswith("npy"):
+        path = os.path.join(directory, "values.npy")
+        if isinstance(values, (str, bytes, os.PathLike)):
+            path = os.fsdecode(values)
+        elif isinstance(values, Mapping) and not field.endswith("npy"):
             path = os.path.join(directory, "values.jsonl")
             with open(path, "w", encoding="utf-8") as table:
                 table.writelines(json.dumps({"key": key, "value": value}) + "\n" for key, value in values.items())
@@ -260,16 +276,12 @@ def set_field(dataset: Path, field: str, values: Path | Mapping[str, object] | o
             import numpy as np
             if isinstance(values, Mapping):
                 keys, values = list(values), np.stack([np.asarray(value) for value in values.values()])
-            path = os.path.join(directory, "values.npy")
-            if isinstance(values, (str, bytes, os.PathLike)):
-                path = os.fsdecode(values)
-            else:
-                np.save(path, np.ascontiguousarray(values))
-            if keys is not None and not isinstance(keys, (str, bytes, os.PathLike)):
-                options["keys"] = os.path.join(directory, "keys")
-                with open(options["keys"], "w", encoding="utf-8", newline="") as lines:
-                    lines.writelines(f"{key}\n" for key in keys)
-        return _run("set", [dataset, f"{field}={path}"], options, progress)
+            np.save(path, np.ascontiguousarray(values))
+        if keys is not None and not isinstance(keys, (str, bytes, os.PathLike)):
+            names, keys = keys, os.path.join(directory, "keys")
+            with open(keys, "w", encoding="utf-8", newline="") as lines:
+                lines.writelines(f"{key}\n" for key in names)
+        yield path, keys
 
 
 @reporting
@@ -294,7 +306,7 @@ def convert(source: Path, /, destination: Path, *, progress: bool | None = None,
         If options are wrong or contradict each other (also a bale.Error).
     """
     check_keywords("convert", options, ConvertOptions)
-    return _run("convert", [source, destination], dict(options), progress)
+    return run("convert", [source, destination], dict(options), progress)
 
 
 def plan(source: Path, /, destination: Path, output: Path, **options: Unpack[PlanOptions]) -> Report:
@@ -328,7 +340,7 @@ def plan(source: Path, /, destination: Path, output: Path, **options: Unpack[Pla
     docs/SCALE.md has the whole procedure.
     """
     check_keywords("plan", options, PlanOptions)
-    return _run("plan", [source, destination, output], dict(options), progress=False)
+    return run("plan", [source, destination, output], dict(options), progress=False)
 
 
 @reporting
@@ -360,7 +372,7 @@ def pack_part(plan: Path, part: int, parts: int, *, jobs: int | None = None, pro
         another attempt wrote other bytes at the same time.
     """
     options = {"part": f"{part}/{parts}", "jobs": jobs, "staging_dir": staging_dir}
-    return _run("pack_part", [plan], options, progress)
+    return run("pack_part", [plan], options, progress)
 
 
 @reporting
@@ -404,7 +416,7 @@ def merge(source: Path | Sequence[Path], destination: Path | None = None, *, par
         if value and destination is None:
             raise make_error("invalid_argument", f"{option}: only for packed datasets, which need a destination")
     options = {"parts": parts, "output": destination, **given}
-    return _run("merge", sources, options, progress)
+    return run("merge", sources, options, progress)
 
 
 @reporting
@@ -429,7 +441,7 @@ def verify(spec: Path, *, progress: bool | None = None, **options: Unpack[Verify
         If nothing could be verified.
     """
     check_keywords("verify", options, VerifyOptions)
-    return _run("verify", [spec], dict(options), progress)
+    return run("verify", [spec], dict(options), progress)
 
 
 def versions(spec: Path) -> list[Report]:
@@ -455,7 +467,7 @@ def versions(spec: Path) -> list[Report]:
     --------
     >>> earlier = bale.Dataset(f"packed@{bale.versions('packed')[1]['version']}")
     """
-    listed: list[Report] = _run("versions", [spec], {}, progress=False)["versions"]
+    listed: list[Report] = run("versions", [spec], {}, progress=False)["versions"]
     return listed
 
 
@@ -486,7 +498,7 @@ def prune(dataset: Path, keep: int | str | Sequence[int | str], /, *, force: boo
         If a version is too young, or nothing to keep is named (also a bale.Error).
     """
     names = [keep] if isinstance(keep, (int, str)) else list(keep)
-    return _run("prune", [dataset], {"keep": [str(name) for name in names], "force": force, "dry_run": dry_run}, progress=False)
+    return run("prune", [dataset], {"keep": [str(name) for name in names], "force": force, "dry_run": dry_run}, progress=False)
 
 
 def inspect(spec: Path) -> Report:
@@ -507,15 +519,16 @@ def inspect(spec: Path) -> Report:
     bale.Error
         If the dataset cannot be opened.
     """
-    return _run("inspect", [spec], {}, progress=False)
+    return run("inspect", [spec], {}, progress=False)
 
 
-def _run(command: str, paths: list[Path], options: Options, progress: bool | None) -> Report:
+def run(command: str, paths: list[Path], options: Options, progress: bool | None, edit: _bale.Edit | None = None) -> Report:
+    """The report of a request of the libraries. An edit gets the change, if there is one."""
     use_cache(options.pop("cache_dir", None), options.pop("cache_limit", None))
     quiet = options.pop("quiet", False)
     is_shown = not quiet and (is_watched() if progress is None else progress)
     with RunDisplay(command) if is_shown else contextlib.nullcontext() as display:
-        report = report_of(_bale.run_request(command, list(map(os.fsdecode, paths)), option_texts(options), display))
+        report = report_of(_bale.run_request(command, list(map(os.fsdecode, paths)), option_texts(options), display, edit))
     warn_of_cache()
     if not is_shown:  # else the same lines were shown
         warn_of_ignored(report)

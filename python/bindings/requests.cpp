@@ -94,6 +94,7 @@ using Paths = std::vector<std::string>;
 
 struct Call {
   Paths paths{};
+  std::shared_ptr<Edit> edit{};  // that gets the change; null: it is published at once
   std::vector<GivenOption> given{};
   OptionNames names{};
   std::shared_ptr<SaidLines> said = std::make_shared<SaidLines>();
@@ -201,7 +202,7 @@ Run merge_run_of(Call& call) {
 
 /// Paths are the dataset, and what is removed or set.
 Run change_run_of(const char* command, Call& call) {
-  ChangeRequest request{.command = command};
+  ChangeRequest request{.command = command, .edit = call.edit};
   OptionTable table;
   add_change_options(table, request);
   call.take(table, command);
@@ -213,6 +214,18 @@ Run change_run_of(const char* command, Call& call) {
   }
   return [request, call](Progress& progress) {
     const ChangeOutcome outcome = change(request, progress);
+    call.say(change_lines(outcome));
+    return change_json(outcome);
+  };
+}
+
+Run publish_run_of(Call& call) {
+  std::string message;
+  OptionTable table;
+  add_text(table, "message", "TEXT", message, "");
+  call.take(table, "log");
+  return [message, call](Progress& progress) {
+    const ChangeOutcome outcome{.change = call.edit->publish(message, progress)};
     call.say(change_lines(outcome));
     return change_json(outcome);
   };
@@ -269,6 +282,7 @@ Run run_of(const std::string& command, Call& call) {
   if (command == "remove") return change_run_of("remove", call);
   if (command == "rewrite") return change_run_of("rewrite", call);
   if (command == "set") return change_run_of("set", call);
+  if (command == "publish") return publish_run_of(call);
   if (command == "verify") return verify_run_of(call);
   if (command == "versions") return versions_run_of(call);
   if (command == "prune") return prune_run_of(call);
@@ -323,9 +337,15 @@ std::string watched(const Run& run, SaidLines& said, const nb::object& display) 
   return report;
 }
 
+/// An edit that Python holds, and runs that outlive it.
+struct PythonEdit {
+  std::shared_ptr<Edit> edit;
+};
+
 nb::str run_request(const std::string& command, const nb::list& paths, const nb::dict& options,
-                    const nb::object& display) {
+                    const nb::object& display, const PythonEdit* edit) {
   Call call;
+  if (edit != nullptr) call.edit = edit->edit;
   for (const nb::handle path : paths) call.paths.push_back(from_str(nb::cast<nb::str>(path)));
   call.given = given_options(options);
   try {
@@ -366,13 +386,23 @@ std::vector<std::pair<std::string, std::vector<std::string>>> given_options(cons
 }
 
 void bind_requests(nb::module_& module) {
+  nb::class_<PythonEdit>(module, "Edit", "Changes of a packed dataset that run_request() collects and publishes.")
+      .def(
+          "__init__",
+          [](PythonEdit* self, const nb::str& directory) {
+            const std::string path = from_str(directory);
+            const WithoutGil without_gil;
+            new (self) PythonEdit{std::make_shared<Edit>(path)};
+          },
+          nb::arg("directory"), nb::sig("def __init__(self, directory: str) -> None"));
   module.def(
       "run_request", &run_request, nb::arg("command"), nb::arg("paths"), nb::arg("options"), nb::arg("display").none(),
+      nb::arg("edit").none() = nb::none(),
       nb::sig("def run_request(command: str, paths: list[str], options: dict[str, list[str]], "
-              "display: typing.Any) -> str"),
+              "display: typing.Any, edit: Edit | None = None) -> str"),
       "The report as JSON text. `options` are texts by keyword: one, several if it is repeated, none for a flag. "
       "`display`, if not None, has methods note(line) and progress(samples, total_samples, bytes, total_bytes, "
-      "shards, total_shards, skipped).");
+      "shards, total_shards, skipped). `edit`, if not None, gets the change.");
   module.def("option_rows", &option_rows, nb::arg("command"),
              nb::sig("def option_rows(command: str) -> list[tuple[str, str]]"),
              "The keyword and the type of each option, from which bale.options is made.");

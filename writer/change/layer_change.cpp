@@ -1,9 +1,12 @@
 #include "bale/writer/change/layer_change.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
@@ -29,106 +32,168 @@ void require_dataset(const std::string& directory) {
 }
 
 /// The numbers of these rows in the shard as it is stored.
-std::vector<std::uint32_t> stored_rows(const std::vector<std::uint32_t>& rows, const ShardAmendments* amendments) {
-  if (amendments == nullptr) return rows;
+std::vector<std::uint32_t> stored_rows(const std::vector<RowChange>& rows, const ShardAmendments* amendments) {
   std::vector<std::uint32_t> stored;
-  auto removed = amendments->removed.begin();
+  std::vector<std::uint32_t>::const_iterator removed, end;
+  if (amendments != nullptr) removed = amendments->removed.begin(), end = amendments->removed.end();
   std::uint32_t num_before = 0;
-  for (const std::uint32_t row : rows) {
-    for (; removed != amendments->removed.end() && *removed <= row + num_before; ++removed) ++num_before;
-    stored.push_back(row + num_before);
+  for (const RowChange& change : rows) {
+    for (; removed != end && *removed <= change.row + num_before; ++removed) ++num_before;
+    stored.push_back(change.row + num_before);
   }
   return stored;
 }
 
+bool is_before(const RowChange& a, const RowChange& b) { return a.row < b.row; }
+
+std::string name_of_change(const PendingLayer& layer) {
+  if (layer.kind == LayerKind::removed) return "remove";
+  return fmt::format("set {}", layer.kind == LayerKind::label ? "label" : layer.field);
+}
+
 }  // namespace
 
-LayerChange::LayerChange(std::string verb, LayerKind kind, const ChangeOptions& options) : options_(options) {
-  const std::string& directory = options.destination;
+std::uint64_t PendingLayer::num_rows() const {
+  std::uint64_t num_rows = 0;
+  for (const auto& [shard, rows] : shards) num_rows += rows.size();
+  return num_rows;
+}
+
+LayerChange::LayerChange(const std::string& directory) : directory_(directory) {
   require_dataset(directory);
   const std::string path = join_path(directory, k_manifest_name);
   base_text_ = as_text(read_file(path));
-  manifest_ = parse_manifest(base_text_, path);
-  const std::string id = version_id(manifest_);
-  dataset_ = Dataset::open(directory, {.version = id});
-  layers_ = Layers::load(directory, manifest_);
-  layer_.kind = kind;
-  report_ = {.directory = directory, .verb = std::move(verb), .parent = id};
+  base_ = parse_manifest(base_text_, path);
+  id_ = version_id(base_);
+  dataset_ = Dataset::open(directory, {.version = id_});
+  layers_ = Layers::load(directory, base_);
 }
 
-void LayerChange::add(std::size_t shard, const std::vector<std::uint32_t>& rows,
-                      const std::vector<std::int64_t>& labels) {
-  if (rows.empty()) return;
-  ManifestShard& listed = manifest_.shards[shard];
-  const std::optional<Digest> digest = dataset_->use_index(shard)->digest();
-  if (!digest) {
-    throw Error(ErrorCode::damaged, "has no index",
-                {.path = dataset_->shard_path(shard), .hint = "make it with `bale index`"});
+RemovalList LayerChange::removed() const {
+  RemovalList all = RemovalList::load(directory_, base_);
+  return all.add(listed_);
+}
+
+bool LayerChange::sets() const {
+  return std::any_of(pending_.begin(), pending_.end(),
+                     [](const PendingLayer& layer) { return layer.kind != LayerKind::removed; });
+}
+
+const RowChange* LayerChange::find(LayerKind kind, const std::string& field, std::size_t shard,
+                                   std::uint32_t row) const {
+  for (const PendingLayer& layer : pending_) {
+    if (layer.kind != kind || layer.field != field) continue;
+    const auto of = layer.shards.find(shard);
+    if (of == layer.shards.end()) continue;
+    const auto found = std::lower_bound(of->second.begin(), of->second.end(), RowChange{.row = row}, is_before);
+    if (found != of->second.end() && found->row == row) return &*found;
   }
-  layer_.shards.push_back({.shard = *digest, .rows = stored_rows(rows, layers_.of(listed.digest)), .labels = labels});
-  report_.num_samples += rows.size();
-  ++report_.num_shards;
-  if (layer_.kind != LayerKind::removed) return;
-  listed.num_samples -= rows.size();
-  listed.num_removed += rows.size();
-  manifest_.num_samples -= rows.size();
+  return nullptr;
 }
 
-void LayerChange::add(KeyedRows& wanted, const std::string& path, bool needs_all, const HasValue& has_value,
-                      Progress& progress) {
+std::uint64_t LayerChange::fill(PendingLayer& layer, KeyedRows& wanted, const std::string& path, bool needs_all,
+                                const HasValue& has_value, Progress& progress) const {
+  std::uint64_t num_unchanged = 0;
   for (std::size_t shard = 0; shard < dataset_->num_shards(); ++shard) {
     progress.throw_if_stopped();
     const IndexInUse index = dataset_->use_index(shard);
-    std::vector<std::uint32_t> rows;
-    std::vector<std::int64_t> values;
+    std::vector<RowChange> rows;
     for (std::uint32_t row = 0; row < index->size(); ++row) {
+      if (removes(shard, row)) continue;
       const KeyedRows::Row* const found = wanted.find(index->key(row));
       if (found == nullptr && needs_all) refuse_missing(index->key(row), path);
       if (found == nullptr) continue;
-      if (has_value(shard, *index, row, found->value)) {
-        ++report_.num_unchanged;
-        continue;
+      if (find(layer.kind, layer.field, shard, row) == nullptr && has_value(shard, *index, row, found->value)) {
+        ++num_unchanged;
+      } else {
+        rows.push_back({.row = row, .value = found->value});
       }
-      rows.push_back(row);
-      values.push_back(found->value);
     }
-    add(shard, rows, values);
+    if (!rows.empty()) layer.shards.emplace(shard, std::move(rows));
     ++progress.shards;
   }
+  return num_unchanged;
+}
+
+ChangeReport LayerChange::add(PendingLayer layer, const RemovalList& listed) {
+  ChangeReport report{.directory = directory_,
+                      .verb = layer.kind == LayerKind::removed ? "remove" : "set",
+                      .parent = id_,
+                      .field = layer.field,
+                      .num_samples = layer.num_rows(),
+                      .num_shards = layer.shards.size()};
+  const auto last = std::find_if(pending_.rbegin(), pending_.rend(), [&](const PendingLayer& known) {
+    return known.kind == layer.kind && known.field == layer.field;
+  });
+  if (last == pending_.rend() || !std::ranges::equal(last->prefix(), layer.prefix())) {
+    if (!layer.shards.empty()) pending_.push_back(std::move(layer));
+  } else {
+    const auto num_sources = static_cast<std::uint32_t>(last->sources.size());
+    std::move(layer.sources.begin(), layer.sources.end(), std::back_inserter(last->sources));
+    for (auto& [shard, rows] : layer.shards) {
+      for (RowChange& change : rows) change.source += num_sources;
+      std::vector<RowChange>& known = last->shards[shard];
+      std::vector<RowChange> all;
+      std::set_union(rows.begin(), rows.end(), known.begin(), known.end(), std::back_inserter(all), is_before);
+      known = std::move(all);
+    }
+  }
+  listed_.add(listed);
+  report.num_left = base_.num_samples;
+  for (const PendingLayer& known : pending_) {
+    if (known.kind == LayerKind::removed) report.num_left -= known.num_rows();
+  }
+  return report;
 }
 
 /// Until the manifest has its name, nobody looks at the other files, so a run that is killed leaves nothing to carry
 /// out.
-ChangeReport LayerChange::publish(const RemovalList& removed, const FieldToWrite* field) {
-  report_.num_left = manifest_.num_samples;
-  if (layer_.shards.empty() && removed.empty()) report_.version = report_.parent;
-  if (options_.dry_run || !report_.version.empty()) return std::move(report_);
-  const std::string& directory = options_.destination;
-  Journal journal = lock_versions(directory);
+ChangeReport LayerChange::publish(const std::string& message, Progress& progress) const {
+  Manifest manifest = base_;
+  ChangeReport report{.directory = directory_, .verb = verb(), .parent = id_, .version = id_};
+  std::set<std::size_t> shards;
+  for (const PendingLayer& layer : pending_) {
+    report.num_samples += layer.num_rows();
+    for (const auto& [shard, rows] : layer.shards) {
+      shards.insert(shard);
+      if (layer.kind != LayerKind::removed) continue;
+      manifest.shards[shard].num_samples -= rows.size();
+      manifest.shards[shard].num_removed += rows.size();
+      manifest.num_samples -= rows.size();
+    }
+  }
+  report.num_shards = shards.size();
+  report.num_left = manifest.num_samples;
+  if (is_empty()) return report;
+  Journal journal = lock_versions(directory_);
   try {
     require_base();
     Replacement moves;
-    if (!layer_.shards.empty()) {
-      std::string staged = stage_layer(journal, field);
-      moves.files.push_back({std::move(staged), layer_name(manifest_.layers.back().digest)});
+    const auto stage_text = [&](const std::string& name, const std::string& text) {
+      std::string staged = Journal::staged_name(base_name(name));
+      write_durably(journal.path_of(staged), as_bytes(text));
+      report.num_bytes += text.size();
+      return std::pair(std::move(staged), name);
+    };
+    for (const PendingLayer& layer : pending_) {
+      std::string staged = stage(layer, journal, manifest, progress);
+      moves.files.push_back({std::move(staged), layer_name(manifest.layers.back().digest)});
+      report.num_bytes += manifest.layers.back().bytes;
     }
-    if (!removed.empty()) {
-      const std::string text = removed.text();
-      manifest_.removals.push_back(describe_removals(removed, text));
-      const std::string name = removal_list_name(manifest_.removals.back().digest);
-      moves.files.push_back({stage(journal, name, text), name});
+    if (!listed_.empty()) {
+      const std::string text = listed_.text();
+      manifest.removals.push_back(describe_removals(listed_, text));
+      moves.files.push_back(stage_text(removal_list_name(manifest.removals.back().digest), text));
     }
-    report_.version = version_id(manifest_);
-    manifest_.created_by = fmt::format("bale {}", version());
-    if (report_.version != report_.parent) {  // else it is the same content with a longer list of removals
-      manifest_.parent = report_.parent;
-      manifest_.change = {.verb = report_.verb, .num_samples = report_.num_samples, .message = options_.message};
-      const std::string name = kept_version(report_.parent);
-      moves.files.push_back(
-          {stage(journal, name, text_to_keep(options_.destination, report_.parent, base_text_)), name});
+    report.version = version_id(manifest);
+    manifest.created_by = fmt::format("bale {}", version());
+    if (report.version != id_) {  // else it is the same content with a longer list of removals
+      manifest.parent = id_;
+      manifest.change = {.verb = report.verb, .num_samples = report.num_samples, .message = message};
+      moves.files.push_back(stage_text(kept_version(id_), text_to_keep(directory_, id_, base_text_)));
     }
-    moves.manifests.push_back({stage(journal, k_manifest_name, manifest_text(manifest_)), k_manifest_name});
-    DirectoryTree tree(Directory::open(directory));
+    moves.manifests.push_back(stage_text(k_manifest_name, manifest_text(manifest)));
+    DirectoryTree tree(Directory::open(directory_));
     for (const Replacement::Move& move : moves.files) tree.make(parent_directory(move.second));
     const Directory partial = journal.destination().make(k_partial_name);
     partial.sync();
@@ -138,45 +203,76 @@ ChangeReport LayerChange::publish(const RemovalList& removed, const FieldToWrite
     throw;
   }
   journal.remove();
-  return std::move(report_);
+  return report;
+}
+
+/// "set" of one change, else all that was done: "remove, set label, set clip.npy".
+std::string LayerChange::verb() const {
+  std::vector<std::string> names;
+  for (const PendingLayer& layer : pending_) {
+    std::string name = name_of_change(layer);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  }
+  if (names.empty()) return "remove";
+  if (names.size() == 1) return names.front().substr(0, names.front().find(' '));
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 void LayerChange::require_base() const {
-  const std::string path = join_path(options_.destination, k_manifest_name);
+  const std::string path = join_path(directory_, k_manifest_name);
   if (as_text(read_file(path)) == base_text_) return;
-  throw Error(
-      ErrorCode::retryable,
-      fmt::format("another run published version {} of it, after {}", version_id(load_manifest(path)), report_.parent),
-      {.path = options_.destination, .hint = "run the same command again, to change that version"});
+  throw Error(ErrorCode::retryable,
+              fmt::format("another run published version {} of it, after {}", version_id(load_manifest(path)), id_),
+              {.path = directory_, .hint = "run the same again, to change that version"});
 }
 
-std::string LayerChange::stage_layer(const Journal& journal, const FieldToWrite* field) {
-  std::sort(layer_.shards.begin(), layer_.shards.end(),
-            [](const Layer::OfShard& a, const Layer::OfShard& b) { return a.shard < b.shard; });
-  if (field == nullptr) {
-    const std::vector<std::byte> content = layer_bytes(layer_);
-    manifest_.layers.push_back(describe_layer(layer_, content));
-    return stage(journal, layer_name(manifest_.layers.back().digest), std::string(as_text(content)));
+std::string LayerChange::stage(const PendingLayer& pending, const Journal& journal, Manifest& manifest,
+                               Progress& progress) const {
+  struct OfShard {
+    Digest digest{};
+    std::size_t number = 0;
+    const std::vector<RowChange>* rows = nullptr;
+  };
+  std::vector<OfShard> order;  // ascending by digest
+  for (const auto& [number, rows] : pending.shards) {
+    const std::optional<Digest> digest = dataset_->use_index(number)->digest();
+    if (!digest) {
+      throw Error(ErrorCode::damaged, "has no index",
+                  {.path = dataset_->shard_path(number), .hint = "make it with `bale index`"});
+    }
+    order.push_back({.digest = *digest, .number = number, .rows = &rows});
   }
-  std::string staged = Journal::staged_name("field.blay");
+  std::sort(order.begin(), order.end(), [](const OfShard& a, const OfShard& b) { return a.digest < b.digest; });
+  const auto stored = [&](const OfShard& of) {
+    return stored_rows(*of.rows, layers_.of(base_.shards[of.number].digest));
+  };
+  if (pending.kind != LayerKind::field) {
+    Layer layer{.kind = pending.kind};
+    for (const OfShard& of : order) {
+      layer.shards.push_back({.shard = of.digest, .rows = stored(of)});
+      if (pending.kind == LayerKind::removed) continue;
+      for (const RowChange& change : *of.rows) layer.shards.back().labels.push_back(change.value);
+    }
+    const std::vector<std::byte> content = layer_bytes(layer);
+    manifest.layers.push_back(describe_layer(layer, content));
+    std::string staged = Journal::staged_name(base_name(layer_name(manifest.layers.back().digest)));
+    write_durably(journal.path_of(staged), content);
+    return staged;
+  }
+  std::string staged = Journal::staged_name(fmt::format("field-{}.blay", manifest.layers.size()));
   std::vector<FieldLayerWriter::OfShard> shards;
-  for (Layer::OfShard& of : layer_.shards) shards.push_back({.shard = of.shard, .rows = std::move(of.rows)});
-  FieldLayerWriter writer(journal.path_of(staged), field->name, field->prefix, std::move(shards));
-  for (const Layer::OfShard& of : layer_.shards) {
-    for (const std::int64_t number : of.labels) writer.add(field->read(number));
+  for (const OfShard& of : order) shards.push_back({.shard = of.digest, .rows = stored(of)});
+  FieldLayerWriter writer(journal.path_of(staged), pending.field, pending.prefix(), std::move(shards));
+  for (const OfShard& of : order) {
+    for (const RowChange& change : *of.rows) {
+      progress.throw_if_stopped();
+      writer.add(pending.sources[change.source]->read(change.value));
+    }
   }
-  manifest_.layers.push_back(writer.finish());
-  report_.num_bytes += manifest_.layers.back().bytes;
-  const bool is_known = std::any_of(manifest_.fields.begin(), manifest_.fields.end(),
-                                    [&](const ManifestField& known) { return known.name == field->name; });
-  if (!is_known) manifest_.fields.push_back({.name = field->name});
-  return staged;
-}
-
-std::string LayerChange::stage(const Journal& journal, const std::string& name, const std::string& text) {
-  std::string staged = Journal::staged_name(base_name(name));
-  write_durably(journal.path_of(staged), as_bytes(text));
-  report_.num_bytes += text.size();
+  manifest.layers.push_back(writer.finish());
+  const bool is_known = std::any_of(manifest.fields.begin(), manifest.fields.end(),
+                                    [&](const ManifestField& known) { return known.name == pending.field; });
+  if (!is_known) manifest.fields.push_back({.name = pending.field});
   return staged;
 }
 

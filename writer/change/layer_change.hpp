@@ -1,11 +1,13 @@
-// LayerChange: one change of a dataset, whose shards stay, from the version that it begins with to the one that it
-// publishes.
+// LayerChange: what a change of a dataset, whose shards stay, removes from a version and sets in it, until it is
+// published or forgotten. Of changes of one sample the later holds. Nothing is written before publish().
 //
-// For one thread.
+// For one thread. Memory: 16 bytes per sample that is removed or gets something, and the values.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,53 +15,78 @@
 #include "bale/formats/shard/layer.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/writer/change.hpp"
+#include "bale/writer/change/field_values.hpp"
 #include "bale/writer/change/keyed_rows.hpp"
 #include "bale/writer/journal/journal.hpp"
 #include "bale/writer/publish/removal_list.hpp"
 
 namespace bale {
 
-/// Values of a field for the new version.
-struct FieldToWrite {
-  std::string name;
-  Bytes prefix;                                    // what every value begins with
-  std::function<Bytes(std::int64_t number)> read;  // the rest of one
+/// What one sample gets.
+struct RowChange {
+  std::uint32_t row = 0;     // as the dataset delivers it
+  std::uint32_t source = 0;  // of a field: which of PendingLayer::sources has the value
+  std::int64_t value = 0;    // a label; of a field the number of the value
+};
+
+/// A layer of the version to be.
+struct PendingLayer {
+  LayerKind kind = LayerKind::removed;
+  std::string field{};                                     // if it is one of a field
+  std::vector<std::shared_ptr<FieldValues>> sources{};     // likewise; all have the same prefix
+  std::map<std::size_t, std::vector<RowChange>> shards{};  // ascending by row, at least one
+
+  Bytes prefix() const { return sources.empty() ? Bytes() : sources.front()->prefix(); }
+  std::uint64_t num_rows() const;
 };
 
 class LayerChange {
  public:
-  /// Opens the current version. Carries out first what an interrupted run had decided.
-  LayerChange(std::string verb, LayerKind kind, const ChangeOptions& options);
+  /// Opens the current version of the dataset in a directory.
+  explicit LayerChange(const std::string& directory);
 
+  const std::string& directory() const { return directory_; }
+  /// The version that it began with, whose samples it is about.
   const Dataset& dataset() const { return *dataset_; }
-  const Manifest& base() const { return *dataset_->manifest(); }
-  ChangeReport& report() { return report_; }
-  /// That samples get which the dataset delivers as `rows` (ascending) of this shard. Labels are one per row; of a
-  /// field they are the numbers of values.
-  void add(std::size_t shard, const std::vector<std::uint32_t>& rows, const std::vector<std::int64_t>& labels = {});
+  const Manifest& base() const { return base_; }
+  /// Samples that versions before it removed, and it itself.
+  RemovalList removed() const;
+  bool removes(std::size_t shard, std::uint32_t row) const {
+    return find(LayerKind::removed, {}, shard, row) != nullptr;
+  }
+  /// Whether it gives samples labels or values.
+  bool sets() const;
+
   using HasValue =
       std::function<bool(std::size_t shard, const ShardIndex& index, std::uint32_t row, std::int64_t value)>;
-  /// Adds the samples whose keys are in `wanted`, with its values. A sample for which `has_value` is true is unchanged.
-  /// `path` is the table or folder, in which every sample has to be if `needs_all`.
-  void add(KeyedRows& wanted, const std::string& path, bool needs_all, const HasValue& has_value, Progress& progress);
-  /// Publishes the new version, with the list of what was removed, unless nothing was changed.
-  ChangeReport publish(const RemovalList& removed = {}) { return publish(removed, nullptr); }
-  ChangeReport publish(const FieldToWrite& field) { return publish({}, &field); }
+  /// Fills `layer` with the samples whose keys are in `wanted`, with its values. A sample for which `has_value` is true
+  /// is unchanged, unless it was given another value. `path` is the table or folder, in which every sample has to be if
+  /// `needs_all`. Returns how many are unchanged.
+  std::uint64_t fill(PendingLayer& layer, KeyedRows& wanted, const std::string& path, bool needs_all,
+                     const HasValue& has_value, Progress& progress) const;
+  /// Takes a layer, and the list of what it removes. Returns what was done; `version` is empty.
+  ChangeReport add(PendingLayer layer, const RemovalList& listed = {});
+
+  bool is_empty() const { return pending_.empty() && listed_.empty(); }
+  /// Publishes the new version, with the list of what was removed, unless nothing was changed. Returns what was done in
+  /// all. Throws `retryable` if the version that it began with is not the current one any more.
+  ChangeReport publish(const std::string& message, Progress& progress) const;
 
  private:
-  ChangeReport publish(const RemovalList& removed, const FieldToWrite* field);
+  const RowChange* find(LayerKind kind, const std::string& field, std::size_t shard, std::uint32_t row) const;
+  std::string verb() const;
   void require_base() const;
-  /// Writes the file of the layer below the journal. Returns its name there.
-  std::string stage_layer(const Journal& journal, const FieldToWrite* field);
-  std::string stage(const Journal& journal, const std::string& name, const std::string& text);
+  /// Writes the file of a layer below the journal, and names it in the manifest. Returns its name there.
+  std::string stage(const PendingLayer& pending, const Journal& journal, Manifest& manifest, Progress& progress) const;
 
-  const ChangeOptions& options_;
-  std::optional<Dataset> dataset_;
+  std::string directory_;
   std::string base_text_;  // its manifest, as it is
-  Manifest manifest_;      // the new one
-  Layers layers_;          // of the base
-  Layer layer_;
-  ChangeReport report_;
+  Manifest base_;
+  std::string id_;
+  std::optional<Dataset> dataset_;
+  Layers layers_;  // of the base
+  std::vector<PendingLayer> pending_;
+  RemovalList listed_;
 };
 
 }  // namespace bale

@@ -1,4 +1,4 @@
-// remove(): hides samples, and lists them so that they are not added again.
+// Edit::remove(): hides samples, and lists them so that they are not added again.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -11,8 +11,8 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/text/key_text.hpp"
 #include "bale/reader/where.hpp"
-#include "bale/writer/change.hpp"
 #include "bale/writer/change/layer_change.hpp"
+#include "bale/writer/edit.hpp"
 #include "bale/writer/publish/removal_list.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 
@@ -21,11 +21,8 @@ namespace {
 
 class Removal {
  public:
-  Removal(const RemovalChoice& choice, const ChangeOptions& options, Progress& progress)
-      : change_("remove", LayerKind::removed, options),
-        before_(RemovalList::load(options.destination, change_.base())),
-        progress_(progress),
-        again_(choice.again) {
+  Removal(const RemovalChoice& choice, LayerChange& change, Progress& progress)
+      : change_(change), before_(change.removed()), progress_(progress), again_(choice.again) {
     for (const std::string& key : choice.keys) wanted_.emplace(key, false);
     if (!choice.from.empty()) read_list(choice.from);
     if (!choice.where.empty()) select(choice.where);
@@ -43,10 +40,13 @@ class Removal {
     }
     require_found();
     RemovalList removed = std::move(listed_);
-    change_.report().num_unchanged = removed.size() - std::min<std::uint64_t>(removed.size(), num_listed_);
+    const std::uint64_t num_unchanged = removed.size() - std::min<std::uint64_t>(removed.size(), num_listed_);
     for (std::size_t shard = 0; shard < dataset_.num_shards(); ++shard) take(shard, removed);
     removed.subtract(before_);
-    return change_.publish(removed);
+    ChangeReport report = change_.add(std::move(layer_), removed);
+    report.num_unchanged = num_unchanged;
+    report.num_unreadable = num_unreadable_;
+    return report;
   }
 
  private:
@@ -61,6 +61,10 @@ class Removal {
   }
 
   void select(const std::string& text) {
+    if (change_.sets()) {
+      throw Error(ErrorCode::invalid_argument, "a condition after labels or fields were set in the same edit",
+                  {.hint = "it is about the version before: remove by the condition first"});
+    }
     WhereCounts counts;
     for (const std::uint64_t i : select_samples(dataset_, Where::parse(text), counts)) {
       const auto [shard, row] = dataset_.position(i);
@@ -76,22 +80,23 @@ class Removal {
       for (auto& [key, is_found] : wanted_) {
         if (is_found) continue;
         const std::optional<std::uint64_t> row = index.find(key);
-        if (row) rows.push_back(static_cast<std::uint32_t>(*row));
-        is_found = row.has_value();
+        is_found = row && !change_.removes(shard, static_cast<std::uint32_t>(*row));
+        if (is_found) rows.push_back(static_cast<std::uint32_t>(*row));
       }
     } else {
       for (std::uint32_t row = 0; row < index.size(); ++row) {
         const auto found = wanted_.find(std::string(index.key(row)));
-        if (found == wanted_.end()) continue;
+        if (found == wanted_.end() || change_.removes(shard, row)) continue;
         found->second = true;
         rows.push_back(row);
       }
     }
     for (std::uint32_t row = 0; !listed_.empty() && row < index.size(); ++row) {
-      if (!is_listed(shard, index, row)) continue;
+      if (change_.removes(shard, row) || !is_listed(shard, index, row)) continue;
       ++num_listed_;
       rows.push_back(row);
     }
+    std::erase_if(rows, [&](std::uint32_t row) { return change_.removes(shard, row); });
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     if (rows.empty()) chosen_.erase(shard);
@@ -125,7 +130,7 @@ class Removal {
     const std::string more =
         num_missing == 1 ? "" : fmt::format(", nor {} more of those that are named", num_missing - 1);
     throw Error(ErrorCode::not_found, fmt::format("the dataset does not have this key{}", more),
-                {.path = dataset_directory_,
+                {.path = change_.directory(),
                  .key = *first,
                  .hint = before_.has_key(*first) ? "it was removed before" : "`bale ls` lists the keys"});
   }
@@ -136,15 +141,16 @@ class Removal {
     progress_.throw_if_stopped();
     for (const std::uint32_t row : found->second) {
       const std::optional<ImageMark> image = mark_of(shard, row);
-      if (!image) ++change_.report().num_unreadable;
+      if (!image) ++num_unreadable_;
       removed.add(dataset_.use_index(shard)->key(row), image);
+      layer_.shards[shard].push_back({.row = row});
     }
-    change_.add(shard, found->second);
   }
 
-  LayerChange change_;
+  LayerChange& change_;
   const Dataset& dataset_ = change_.dataset();
-  const std::string dataset_directory_ = change_.report().directory;
+  PendingLayer layer_{.kind = LayerKind::removed};
+  std::uint64_t num_unreadable_ = 0;
   RemovalList before_;
   Progress& progress_;
   bool again_;
@@ -158,8 +164,8 @@ class Removal {
 
 }  // namespace
 
-ChangeReport remove(const RemovalChoice& choice, const ChangeOptions& options, Progress& progress) {
-  return Removal(choice, options, progress).run();
+ChangeReport Edit::remove(const RemovalChoice& choice, Progress& progress) {
+  return Removal(choice, change(), progress).run();
 }
 
 }  // namespace bale

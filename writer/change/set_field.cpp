@@ -1,4 +1,4 @@
-// set_field(): gives samples values of a field, without writing shards.
+// Edit::set_field(): gives samples values of a field, without writing shards.
 #include <algorithm>
 #include <memory>
 
@@ -7,9 +7,9 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/utf8.hpp"
 #include "bale/formats/registry/registry.hpp"
-#include "bale/writer/change.hpp"
 #include "bale/writer/change/field_values.hpp"
 #include "bale/writer/change/layer_change.hpp"
+#include "bale/writer/edit.hpp"
 
 namespace bale {
 namespace {
@@ -61,24 +61,24 @@ class ValueComparison {
 
 }  // namespace
 
-ChangeReport set_field(const FieldChoice& choice, const ChangeOptions& options, Progress& progress) {
-  LayerChange change("set", LayerKind::field, options);
+ChangeReport Edit::set_field(const FieldChoice& choice, Progress& progress) {
+  LayerChange& change = this->change();
   require_name(choice.field, change.base());
-  const std::unique_ptr<FieldValues> values = FieldValues::open(choice);
-  change.report().field = choice.field;
+  std::shared_ptr<FieldValues> values = FieldValues::open(choice);
   ValueComparison comparison(change.dataset(), choice.field, values->prefix());
-  change.add(
-      values->rows(), choice.from, choice.needs_all,
+  PendingLayer layer{.kind = LayerKind::field, .field = choice.field, .sources = {values}};
+  const std::uint64_t num_unchanged = change.fill(
+      layer, values->rows(), choice.from, choice.needs_all,
       [&](std::size_t shard, const ShardIndex& index, std::uint32_t row, std::int64_t number) {
         return comparison.is_same(shard, index, row, [&] { return values->read(number); });
       },
       progress);
-  values->rows().require_found(options.destination,
+  values->rows().require_found(change.directory(),
                                [&](const KeyedRows::Row& row) { return values->path_of(row.value); });
-  return change.publish({.name = choice.field, .prefix = values->prefix(), .read = [&](std::int64_t number) {
-                           progress.throw_if_stopped();
-                           return values->read(number);
-                         }});
+  values->rows() = {};
+  ChangeReport report = change.add(std::move(layer));
+  report.num_unchanged = num_unchanged;
+  return report;
 }
 
 }  // namespace bale

@@ -1,4 +1,4 @@
-// set_labels(): corrects labels by a table.
+// Edit::set_labels(): corrects labels by a table.
 #include <map>
 #include <optional>
 #include <utility>
@@ -7,9 +7,9 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/key_text.hpp"
-#include "bale/writer/change.hpp"
 #include "bale/writer/change/keyed_rows.hpp"
 #include "bale/writer/change/layer_change.hpp"
+#include "bale/writer/edit.hpp"
 
 namespace bale {
 namespace {
@@ -55,17 +55,20 @@ KeyedRows labels_of(const std::string& path, const ClassTable& classes) {
 
 }  // namespace
 
-ChangeReport set_labels(const LabelChoice& choice, const ChangeOptions& options, Progress& progress) {
-  LayerChange change("set", LayerKind::label, options);
+ChangeReport Edit::set_labels(const LabelChoice& choice, Progress& progress) {
+  LayerChange& change = this->change();
   KeyedRows table = labels_of(choice.table, ClassTable(change.base().classes));
-  change.add(
-      table, choice.table, choice.needs_all,
+  PendingLayer layer{.kind = LayerKind::label};
+  const std::uint64_t num_unchanged = change.fill(
+      layer, table, choice.table, choice.needs_all,
       [](std::size_t, const ShardIndex& index, std::uint32_t row, std::int64_t label) {
         return index.label(row) == label;
       },
       progress);
-  table.require_found(options.destination, [&](const KeyedRows::Row&) { return choice.table; });
-  return change.publish();
+  table.require_found(change.directory(), [&](const KeyedRows::Row&) { return choice.table; });
+  ChangeReport report = change.add(std::move(layer));
+  report.num_unchanged = num_unchanged;
+  return report;
 }
 
 }  // namespace bale

@@ -54,7 +54,7 @@ ChangeReport layered(const ChangeRequest& request, Progress& progress) {
   if (request.command == "remove") {
     RemovalChoice removal = request.removal;
     removal.again = request.rewriting.purge;  // a run may have ended between its two steps
-    return remove(removal, request.options, progress);
+    return request.edit ? request.edit->remove(removal, progress) : remove(removal, request.options, progress);
   }
   const std::size_t end = request.setting.find('=');
   const std::string name = request.setting.substr(0, end);
@@ -66,13 +66,13 @@ ChangeReport layered(const ChangeRequest& request, Progress& progress) {
   if (name == k_label) {
     LabelChoice labels = request.labels;
     labels.table = request.setting.substr(end + 1);
-    return set_labels(labels, request.options, progress);
+    return request.edit ? request.edit->set_labels(labels, progress) : set_labels(labels, request.options, progress);
   }
   FieldChoice field = request.field;
   field.field = name;
   field.from = request.setting.substr(end + 1);
   field.needs_all = request.labels.needs_all;
-  return set_field(field, request.options, progress);
+  return request.edit ? request.edit->set_field(field, progress) : set_field(field, request.options, progress);
 }
 
 Lines lines_of(const ChangeReport& report) {
@@ -96,6 +96,11 @@ Lines lines_of(const ChangeReport& report) {
   }
   if (report.version == report.parent) {
     lines.push_back(fmt::format("nothing to change: version {} stays", report.version));
+    return lines;
+  }
+  if (report.verb.find(' ') != std::string::npos) {  // of several changes
+    lines.push_back(
+        fmt::format("{} ({}): version {} after {}", samples, printable(report.verb), report.version, report.parent));
     return lines;
   }
   lines.push_back(report.version.empty()

@@ -4,19 +4,21 @@
 // Threads: all functions may be called by many threads at once.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bale/formats/base/options/option_table.hpp"
-#include "bale/writer/change.hpp"
+#include "bale/writer/edit.hpp"
 #include "bale/writer/request/run_lines.hpp"
 #include "bale/writer/rewrite.hpp"
 
 namespace bale {
 
 struct ChangeRequest {
-  std::string command{};  // "remove", "set" or "rewrite"
+  std::string command{};         // "remove", "set" or "rewrite"
+  std::shared_ptr<Edit> edit{};  // that gets the change of remove and set; null: it is published at once
   ChangeOptions options{};
   RemovalChoice removal{};
   LabelChoice labels{};
@@ -35,7 +37,7 @@ struct ChangeOutcome {
 /// The options of the command, whose name the request has.
 void add_change_options(OptionTable& table, ChangeRequest& request);
 
-/// remove(), set_labels(), set_field() or rewrite(), as the request says. Throws what they throw.
+/// remove(), set_labels(), set_field() or rewrite(), as the request says, or one of an edit. Throws what they throw.
 ChangeOutcome change(const ChangeRequest& request, Progress& progress);
 
 /// What was done, for people.

@@ -15,7 +15,7 @@ import bale.parquet
 
 SECTIONS = ("Parameters", "Attributes", "Returns", "Raises", "Warns", "Notes", "Examples")
 # Their arguments are bale's own.
-MADE_BY_BALE = {"Keys", "TableSamples"}
+MADE_BY_BALE = {"Edit", "Keys", "TableSamples"}
 # With arguments that cannot be wrong, or are checked elsewhere.
 RAISE_NOTHING = {"TableSamples.after", "Ragged", "Ragged.to", "Mix", "Field", "Samples", "Sampler", "BatchFields", "JsonRows", "Sampler.set_epoch",
                  "Prefetcher.set_epoch", "Transform", "BadSample", "Order", "Reading", "Cuda"}

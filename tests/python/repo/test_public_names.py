@@ -12,8 +12,8 @@ bale = pytest.importorskip("bale")  # a build without Python has none
 from python_support import ENVIRONMENT, SYSTEM_PYTHON  # noqa: E402
 
 NAMES = {
-    "bale": "BadSample Batch Cuda Dataset DeviceBatch Error Field Loader NO_LABEL Order Ragged Reading Writer add convert cuda_available errors inspect launch "
-            "merge open_file options pack pack_part parquet plan prune remove rewrite set_cache set_field set_labels to_mds to_parquet transforms verify versions",
+    "bale": "BadSample Batch Cuda Dataset DeviceBatch Edit Error Field Loader NO_LABEL Order Ragged Reading Writer add convert cuda_available edit errors inspect "
+            "launch merge open_file options pack pack_part parquet plan prune remove rewrite set_cache set_field set_labels to_mds to_parquet transforms verify versions",
     "bale.launch": "SlurmJobs kubernetes_manifest pack_locally pack_on_ray pack_on_slurm pack_on_spark submit_to_slurm",
     "bale.parquet": "TableSamples samples splits",
     "bale.torch": "Dataset IterableDataset Loader Prefetcher Ragged Sampler rank_and_world_size to_tv_tensors",

@@ -1,0 +1,169 @@
+"""bale.edit(): several changes of a packed dataset, one version or none."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal
+
+from bale import _bale
+from bale._requests import labels_file, run, values_files
+from bale._types import Options, Path, Report
+from bale.errors import make_error
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Edit:
+    """Several changes of a packed dataset, which become one version of it when the with block ends, or none if it raises.
+
+    What bale.edit() returns. The version has what the same changes one after the other would make. Each is checked when it is made: a
+    sample that was removed is not there any more, and of two labels or values of a sample the later holds. A change that raises leaves
+    the edit as it was. Nothing is written before the block ends. For one thread at a time.
+
+    Attributes
+    ----------
+    report : dict or None
+        What was done, when the block has ended: `version`, `parent`, `verb`, which names all changes, `samples` of all changes, `left` and
+        `bytes`.
+    """
+
+    def __init__(self, dataset: Path, message: str | None, progress: bool | None) -> None:
+        self._dataset, self._message, self._progress = dataset, message, progress
+        self._edit: _bale.Edit | None = _bale.Edit(os.fsdecode(dataset))
+        self.report: Report | None = None
+
+    def remove(self, keys: Iterable[str] = (), /, *, from_file: Path | None = None, where: str | None = None) -> Report:
+        """Removes samples, as bale.remove() does.
+
+        Parameters
+        ----------
+        keys : iterable of str, default ()
+            Keys of samples, as `bale ls` prints them.
+        from_file : path or None, default None
+            A file with one key per line, or with lines of `bale log --removed`.
+        where : str or None, default None
+            A condition (docs/WHERE.md) on the version before the edit; not after set_labels() or set_field().
+
+        Returns
+        -------
+        dict
+            The report of bale.remove(); its `version` is None.
+
+        Raises
+        ------
+        bale.Error
+            If the dataset does not have a key.
+        ValueError
+            If no sample is named, or the condition is wrong (also a bale.Error).
+        """
+        return self._run("remove", [keys] if isinstance(keys, str) else list(keys), {"from": from_file, "where": where})
+
+    def set_labels(self, labels: Path | Mapping[str, str | int], /, *, missing: Literal["keep", "error"] = "keep") -> Report:
+        """Corrects labels, as bale.set_labels() does.
+
+        Parameters
+        ----------
+        labels : path or mapping
+            As for bale.set_labels().
+        missing : {'keep', 'error'}, default 'keep'
+            Samples that are not in labels keep theirs, or are an error.
+
+        Returns
+        -------
+        dict
+            The report of bale.set_labels(); its `version` is None.
+
+        Raises
+        ------
+        bale.Error
+            If the dataset does not have a key.
+        ValueError
+            If the dataset does not have a class (also a bale.Error).
+        """
+        with labels_file(labels) as path:
+            return self._run("set", [f"label={path}"], {"missing": missing})
+
+    def set_field(self, field: str, values: Path | Mapping[str, object] | object, /, *, keys: Path | Sequence[str] | None = None,
+                  missing: Literal["keep", "error"] = "keep") -> Report:
+        """Gives samples values of a field, as bale.set_field() does.
+
+        Parameters
+        ----------
+        field : str
+            The name of the field: "clip.npy", "aesthetic.txt".
+        values : path, array or mapping
+            As for bale.set_field(). The file of an array and those of a folder are read when the block ends.
+        keys : path, sequence of str or None, default None
+            Which samples the rows of an array are.
+        missing : {'keep', 'error'}, default 'keep'
+            Samples that get no value keep what they have, or are an error.
+
+        Returns
+        -------
+        dict
+            The report of bale.set_field(); its `version` is None.
+
+        Raises
+        ------
+        bale.Error
+            If the dataset does not have a key.
+        ValueError
+            If values are not those of such a field (also a bale.Error).
+        """
+        with values_files(field, values, keys) as (path, keys_path):
+            return self._run("set", [f"{field}={path}"], {"keys": keys_path, "missing": missing})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if kind is None:
+                self.report = self._run("publish", [], {"message": self._message})
+        finally:
+            self._edit = None
+
+    def _run(self, command: str, paths: list[Path], options: Options) -> Report:
+        if self._edit is None:
+            raise make_error("invalid_argument", "the edit has ended: begin another one with bale.edit()")
+        try:
+            return run(command, [self._dataset, *paths], options, self._progress, self._edit)
+        except KeyboardInterrupt:
+            self._edit = None  # the change may still be at work on it
+            raise
+
+
+def edit(dataset: Path, /, *, message: str | None = None, progress: bool | None = None) -> Edit:
+    """Begins several changes of a packed dataset that become one version of it, or none.
+
+    Parameters
+    ----------
+    dataset : path
+        The directory of the packed dataset.
+    message : str or None, default None
+        What `bale log` says of the new version.
+    progress : bool or None, default None
+        As for pack().
+
+    Returns
+    -------
+    Edit
+        Use it in a with block, at whose end the version is published; if the block raises, nothing has happened. If another run
+        published a version in the meantime, the end of the block raises a bale.Error whose code is `retryable`, and nothing has happened:
+        run the whole block again.
+
+    Raises
+    ------
+    bale.Error
+        If there is no such dataset.
+
+    Examples
+    --------
+    >>> with bale.edit("packed", message="week 48") as e:
+    ...     e.remove(["cat/00012"])
+    ...     e.set_labels({"cat/00013": "dog"})
+    ...     e.set_field("aesthetic.txt", {"cat/00013": 6.5})
+    """
+    return Edit(dataset, message, progress)
