@@ -15,7 +15,7 @@
 #include "bale/loader/worker/field_filler.hpp"
 #include "bale/loader/worker/seek_point_cache.hpp"
 #include "bale/loader/worker/worker_config.hpp"
-#include "bale/reader/open_shards.hpp"
+#include "bale/reader/in_use.hpp"
 
 namespace bale::loader_detail {
 

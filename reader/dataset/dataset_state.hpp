@@ -18,6 +18,7 @@
 #include "bale/formats/shard/layer.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset/class_merge.hpp"
+#include "bale/reader/shards/open_shards.hpp"
 #include "bale/reader/shards/shard_scanner.hpp"
 #include "bale/reader/spec/dataset_identity.hpp"
 #include "bale/reader/spec/dataset_spec.hpp"

@@ -1,4 +1,4 @@
-#include "bale/reader/open_shards.hpp"
+#include "bale/reader/shards/open_shards.hpp"
 
 #include <sys/resource.h>
 

@@ -58,7 +58,7 @@ ORDER = {
     "formats/container": "streams reading writing",
     "formats/hdf5": "library file scan writing .",
     "formats/tar": "header reading writing .",
-    "reader": "spec shards dataset include where ahead check",
+    "reader": "include spec shards dataset where ahead check",
     "writer/source": "include files classes rows saved choose folder tables arrays annotations .",
     "writer": "include diff edits plan index destination journal shard publish run merge change add versions stream request",
     "loader/transform": "include random pixels fields geometry steps targets members draw list json .",

@@ -13,7 +13,7 @@
 #include "bale/formats/base/version.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
-#include "bale/reader/open_shards.hpp"
+#include "bale/reader/shards/open_shards.hpp"
 #include "bale/tools/cli/parser.hpp"
 #include "bale/tools/terminal/signals.hpp"
 

@@ -24,7 +24,7 @@
 #include "bale/formats/shard/layer.hpp"
 #include "bale/loader/worker/process/child_process.hpp"
 #include "bale/loader/worker/worker.hpp"
-#include "bale/reader/open_shards.hpp"
+#include "bale/reader/shards/open_shards.hpp"
 #include "bale/reader/spec/shard_place.hpp"
 
 namespace bale::loader_detail {

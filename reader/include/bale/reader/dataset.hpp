@@ -33,7 +33,7 @@
 #include "bale/formats/shard/owned_sample.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/shard.hpp"
-#include "bale/reader/open_shards.hpp"
+#include "bale/reader/in_use.hpp"
 #include "bale/reader/version.hpp"
 
 namespace bale {
@@ -61,7 +61,7 @@ struct DatasetOptions {
   /// Dataset::losses() lists these shards. Dataset::open() then opens every shard.
   bool salvage = false;
   /// Bytes of indexes to keep in memory, not counting those that are in use. Others are read again when they are
-  /// needed. A dataset of few shards keeps all (open_shards.hpp).
+  /// needed. A dataset of few shards keeps all.
   std::uint64_t index_budget = k_index_budget;
   /// If set, indexes lie there, for other processes, up to index_budget. Used by the loader.
   std::shared_ptr<IndexMemory> index_memory{};
@@ -163,7 +163,7 @@ class Dataset {
   /// Number of samples of a shard.
   std::uint64_t shard_size(std::size_t shard) const;
   /// Opens the shard unless it is open. It stays open while the pointer is held. Of the others, the least recently used
-  /// are closed when many are open (open_shards.hpp). Do not hold the pointer longer than the Dataset.
+  /// are closed when many are open. Do not hold the pointer longer than the Dataset.
   std::shared_ptr<const Shard> shard(std::size_t shard) const;
   /// The same for a single use; cheaper.
   ShardInUse use_shard(std::size_t shard) const;
