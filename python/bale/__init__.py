@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from bale._edit import Edit, edit
     from bale._export.mds import to_mds
     from bale._export.parquet_files import to_parquet
-    from bale._loader.bad_sample import BadSample
     from bale._loader.fields import Field
     from bale._loader.loader import Loader
+    from bale._loader.native import BadSample
     from bale._loader.options import Cuda, Order
     from bale._loader.ragged import Ragged
     from bale._loader.reading import Reading
@@ -52,9 +52,9 @@ __getattr__, __dir__ = lazy_names(globals(), {
     "_edit": "Edit edit",
     "_export.mds": "to_mds",
     "_export.parquet_files": "to_parquet",
-    "_loader.bad_sample": "BadSample",
     "_loader.fields": "Field",
     "_loader.loader": "Loader",
+    "_loader.native": "BadSample",
     "_loader.options": "Cuda Order",
     "_loader.reading": "Reading",
     "_loader.ragged": "Ragged",

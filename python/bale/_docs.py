@@ -136,7 +136,12 @@ torch_dataset = Shared({
 
 of_sample = Shared({"i": ("int", "Position of the sample.")}, raises="IndexError\n    If there is no sample at this position.")
 of_field = Shared({"name": ("str", "Name of the field.")}, raises="KeyError\n    If there is no such field.")
-reporting = Shared({"progress": ("bool or None", "As for pack().")}, "dict\n    The report, as of pack().")
+reporting = Shared({
+    "dataset": ("path", "The directory of the packed dataset."),
+    "dry_run": ("bool", "Change nothing."),
+    "message": ("str or None", "What `bale log` says of the new version."),
+    "progress": ("bool or None", "As for pack()."),
+}, "dict\n    The report, as of pack().")
 
 _LAUNCHERS = {
     "jobs": ("int", "Shards that a part writes at a time, and processors that its task asks for."),

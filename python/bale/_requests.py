@@ -98,8 +98,6 @@ def add(dataset: Path, source: Path | None, /, *, progress: bool | None = None, 
 
     Parameters
     ----------
-    dataset : path
-        The directory of the packed dataset.
     source : path or None
         A path, which pack() takes; None with files_from.
     **options : keyword arguments
@@ -124,18 +122,12 @@ def remove(dataset: Path, keys: Iterable[str] = (), /, *, from_file: Path | None
 
     Parameters
     ----------
-    dataset : path
-        The directory of the packed dataset.
     keys : iterable of str, default ()
         Keys of samples, as `bale ls` prints them.
     from_file : path or None, default None
         A file with one key per line, or with lines of `bale log --removed`.
     where : str or None, default None
         A condition (docs/WHERE.md); samples for which it is true are removed.
-    message : str or None, default None
-        What `bale log` says of the new version.
-    dry_run : bool, default False
-        Change nothing.
     purge : bool, default False
         Then run rewrite() with purge=True; its report is `purged`.
 
@@ -157,8 +149,6 @@ def rewrite(dataset: Path, /, *, purge: bool = False, small: int | str | None = 
 
     Parameters
     ----------
-    dataset : path
-        The directory of the packed dataset.
     purge : bool, default False
         Also delete every shard of any version that holds a removed sample, and the versions that need it.
     small : int, str or None, default None
@@ -167,10 +157,6 @@ def rewrite(dataset: Path, /, *, purge: bool = False, small: int | str | None = 
         Write all shards again.
     jobs : int or None, default None
         Number of shards written at a time. None: two per core.
-    message : str or None, default None
-        What `bale log` says of the new version.
-    dry_run : bool, default False
-        Change nothing.
 
     Raises
     ------
@@ -188,16 +174,10 @@ def set_labels(dataset: Path, labels: Path | Mapping[str, str | int], /, *, miss
 
     Parameters
     ----------
-    dataset : path
-        The directory of the packed dataset.
     labels : path or mapping
         A CSV or TSV file with the columns key and label. Or labels by key. Labels are names or numbers of classes.
     missing : {'keep', 'error'}, default 'keep'
         Samples that are not in labels keep theirs, or are an error.
-    message : str or None, default None
-        What `bale log` says of the new version.
-    dry_run : bool, default False
-        Change nothing.
 
     Raises
     ------
@@ -231,8 +211,6 @@ def set_field(dataset: Path, field: str, values: Path | Mapping[str, object] | o
 
     Parameters
     ----------
-    dataset : path
-        The directory of the packed dataset.
     field : str
         The name of the field, which the dataset may have or not: "clip.npy", "aesthetic.txt".
     values : path, array or mapping
@@ -243,10 +221,6 @@ def set_field(dataset: Path, field: str, values: Path | Mapping[str, object] | o
         Which samples the rows of an array are: N keys, or a file with one per line as `bale ls` prints it.
     missing : {'keep', 'error'}, default 'keep'
         Samples that get no value keep what they have, or are an error.
-    message : str or None, default None
-        What `bale log` says of the new version.
-    dry_run : bool, default False
-        Change nothing.
 
     Raises
     ------
@@ -471,19 +445,16 @@ def versions(spec: Path) -> list[Report]:
     return listed
 
 
+@reporting
 def prune(dataset: Path, keep: int | str | Sequence[int | str], /, *, force: bool = False, dry_run: bool = False) -> Report:
     """Removes versions of a packed dataset, and the files that only they need, as `bale log --prune` does.
 
     Parameters
     ----------
-    dataset : path
-        The directory of the packed dataset.
     keep : int, str or sequence of these
         How many of the newest versions stay, ids of versions that stay, or both. The current one always does.
     force : bool, default False
         Also versions that were replaced less than 14 days ago, which a training run may still read.
-    dry_run : bool, default False
-        Change nothing.
 
     Returns
     -------

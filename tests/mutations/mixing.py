@@ -16,9 +16,9 @@ MUTATIONS = [
              (*MIX, "-k", "every_way")),
     Mutation("a box starts at the left edge", "loader/batch/batch_mixer.cpp",
              "draw.left * bytes_per_column;", "0 * bytes_per_column;", (*MIX, "-k", "device")),
-    Mutation("soft labels of both images are the first one's", "python/bale/torch/_loader/soft_labels.py",
+    Mutation("soft labels of both images are the first one's", "python/bale/torch/_loader/conversion.py",
              "self._smoothed(partner_labels) * (1 - shares)", "self._smoothed(labels) * (1 - shares)",
              (*MIX, "-k", "soft_labels")),
-    Mutation("a row without a label is smoothed", "python/bale/torch/_loader/soft_labels.py",
+    Mutation("a row without a label is smoothed", "python/bale/torch/_loader/conversion.py",
              "rows.masked_fill_(labels < 0, 0)", "rows", (*MIX, "-k", "without_a_label")),
 ]

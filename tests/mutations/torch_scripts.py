@@ -63,7 +63,7 @@ MUTATIONS = [
              'frame.f_code.co_name == "_resolve_overfit_batches"', "False", (*FRAMEWORKS, "-k", "overfit")),
     Mutation("a worker's state overrules set_epoch()", "python/bale/_loader/passes.py",
              "        if following.again != 0 or following.epoch_set == resume.epoch_set:\n", "        if True:\n", (*FRAMEWORKS, "-k", "stateful")),
-    Mutation("dtypes of torch have other names", "python/bale/_dtypes.py",
+    Mutation("dtypes of torch have other names", "python/bale/_types.py",
              '    found = found.removeprefix("torch.")\n', "", ("python", "tests/python/pytorch/test_python_torch_usage.py", "-k", "dtypes")),
     Mutation("batches without images are zeros", "loader/fields/field_layout.cpp",
              "if (options.field.empty() && !has_image) {", "if (options.field.empty() && !has_image && names.empty()) {", (*NAMED, "-k", "without_images")),

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, SupportsIndex, overload
 
 from bale import _bale
-from bale._dataset.notices import lines_of_notices, warn_of_notices
+from bale._dataset.cache import warn_of_cache
 from bale._dataset.pictures import Pictures, html_of_dataset, spread
 from bale._dataset.spec import shown, text_of_spec
 from bale._docs import of_sample
 from bale._types import Json, Path
+from bale._warnings import warn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -422,3 +423,14 @@ class Keys(Sequence[str]):
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self._dataset.find(key) is not None
+
+
+def lines_of_notices(notices: Sequence[tuple[str, int, str]]) -> list[str]:
+    return [f"ignored {count} (such as {text}): {why}" if why else text for why, count, text in notices]
+
+
+def warn_of_notices(spec: str, notices: Sequence[tuple[str, int, str]]) -> None:
+    """Issues one UserWarning with all notices, and one if the cache of remote files cannot be used."""
+    warn_of_cache()
+    if notices:
+        warn(shown(f"{spec}: {'; '.join(lines_of_notices(notices))}"))

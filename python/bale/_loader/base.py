@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bale import _bale
 from bale._bale import Batch, DeviceBatch
 from bale._dataset.cache import warn_of_cache
-from bale._dataset.dataset import Dataset
-from bale._dataset.notices import warn_of_notices
+from bale._dataset.dataset import Dataset, warn_of_notices
 from bale._dataset.pictures import html_of_loader
 from bale._dataset.spec import shown, text_of_spec
-from bale._loader.bad_sample import BadSample
 from bale._loader.device import device_options
 from bale._loader.epochs import Epochs
 from bale._loader.lazy_keys import LazyKeys
 from bale._loader.mixture import Mixture, Sources
-from bale._loader.native import Native
+from bale._loader.native import BadSample, Native
 from bale._loader.options import Cuda, Order, native_options
 from bale._loader.passes import Place, version_in_state
 from bale._types import Json, Options, Path

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
 
 import numpy as np
 
-from bale._dtypes import dtype_name
+from bale._types import dtype_name
 
 if TYPE_CHECKING:
-    from bale._dtypes import DType
+    from bale._types import DType
 
 Kind = Literal["text", "json", "array", "bytes", "mask", "boxes", "keypoints"]
 Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str, int | None, list[str], list[str]]

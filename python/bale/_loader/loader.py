@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from bale import _docs, transforms
 from bale._bale import Batch, DeviceBatch
 from bale._dataset.dataset import Dataset
-from bale._loader import order as orders
 from bale._loader.base import LoaderBase, option_names
 from bale._loader.epochs import EpochIterator
 from bale._loader.fields import Field
 from bale._loader.mixture import Sources
-from bale._loader.old_keywords import OLD_KEYWORDS, with_old_keywords
-from bale._loader.options import Cuda, OnBadSample, Order
+from bale._loader.options import OLD_KEYWORDS, Cuda, OnBadSample, Order, tail_name, with_old_keywords
 from bale._loader.passes import Begun
 from bale._loader.reading import Reading
 from bale._types import Path, Shuffle, Tail
@@ -124,7 +122,7 @@ class Loader(LoaderBase):
             raise ValueError("mix: num_classes makes soft labels, which bale.torch.Loader returns; leave it out and use the "
                              "batch's labels, partner_labels and shares")
         self._open(spec, made_views, cuda, order, batch_size=batch_size, workers=workers, threads=threads, prefetch=prefetch, seed=seed, shuffle=shuffle,
-                   rank=rank, world_size=world_size, tail=orders.tail_name(tail, drop_last), fields=fields,
+                   rank=rank, world_size=world_size, tail=tail_name(tail, drop_last), fields=fields,
                    on_bad_sample=on_bad_sample, mix=mix, reading=reading)
 
     def __iter__(self) -> Iterator[Batch | DeviceBatch]:

@@ -3,16 +3,46 @@ from __future__ import annotations
 
 import contextlib
 import os
+from typing import NamedTuple
 
 from bale import _bale
 from bale._bale import Batch, DeviceBatch
 from bale._dataset.spec import shown
-from bale._loader.bad_sample import BadSample
 from bale._loader.device import Fallbacks
 from bale._loader.lazy_keys import LazyKeys
 from bale._loader.passes import Place, version_of_state
 from bale._types import Json, Options
 from bale.errors import PathNotFoundError, make_error
+
+
+class BadSample(NamedTuple):
+    """A sample that could not be read or decoded, and what was done.
+
+    Attributes
+    ----------
+    sample : int
+        Position in the dataset.
+    key : str
+        Its key.
+    shard : str
+        Path of the shard.
+    reason : str
+        One line.
+    epoch : int
+        The epoch in which it was met first.
+    action : {'failed', 'skipped', 'substituted'}
+        What the Loader did.
+    quarantined : bool
+        Whether the sample crashed or stalled workers repeatedly, and is not tried again.
+    """
+
+    sample: int
+    key: str
+    shard: str
+    reason: str
+    epoch: int
+    action: str  # "failed", "skipped" or "substituted"
+    quarantined: bool
 
 
 class Native:

@@ -5,16 +5,19 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
+
 from bale import _bale, transforms
 from bale._cli import program_path
-from bale._loader import order as orders
 from bale._loader.fields import Field
 from bale._loader.fields import options_of as options_of_fields
 from bale._loader.reading import Reading
 from bale._types import Numbers, Options, Shuffle, Tail
+from bale._warnings import warn
 
 if TYPE_CHECKING:
     from bale._dataset.dataset import Dataset
+
 
 OnBadSample = Literal["fail", "skip", "substitute"]
 
@@ -91,7 +94,7 @@ class Order(NamedTuple):
 
     def _selection(self, size: int) -> _bale.Selection:
         """The deliveries of an epoch of a dataset of `size` samples."""
-        return orders.selection(size, self.subset, self.weights, self.num_draws, self.repeats)
+        return selection_of(size, self.subset, self.weights, self.num_draws, self.repeats)
 
     def _chooses(self) -> bool:
         """Whether an epoch is something else than each sample once."""
@@ -146,7 +149,7 @@ def native_options(*, batch_size: int, workers: int | None, threads: bool, prefe
     return {
         **{name: value for name, value in reading._asdict().items() if name != "mode"},  # which is the transform's
         "batch_size": batch_size, "workers": workers, "threads": threads, "prefetch": prefetch, "seed": seed,
-        "augment_seed": seed if order.augment_seed is None else order.augment_seed, "shuffle": orders.shuffle_name(shuffle),
+        "augment_seed": seed if order.augment_seed is None else order.augment_seed, "shuffle": shuffle_name(shuffle),
         "block_samples": order.block_samples, "window_blocks": order.window_blocks, "ranks_per_node": order.ranks_per_node,
         "rank": rank, "world_size": world_size, "tail": tail, "transform": views[0], "further_views": list(views[1:]),
         "source_transforms": list(source_transforms),
@@ -154,3 +157,81 @@ def native_options(*, batch_size: int, workers: int | None, threads: bool, prefe
         "mixup_alpha": mixes.mixup, "cutmix_alpha": mixes.cutmix, "mix_probability": mixes.probability,
         "mix_switch_probability": mixes.switch, "worker_program": os.environ.get("BALE_WORKER") or program_path("bale-worker"),
     }
+
+
+SHUFFLES = {True: "full", False: "none", "block": "block", "node-local": "node-local", "stream": "stream"}
+
+
+def shuffle_name(shuffle: Shuffle) -> str:
+    """The name on the C++ side. Raises ValueError for anything but True, False, "block", "node-local" and "stream"."""
+    try:
+        return SHUFFLES[shuffle]
+    except (KeyError, TypeError):
+        raise ValueError(f"shuffle: {shuffle!r} is none of True, False, 'block', 'node-local', 'stream'") from None
+
+
+def tail_name(tail: Tail, drop_last: bool) -> Tail:
+    """`tail`, or "drop" if drop_last. Raises ValueError if the two contradict each other."""
+    if drop_last and tail == "uneven":
+        raise ValueError("drop_last=True contradicts tail='uneven'")
+    return "drop" if drop_last else tail
+
+
+def selection_of(size: int, subset: Numbers | None, weights: Numbers | None, num_draws: int | None,
+                 repeats: int) -> _bale.Selection:
+    """The deliveries of an epoch of a dataset of `size` samples. Raises ValueError for contradictory options and for
+    positions or weights that do not fit the dataset."""
+    if subset is not None and weights is not None:
+        raise ValueError("subset and weights: give one of them")
+    if num_draws is not None and weights is None:
+        raise ValueError("num_draws needs weights")
+    if weights is not None:
+        values = _array(weights, "weights", "iuf", "float64")
+        if len(values) != size:
+            raise ValueError(f"{len(values)} weights for {size} samples")
+        chosen = _bale.Selection.weighted(values, size if num_draws is None else num_draws)
+    elif subset is not None:
+        positions = _array(subset, "subset", "iu", "int64")
+        if len(positions) and positions.min() < 0:
+            raise ValueError(f"subset: {positions.min()} is below 0")
+        chosen = _bale.Selection.subset(positions.astype("uint64"), size)
+    else:
+        chosen = _bale.Selection.all(size)
+    return chosen if repeats == 1 else chosen.repeated(repeats)
+
+
+def _array(given: Numbers, option: str, kinds: str, dtype: str) -> Any:
+    array = np.asarray(given)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in kinds):
+        raise ValueError(f"{option}: wanted a list of {'positions' if kinds == 'iu' else 'numbers'}, "
+                         f"not {array.dtype} of shape {array.shape}")
+    return np.ascontiguousarray(array, dtype)
+
+
+# Members of Order and Reading that are also keywords of a Loader, without a warning.
+KEYWORDS = ("where", "shares", "epoch_samples", "exact_every", "labels")
+# The keyword, the name of its value, and the value's member.
+_MOVED = {
+    **{name: ("order", name) for name in Order._fields if name != "together"},
+    **{name: ("reading", name) for name in Reading._fields},
+    **{name: ("device", name) for name in ("depth", "hold", "decode")},
+    "device_hflip": ("device", "hflip"),
+    "device_convert": ("device", "convert"),
+}
+OLD_KEYWORDS = frozenset(_MOVED)
+
+
+def with_old_keywords(function: str, given: Mapping[str, Any], **values: Any) -> tuple[Any, ...]:
+    """The values (order, reading, device) with what old keywords say. Raises TypeError for a keyword that never was one."""
+    spellings = []
+    for keyword, value in given.items():
+        option, member = _MOVED.get(keyword, ("", ""))
+        if option not in values:
+            raise TypeError(f"{function}() got an unexpected keyword argument {keyword!r}")
+        values[option] = values[option]._replace(**{member: value})
+        if keyword in KEYWORDS:
+            continue
+        spellings.append(f"{keyword}= is {option}=bale.{type(values[option]).__name__}({member}=...)")
+    if spellings:
+        warn(f"{function}: {'; '.join(spellings)} now. The old keywords will be removed", DeprecationWarning)
+    return tuple(values.values())

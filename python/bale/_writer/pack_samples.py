@@ -18,9 +18,8 @@ from bale._writer.labels import Labels, classes_of
 from bale._writer.writer import Writer
 from bale.errors import make_error
 from bale.options import PackOptions
-from bale.parquet._columns import Columns
+from bale.parquet._columns import Columns, rows_of_batch
 from bale.parquet._found import find_splits, is_table_name, may_hold_tables
-from bale.parquet._rows import rows_of_batch
 from bale.parquet._samples import TableSamples, samples_of_split
 
 Sample = tuple[str, dict[str, object] | Exception, object]  # fields, or why there are none

@@ -8,9 +8,7 @@ from typing import Any
 
 from bale._docs import launcher
 from bale._types import Path, Report
-from bale.launch._dataset_parts import DatasetParts
-from bale.launch._part import Parts, run_part
-from bale.launch._progress import PartProgress
+from bale.launch._parts import DatasetParts, PartProgress, Parts, run_part
 
 
 @launcher

@@ -11,8 +11,7 @@ from bale._cli import program_path
 from bale._docs import slurm_launcher, slurm_submitter
 from bale._types import Path, Report
 from bale.errors import make_error
-from bale.launch._dataset_parts import DatasetParts
-from bale.launch._part import Parts
+from bale.launch._parts import DatasetParts, Parts
 
 _SCRIPT = """\
 #!/bin/sh

@@ -8,8 +8,7 @@ from typing import Any
 from bale._docs import launcher
 from bale._types import Path, Report
 from bale.errors import make_error
-from bale.launch._dataset_parts import DatasetParts
-from bale.launch._part import Parts, run_part
+from bale.launch._parts import DatasetParts, Parts, run_part
 
 
 @launcher

@@ -11,11 +11,10 @@ from bale._dataset.remote_file import open_file
 from bale._types import Path
 from bale._warnings import warn
 from bale.errors import Error, make_error
-from bale.parquet._columns import KEYS_NOTE, Columns
+from bale.parquet._columns import KEYS_NOTE, Columns, rows_of_batch
 from bale.parquet._found import Split, find_splits
 from bale.parquet._keys import KEY_NAMES, are_keys, flat_column, key_of_path, key_of_text, number_key
 from bale.parquet._kinds import is_text
-from bale.parquet._rows import rows_of_batch
 from bale.parquet._tables import Rows, Table, require_pyarrow
 
 if TYPE_CHECKING:

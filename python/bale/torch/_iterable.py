@@ -12,9 +12,7 @@ import torch.utils.data
 
 from bale import _bale
 from bale._docs import torch_dataset
-from bale._loader import order as orders
-from bale._loader.old_keywords import with_old_keywords
-from bale._loader.options import Order
+from bale._loader.options import Order, shuffle_name, tail_name, with_old_keywords
 from bale._loader.passes import Begun, Passes, Place, version_in_state, version_of_state
 from bale._types import Json, Shuffle, Tail
 from bale.torch._attendance import ATTENDANCE, Pass
@@ -100,8 +98,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
             raise ValueError("order: ranks_per_node, augment_seed and mixtures (shares) are only for Loaders")
         super().__init__(spec, transform, target_transform, transforms, fields, field, label_field, decode,
                          verify_checksums, mode)
-        self._chosen, self._seed, self._shuffle = order, seed, orders.shuffle_name(shuffle)
-        self.tail = orders.tail_name(tail, drop_last)
+        self._chosen, self._seed, self._shuffle = order, seed, shuffle_name(shuffle)
+        self.tail = tail_name(tail, drop_last)
         self.batch_size = batch_size
         self._given_rank = (rank, world_size)
         self._passes = Passes(SharedNumbers())

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from bale import transforms
-from bale._dtypes import dtype_name
-from bale._types import Json
+from bale._types import Json, dtype_name
 from bale.torch._copy_stream import CopyStream, streams_of
 from bale.torch._ranks import Sampler
 from bale.torch._tree import change_entry, map_tensors

@@ -14,7 +14,7 @@ from bale.transforms._operations.geometry import CenterCrop, PadTo, RandomHorizo
 from bale.transforms._operations.operation import Operation
 
 if TYPE_CHECKING:
-    from bale._dtypes import DType
+    from bale._types import DType
     from bale.transforms._operations.arguments import Interpolation
 
 Size = int | Sequence[int]

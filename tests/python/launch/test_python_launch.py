@@ -212,7 +212,7 @@ def test_engines_are_imported_when_they_are_used():
     out = run_script("""
         import sys, bale.launch
         print(sorted({"ray", "pyspark", "numpy", "torch"} & set(sys.modules)))
-        assert "bale.launch._part" in sys.modules
+        assert "bale.launch._parts" in sys.modules
     """)
     assert out == "[]\n"
     assert run_script("import sys, bale\nprint('bale.launch' in sys.modules)") == "False\n"

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 import torch.utils.dlpack
@@ -11,15 +11,59 @@ from bale._bale import Batch, DeviceBatch
 from bale._loader.fields import Field
 from bale._loader.lazy_keys import LazyKeys
 from bale._warnings import warn
-from bale.torch._loader.batch_samples import Samples
 from bale.torch._loader.batch_tensors import current_stream, rows_up_to_the_last, tensor_of, tensor_of_array, to_device
 from bale.torch._loader.fields import check_names, numbered_in, tensors_of
-from bale.torch._loader.soft_labels import soft_labels_of
 from bale.torch._tree import map_tensors
 from bale.transforms import Mix
 
 if TYPE_CHECKING:
+    from bale import transforms
     from bale.transforms import Compose
+
+
+class Samples:
+    """The samples of the rows of a batch: the element that with_samples=True adds.
+
+    Parameters
+    ----------
+    indices : tensor of int64, shape (N,)
+        Positions in the dataset; of an empty row 0.
+    positions : LazyKeys
+        Made by the Loader.
+
+    Attributes
+    ----------
+    indices : tensor of int64, shape (N,)
+        Positions in the dataset; of an empty row 0.
+
+    Notes
+    -----
+    Lifetime: it does not keep the batch's slot.
+    """
+
+    def __init__(self, indices: torch.Tensor, positions: LazyKeys) -> None:
+        #: Positions in the dataset, int64; of an empty row 0.
+        self.indices = indices
+        self._positions = positions
+
+    @property
+    def keys(self) -> list[str]:
+        """Keys of the rows, looked up in the dataset at each access."""
+        return self._positions.keys_of(self.indices.numpy())
+
+    @property
+    def sources(self) -> torch.Tensor | None:
+        """Numbers of the rows' sources, int64, positions in `loader.sources`; None unless the Loader mixes."""
+        sources = self._positions.sources_of(self.indices.numpy())
+        return None if sources is None else torch.from_numpy(sources)
+
+    @property
+    def image_sizes(self) -> torch.Tensor:
+        """Width and height of the stored images, int64, N x 2, looked up in the dataset at each access."""
+        return torch.from_numpy(self._positions.sizes_of(self.indices.numpy()))
+
+    def __len__(self) -> int:
+        return len(self.indices)
 
 
 class Conversion:
@@ -120,3 +164,41 @@ class Conversion:
         if not self._warned:
             self._warned = True
             warn(f"bale.torch.Loader: {what}")
+
+
+class SoftLabels(NamedTuple):
+    """Makes float32 tensors N x num_classes: torchvision's MixUp and CutMix without smoothing, timm's mixup_target with it."""
+
+    num_classes: int
+    smoothing: float
+
+    def __call__(self, labels: torch.Tensor, partner_labels: torch.Tensor, shares: torch.Tensor) -> torch.Tensor:
+        """Raises ValueError for a label of num_classes or more. Tensors on a device are not checked: that would wait for the
+        device, whose own check ends the process."""
+        shares = shares.unsqueeze(1)
+        mixed: torch.Tensor = self._smoothed(labels) * shares + self._smoothed(partner_labels) * (1 - shares)
+        return mixed
+
+    def _smoothed(self, labels: torch.Tensor) -> torch.Tensor:
+        """Rows without a label are zeros."""
+        if not labels.is_cuda and len(labels) and int(labels.max()) >= self.num_classes:
+            raise ValueError(f"mix: label {int(labels.max())} in a batch, but num_classes is {self.num_classes}")
+        off = self.smoothing / self.num_classes
+        labels = labels.unsqueeze(1)
+        rows = torch.full((len(labels), self.num_classes), off, device=labels.device)
+        rows.scatter_(1, labels.clamp(min=0), 1 - self.smoothing + off)
+        smoothed: torch.Tensor = rows.masked_fill_(labels < 0, 0)
+        return smoothed
+
+
+def soft_labels_of(mix: transforms.Mix) -> SoftLabels | None:
+    """None if the labels stay apart. Raises ValueError for options that are out of range or contradict each other."""
+    if mix.num_classes is None:
+        if mix.label_smoothing:
+            raise ValueError("mix: label_smoothing needs num_classes, the number of classes of soft labels")
+        return None
+    if mix.num_classes < 1:
+        raise ValueError(f"mix: num_classes {mix.num_classes} is below 1")
+    if not 0 <= mix.label_smoothing <= 1:
+        raise ValueError(f"mix: label_smoothing {mix.label_smoothing} is not within [0, 1]")
+    return SoftLabels(mix.num_classes, mix.label_smoothing)

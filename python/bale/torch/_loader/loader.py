@@ -10,13 +10,11 @@ import torch.utils.data
 from bale import _bale, _docs, transforms
 from bale._bale import NO_LABEL
 from bale._dataset.dataset import Dataset as PlainDataset
-from bale._loader import order as orders
 from bale._loader.base import LoaderBase, option_names
 from bale._loader.epochs import EpochIterator
 from bale._loader.fields import Field
 from bale._loader.mixture import Sources
-from bale._loader.old_keywords import OLD_KEYWORDS, with_old_keywords
-from bale._loader.options import Cuda, OnBadSample, Order
+from bale._loader.options import OLD_KEYWORDS, Cuda, OnBadSample, Order, selection_of, tail_name, with_old_keywords
 from bale._loader.passes import Begun, Place
 from bale._loader.reading import Reading
 from bale._types import Json, Options, Shuffle, Tail
@@ -199,7 +197,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
             order._replace(subset=subset, weights=weights, augment_seed=self._seeds.augmentation),
             batch_size=dealt.get("batch_size", batch_size), workers=workers, threads=threads, prefetch=prefetch, seed=self._seeds.order,
             shuffle=dealt.get("shuffle", shuffle), rank=self._ranks.rank, world_size=self._ranks.world_size,
-            tail=orders.tail_name(tail, bool(dealt.get("drop_last", theirs.get("drop_last", False)))), fields=fields,
+            tail=tail_name(tail, bool(dealt.get("drop_last", theirs.get("drop_last", False)))), fields=fields,
             on_bad_sample=on_bad_sample, mix=mix and mix._replace(num_classes=None, label_smoothing=0.0), reading=reading)
         self._convert = Conversion(firsts(made_views), self.device, with_mask=with_mask, with_samples=with_samples,
                                    pin=self.pin_memory and self.device is None and can_pin(),
@@ -278,7 +276,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         if not self._sampler.draws or self._sampler.is_drawn:
             return
         positions, size = self._sampler.draw()
-        self._choose(orders.selection(len(self._native.keys.dataset), positions, None, None, self._repeats),
+        self._choose(selection_of(len(self._native.keys.dataset), positions, None, None, self._repeats),
                      **({} if size is None else {"batch_size": size}))
 
     def _choose(self, chosen: _bale.Selection | None, **options: Any) -> None:
@@ -297,7 +295,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         chosen = self._native.chosen
         if draws:
             positions = self._taken.positions
-            chosen = None if positions is None else orders.selection(len(self._native.keys.dataset), positions, None, None, 1)
+            chosen = None if positions is None else selection_of(len(self._native.keys.dataset), positions, None, None, 1)
         self._sampler, self._has_weights = GivenSampler(None, None, self._taken), False
         self._choose(chosen, shuffle="none")
 

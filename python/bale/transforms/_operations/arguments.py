@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Sequence
 from typing import Any, Literal, NoReturn
 
-from bale._dtypes import dtype_name
+from bale._types import dtype_name
 
 Interpolation = str | int | enum.Enum  # a name, Pillow's constant, torchvision's InterpolationMode
 Mode = Literal["RGB", "L", "RGBA", "I;16"]

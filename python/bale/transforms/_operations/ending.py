@@ -11,7 +11,7 @@ from bale.transforms._operations import arguments
 from bale.transforms._operations.operation import Operation
 
 if TYPE_CHECKING:
-    from bale._dtypes import DType
+    from bale._types import DType
 
 MeanAndStd = bool | Sequence[Sequence[float]] | None
 

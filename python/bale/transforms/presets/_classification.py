@@ -20,7 +20,7 @@ from bale.transforms._operations.operation import Operation
 from bale.transforms._operations.policies import AugMix, AutoAugment, RandAugment, ThreeAugment, TrivialAugmentWide
 
 if TYPE_CHECKING:
-    from bale._dtypes import DType
+    from bale._types import DType
     from bale.transforms._operations.arguments import Interpolation
 
 OPENAI_MEAN = (0.48145466, 0.4578275, 0.40821073)  # open_clip/constants.py

@@ -18,7 +18,7 @@ from bale.transforms._operations.geometry import (
 from bale.transforms._operations.operation import Operation
 
 if TYPE_CHECKING:
-    from bale._dtypes import DType
+    from bale._types import DType
 
 
 @makes_list

@@ -23,7 +23,7 @@ from bale.transforms._operations.operation import Operation
 from bale.transforms._operations.policies import TimmAutoAugment
 
 if TYPE_CHECKING:
-    from bale._dtypes import DType
+    from bale._types import DType
 
 
 @makes_list

@@ -4,14 +4,68 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
 
 from bale._cli import program_path
+from bale._progress_bar import Bar, bar_class, is_watched
 from bale._types import Json, Path, Report
-from bale.errors import Error, make_error
-from bale.launch._part import Parts, failure
+from bale.errors import Error, code_of_exit, make_error
+
+_FINE = (0, 4)  # 4: samples were skipped, as the plan allows; the merge lists them
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What every attempt needs to know. It is sent to other machines, so it holds plain values only.
+
+    plan        absolute path of the plan file
+    count       number of parts
+    jobs        shards that an attempt writes at a time
+    program     path of the program `bale`; None: the package's own, on the machine that runs the attempt
+    directory   directory that attempts run in if it exists there: plans with relative paths need it
+    """
+
+    plan: str
+    count: int
+    jobs: int
+    program: str | None
+    directory: str
+
+    def command(self, part: int) -> list[str]:
+        """The words of the command that packs a part."""
+        return [self.program or program_path(), "pack", "--plan", self.plan, "--part", f"{part}/{self.count}",
+                "--jobs", str(self.jobs), "--quiet"]
+
+
+def run_part(parts: Parts, part: int) -> int:
+    """Packs a part and returns its number. Raises bale.Error with what the program printed. If this process or thread is killed,
+    so is the program: another attempt may follow at once."""
+    setpriv = shutil.which("setpriv")
+    words = [setpriv, "--pdeathsig", "KILL", *parts.command(part)] if setpriv else parts.command(part)
+    directory = parts.directory if os.path.isdir(parts.directory) else None
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=directory,
+                              check=False)
+    except OSError as error:
+        raise make_error("io", f"part {part} of {parts.count}: cannot run {words[0]}: {error.strerror}") from None
+    if done.returncode not in _FINE:
+        raise failure(f"part {part} of {parts.count}", done.returncode, done.stderr)
+    return part
+
+
+def failure(what: str, code: int, printed: bytes) -> Exception:
+    """The bale.Error of a process that ended with `code`, of what it printed to standard error."""
+    lines = os.fsdecode(printed).splitlines()
+    said = [line.removeprefix("bale: ") for line in lines if line.startswith("bale: ")] or lines
+    reason = f"ended by signal {-code}" if code < 0 else said[-1] if said else f"ended with exit code {code}"
+    return make_error(code_of_exit(code), f"{what}: {reason}")
+
 
 Attempt = Callable[[Parts, list[int]], "list[Exception]"]
 
@@ -102,3 +156,41 @@ class DatasetParts:
         if done.returncode != _RETRYABLE:
             self._report = said
         return said
+
+
+class PartProgress:
+    """Shows the parts that ended. `shown`: None shows them in a terminal or a notebook only."""
+
+    def __init__(self, engine: str, total: int, shown: bool | None) -> None:
+        self._engine, self._total, self._packed, self._failed = engine, total, 0, 0
+        watched = is_watched()
+        self._shown = watched if shown is None else shown
+        make = bar_class() if self._shown and watched else None  # a log gets lines
+        self._bar: Bar | None = make(desc=engine, total=total, unit="part") if make else None
+
+    def __enter__(self) -> PartProgress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def packed(self) -> None:
+        self._packed += 1
+        if self._bar is not None:
+            self._bar.update()
+        else:
+            self._say(f"{self._packed} of {self._total} parts packed" + (f", {self._failed} failed" if self._failed else ""))
+
+    def failed(self, error: Exception) -> None:
+        self._failed += 1
+        self._say(str(error))
+
+    def _say(self, text: str) -> None:
+        if not self._shown:
+            return
+        line = f"{self._engine}: {text}"
+        if self._bar is not None:
+            self._bar.write(line, file=sys.stderr)
+        else:
+            print(line, file=sys.stderr, flush=True)
