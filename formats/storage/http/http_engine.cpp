@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <deque>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "bale/formats/base/file.hpp"
@@ -15,13 +14,13 @@
 #include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/storage/http/http_transfer.hpp"
 #include "bale/formats/storage/http/libcurl.hpp"
-#include "bale/formats/storage/http/socket_events.hpp"
 #include "bale/formats/storage/http/transfer_limit.hpp"
 
 namespace bale {
 namespace {
 
 constexpr std::size_t k_max_idle = 64;  // handles
+constexpr int k_longest_wait_ms = 1000;
 
 /// The file or directory with the certificates that are trusted: what the environment names, else the system's.
 Certificates trusted_certificates() {
@@ -58,11 +57,9 @@ class CurlEngine final : public HttpEngine {
     if (multi_ == nullptr) throw Error(ErrorCode::io, "libcurl cannot start");
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(most_transfers()));
     try {
-      events_.emplace(multi_);
       const UnboundThread unbound;
       thread_ = start_thread([this] { run(); });
     } catch (...) {
-      events_.reset();
       curl_multi_cleanup(multi_);
       throw;
     }
@@ -73,7 +70,7 @@ class CurlEngine final : public HttpEngine {
       const std::lock_guard lock(mutex_);
       stop_ = true;
     }
-    wake_up();
+    curl_multi_wakeup(multi_);
     thread_.join();
     for (CURL* const easy : idle_) curl_easy_cleanup(easy);
     curl_multi_cleanup(multi_);
@@ -85,12 +82,12 @@ class CurlEngine final : public HttpEngine {
       const std::lock_guard lock(mutex_);
       waiting_.insert(transfer->is_urgent() ? waiting_.begin() : waiting_.end(), std::move(transfer));
     }
-    wake_up();
+    curl_multi_wakeup(multi_);
   }
 
   void look_for_cancelled() override {
     looks_for_cancelled_ = true;
-    wake_up();
+    curl_multi_wakeup(multi_);
   }
 
  private:
@@ -99,12 +96,12 @@ class CurlEngine final : public HttpEngine {
     std::uint64_t number = 0;
   };
 
-  void wake_up() { events_->wake_up(); }
-
   void run() {
     while (start_waiting()) {
       end_cancelled();
-      events_->wait_and_act();
+      int running = 0;
+      curl_multi_poll(multi_, nullptr, 0, k_longest_wait_ms, nullptr);
+      curl_multi_perform(multi_, &running);
       take_finished();
     }
     const Error stopped(ErrorCode::interrupted, "the program ends");
@@ -207,7 +204,6 @@ class CurlEngine final : public HttpEngine {
 
   const Certificates certificates_;
   CURLM* const multi_;
-  std::optional<SocketEvents> events_{};
   // Used by the thread only.
   TransferLimit limit_;
   std::map<CURL*, Active> active_;
