@@ -39,6 +39,12 @@ std::optional<std::vector<const JHUFF_TBL*>> tables_of(const BaselineFrame& fram
   return tables;
 }
 
+/// One row at a time stays in the cache, and what a header says of the others takes no memory before they are there.
+BaselineFrame one_row_of(BaselineFrame frame) {
+  frame.mcus_down = 1;
+  return frame;
+}
+
 }  // namespace
 
 bool has_planes_signature(Bytes bytes) {
@@ -153,10 +159,7 @@ bool PlanesRestorer::write_scan(std::vector<std::byte>& out) {
   if (!frame || frame->mcus_down != header_.num_rows()) return false;
   const auto tables = tables_of(*frame);
   if (!tables) return false;
-  // Of one row: what the header says of the others takes no memory before they are there.
-  BaselineFrame one_row = *frame;
-  one_row.mcus_down = 1;
-  planes_.open(one_row);
+  planes_.open(one_row_of(*frame));
   decoder_.open(*frame);
   decoder_.store_in(planes_.rows(0), {0, frame->mcus_across}, {.order = BlockOrder::zigzag});
   symbols_.open(frame->restart_interval);
@@ -173,11 +176,11 @@ bool PlanesRestorer::write_scan(std::vector<std::byte>& out) {
 bool PlanesPacker::append_rows(const jpeg_decompress_struct& info) {
   const std::optional<BaselineFrame> frame = baseline_frame(info);
   if (!frame || !tables_of(*frame)) return false;
-  planes_.open(*frame);
+  planes_.open(one_row_of(*frame));
   if (!reader_.begin_baseline(*frame, planes_, false, BlockOrder::natural)) return false;
   for (std::uint32_t row = 0; row < frame->mcus_down; ++row) {
     const std::size_t begin = rows_.size();
-    if (!reader_.next_row(planes_, row) || !encoder_.append_row(planes_, row, rows_, classes_)) return false;
+    if (!reader_.next_row(planes_, 0) || !encoder_.append_row(planes_, rows_, classes_)) return false;
     sizes_.push_back(rows_.size() - begin);
   }
   return reader_.ends_exactly();

@@ -13,8 +13,8 @@ void append(Bytes bytes, std::vector<std::byte>& out) { out.insert(out.end(), by
 }  // namespace
 
 /// DC values of the row, each as its difference from the one before, in groups of one width.
-bool PlaneEncoder::put_dc(const CoefficientPlanes::Plane& plane, std::uint32_t mcu_row) {
-  const std::int16_t* const first = plane.row(mcu_row).data();
+bool PlaneEncoder::put_dc(const CoefficientPlanes::Plane& plane) {
+  const std::int16_t* const first = plane.blocks;
   const std::uint32_t count = plane.across * plane.mcu_down;
   std::int32_t before = *first;
   for (std::uint32_t begin = 0; begin < count; begin += k_dc_group) {
@@ -36,12 +36,14 @@ bool PlaneEncoder::put_dc(const CoefficientPlanes::Plane& plane, std::uint32_t m
   return true;
 }
 
-bool PlaneEncoder::append_row(const CoefficientPlanes& planes, std::uint32_t mcu_row, std::vector<std::byte>& out,
+bool PlaneEncoder::append_row(const CoefficientPlanes& planes, std::vector<std::byte>& out,
                               std::vector<std::byte>& classes) {
   std::size_t num_blocks = 0;
   for (const CoefficientPlanes::Plane& plane : planes.planes()) num_blocks += plane.row_size() / 64;
   blocks_.resize(num_blocks);
-  for (auto& blocks : by_kind_) blocks.clear();
+  sorted_.resize(num_blocks * k_num_kinds);
+  std::array<std::uint32_t*, k_num_kinds> ends;
+  for (std::size_t kind = 0; kind < k_num_kinds; ++kind) ends[kind] = sorted_.data() + kind * num_blocks;
   for (BitsOut& plane : planes_) plane.begin(num_blocks * k_most_bits);
   dc_widths_.begin(num_blocks * k_max_dc_bits);
   dc_bits_.begin((num_blocks + planes.planes().size() * k_dc_group) * k_max_dc_bits);
@@ -49,16 +51,18 @@ bool PlaneEncoder::append_row(const CoefficientPlanes& planes, std::uint32_t mcu
   std::vector<std::byte> firsts;
   std::uint32_t number = 0;
   for (const CoefficientPlanes::Plane& plane : planes.planes()) {
-    const std::span<const std::int16_t> row = plane.row(mcu_row);
+    const std::span<const std::int16_t> row = plane.row(0);
     append_i16(row[0], firsts);
-    if (!put_dc(plane, mcu_row)) return false;
+    if (!put_dc(plane)) return false;
     for (std::size_t at = 0; at < row.size(); at += 64, ++number) {
       BlockBits& block = blocks_[number];
       if (!kernels.look_at(row.data() + at, block)) return false;
-      by_kind_[k_plane_classes.kind[block.number]].push_back(number);
+      *ends[k_plane_classes.kind[block.number]]++ = number;
     }
   }
-  for (std::uint32_t kind = 1; kind < k_num_kinds; ++kind) kernels.put_blocks(blocks_, by_kind_[kind], planes_);
+  for (std::size_t kind = 1; kind < k_num_kinds; ++kind) {
+    kernels.put_blocks(blocks_, {sorted_.data() + kind * num_blocks, ends[kind]}, planes_);
+  }
   std::size_t used = 1;
   for (std::size_t i = 0; i < planes_.size(); ++i) {
     if (!planes_[i].bytes().empty()) used = i + 1;
@@ -69,7 +73,9 @@ bool PlaneEncoder::append_row(const CoefficientPlanes& planes, std::uint32_t mcu
   append(firsts, out);
   append(dc_widths_.bytes(), out);
   append(dc_bits_.bytes(), out);
-  for (const BlockBits& block : blocks_) classes.push_back(static_cast<std::byte>(block.number));
+  classes.resize(classes.size() + num_blocks);
+  std::ranges::transform(blocks_, classes.end() - static_cast<std::ptrdiff_t>(num_blocks),
+                         [](const BlockBits& block) { return static_cast<std::byte>(block.number); });
   for (std::size_t i = 0; i < used; ++i) append(planes_[i].bytes(), out);
   return true;
 }

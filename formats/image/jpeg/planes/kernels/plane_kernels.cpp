@@ -151,9 +151,16 @@ HWY_ATTR void put_blocks(std::span<const BlockBits> all, std::span<const std::ui
     auto count = static_cast<std::uint32_t>(std::popcount(reaching[1]));
     planes[1].put(extract_bits<k_bmi2>(block.signs, reaching[1]), count);
     for (std::uint32_t j = 2; j <= bits; ++j) {
-      planes[j].put(extract_bits<k_bmi2>(reaching[j], reaching[j - 1]), count);
+      const std::uint64_t reaches = extract_bits<k_bmi2>(reaching[j], reaching[j - 1]);
+      const std::uint64_t below = extract_bits<k_bmi2>(block.magnitudes[j - 2], reaching[j]);
+      const std::uint32_t before = count;
       count = static_cast<std::uint32_t>(std::popcount(reaching[j]));
-      planes[j].put(extract_bits<k_bmi2>(block.magnitudes[j - 2], reaching[j]), count);
+      if (before + count < 64) [[likely]] {
+        planes[j].put(reaches | below << before, before + count);
+      } else {
+        planes[j].put(reaches, before);
+        planes[j].put(below, count);
+      }
     }
   }
 }
