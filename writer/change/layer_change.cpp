@@ -71,7 +71,8 @@ LayerChange::LayerChange(const std::string& directory) : directory_(directory) {
 
 RemovalList LayerChange::removed() const {
   RemovalList all = RemovalList::load(directory_, base_);
-  return all.add(listed_);
+  all.add(listed_);
+  return all;
 }
 
 bool LayerChange::sets() const {
