@@ -121,6 +121,7 @@ CudaOptions checked(const CudaOptions& cuda, const LoaderOptions& options) {
     refuse(ErrorCode::unsupported, "images of this transform differ in size, and a device takes whole batches only",
            "use train, val or padded, or load into ordinary memory");
   }
+  if (cuda.decode > DecodeOn::device) refuse(ErrorCode::invalid_argument, "decode is none of DecodeOn");
   check_sources(cuda, options);
   if (cuda.decode == DecodeOn::device) check_decoding(cuda, options);
   if (!needs_kernels(cuda)) return cuda;

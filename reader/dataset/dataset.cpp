@@ -25,6 +25,9 @@ Dataset::State::~State() {
 }
 
 Dataset Dataset::open(const std::string& spec, const DatasetOptions& options) {
+  if (options.counting > Counting::while_read) {
+    throw Error(ErrorCode::invalid_argument, "counting is none of Counting");
+  }
   auto state = std::make_unique<State>();
   state->options = options;
   const std::string named = with_version(spec, options.version);

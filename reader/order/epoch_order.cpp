@@ -155,6 +155,9 @@ EpochOrder::EpochOrder(Selection selection, const Shuffle& shuffle, std::uint64_
     throw Error(ErrorCode::invalid_argument, "a node-local order needs the parts of the nodes, which a Loader makes",
                 {.hint = "use a Loader, or another shuffle"});
   }
+  if (shuffle.kind > Shuffle::Kind::stream) {
+    throw Error(ErrorCode::invalid_argument, "shuffle is none of Shuffle::Kind");
+  }
   if (!has_windows(shuffle)) return;
   if (shuffle.block_samples == 0 || shuffle.window_blocks == 0) {
     throw Error(ErrorCode::invalid_argument, "a block shuffle needs blocks and windows of 1 or more");

@@ -363,6 +363,9 @@ PackReport merge_shards(const std::vector<FinishedDataset>& datasets, const Shar
 
 PackReport merge_datasets(const DatasetMergeOptions& options, Progress& progress) {
   require_local_name(options.destination, UrlUse::writing);
+  if (options.mode > DestinationMode::overwrite) {
+    throw Error(ErrorCode::invalid_argument, "mode is none of DestinationMode");
+  }
   const std::vector<FinishedDataset> datasets = load_finished(options.sources);
   if (datasets.empty()) throw Error(ErrorCode::invalid_argument, "nothing to merge: no dataset is named");
   return merge_shards(datasets,

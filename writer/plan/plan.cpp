@@ -55,6 +55,8 @@ void check_options(const PackOptions& options) {
   if (options.format.format == nullptr || options.format.layout == nullptr) {
     fail_usage("no format", "leave `format` as it is, or set it by find_format()");
   }
+  if (options.on_error > OnError::quarantine) fail_usage("on_error is none of OnError");
+  if (options.mode > DestinationMode::overwrite) fail_usage("mode is none of DestinationMode");
   if ((options.compress_level || options.jpeg_planes) && !options.format.layout->compresses_fields) {
     const std::string_view name = options.format.layout->name;
     if (options.compress_level) {

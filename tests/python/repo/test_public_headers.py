@@ -60,6 +60,20 @@ def test_the_headers_of_the_api_are_installed_and_compile(tmp_path):
     assert said_of(tmp_path, "g++", text, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror") == ""
 
 
+def test_the_code_of_the_page_compiles(tmp_path):
+    """That of docs/CPP.md, between names that stand for the reader's."""
+    blocks = re.findall(r"^```cpp\n(.*?)^```", (REPO / "docs" / "CPP.md").read_text(), re.S | re.M)
+    blocks = [block for block in blocks if "torch.hpp" not in block]  # examples/cpp/libtorch.cpp has that one
+    assert len(blocks) == 3
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("#include")]
+    lines += ['#include "bale/formats/base/random.hpp"', "template <typename... Any> void use(const Any&...) {}",
+              "template <typename... Any> void train(const Any&...) {}", "void add_noise(bale::MutableBytes, bale::KeyedRandom&) {}"]
+    for number, block in enumerate(blocks):
+        body = re.sub("^#include.*", "", block, flags=re.M)
+        lines.append(f"void block_{number}(const std::vector<std::uint64_t>& indices, bale::LoaderOptions& options) {{\n(void)indices, (void)options;\n{body}}}")
+    assert said_of(tmp_path, "g++", "\n".join(lines) + "\nint main() {}\n", "-std=c++20", "-Werror") == ""
+
+
 def includes_of(header):
     room = header.split("/")[1]
     file = REPO / ("loader" if room == "bale.hpp" else room) / "include" / header

@@ -197,6 +197,7 @@ TEST_CASE("What makes no sense on a device is refused") {
   CHECK(refusal(train_transform(), {.hold = 0}).find("hold of 0 batches") == 0);
   CHECK(refusal(train_transform(), {.hold = 100000}).find("hold of 100000") == 0);
   CHECK(refusal(train_transform(), {.flip_probability = 2}).find("flip_probability 2") == 0);
+  CHECK(refusal(train_transform(), {.decode = static_cast<DecodeOn>(2)}) == "decode is none of DecodeOn");
   CHECK(refusal(val_transform(), {.flip_probability = 0.5}).find("need a float dtype") != std::string::npos);
   CHECK(refusal(float_transform(DType::float16, PixelLayout::nchw), {.flip_probability = 0.5})
             .find("mirrored by the workers already") != std::string::npos);

@@ -219,6 +219,12 @@ TEST_CASE("a sample is read by its key in one call", "[open_shards]") {
   }
 }
 
+TEST_CASE("counting in no known way is refused", "[open_shards]") {
+  const Packed packed;
+  CHECK(test::code_of([&] { Dataset::open(packed.path, {.counting = static_cast<Counting>(3)}); }) ==
+        ErrorCode::invalid_argument);
+}
+
 TEST_CASE("an owned sample stays while its Scratch is used again", "[open_shards]") {
   const Packed packed;
   const Dataset dataset = Dataset::open(packed.path);

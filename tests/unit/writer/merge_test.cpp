@@ -81,6 +81,11 @@ TEST_CASE_METHOD(InTempDir, "datasets with other numbers of classes are merged b
     merge_datasets({.sources = {dir / "one", dir / "two", dir / "one"}, .destination = dir / "other"}, progress);
   });
   CHECK(again.code() == ErrorCode::invalid_argument);
+  const Error other_mode = error_of([&] {
+    const auto mode = static_cast<DestinationMode>(3);
+    merge_datasets({.sources = {dir / "one"}, .destination = dir / "other", .mode = mode}, progress);
+  });
+  CHECK(other_mode.code() == ErrorCode::invalid_argument);
   CHECK_FALSE(fs::exists(dir / "other"));
 }
 

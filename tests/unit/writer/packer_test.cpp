@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -315,4 +316,7 @@ TEST_CASE("options that make no sense are usage errors") {
   CHECK(refused([](PackOptions& o) { o.stratify = true; }));
   CHECK(refused([](PackOptions& o) { o.name = "a/b"; }));
   CHECK(refused([](PackOptions& o) { o.name = ".hidden"; }));
+  CHECK(refused([](PackOptions& o) { o.splits = {{"a", std::numeric_limits<double>::quiet_NaN()}, {"b", 0.5}}; }));
+  CHECK(refused([](PackOptions& o) { o.on_error = static_cast<OnError>(3); }));
+  CHECK(refused([](PackOptions& o) { o.mode = static_cast<DestinationMode>(3); }));
 }

@@ -260,7 +260,8 @@ TEST_CASE("an order that begins in stored order is the same if the dataset turns
   CHECK_FALSE(EpochOrder(Selection::all(9), Shuffle::block(), 1).samples_for(0, 1));
 }
 
-TEST_CASE("a block shuffle of nothing is refused", "[order]") {
+TEST_CASE("a block shuffle of nothing, and a shuffle of no kind, are refused", "[order]") {
+  CHECK_THROWS_AS(EpochOrder(Selection::all(5), {.kind = static_cast<Shuffle::Kind>(5)}, 1), Error);
   CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::stream(0, 1), 1), Error);
   CHECK_THROWS_AS(EpochOrder(Selection::all(5), Shuffle::stream(std::uint64_t{1} << 30, std::uint64_t{1} << 30), 1),
                   Error);

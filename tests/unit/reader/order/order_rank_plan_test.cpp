@@ -102,6 +102,7 @@ TEST_CASE("shares that make no sense are refused", "[order]") {
   CHECK_THROWS_AS(RankPlan(10, 0, {.world_size = 0}), Error);
   CHECK_THROWS_AS(RankPlan(10, 0, {.rank = 2, .world_size = 2}), Error);
   CHECK_THROWS_AS(RankPlan(10, 11, {}), Error);
+  CHECK_THROWS_AS(RankPlan(10, 0, {.tail = static_cast<Tail>(3)}), Error);
   CHECK_THROWS_AS(RankPlan(10, 0, {.batch_size = k_huge, .world_size = k_huge}), Error);
   CHECK(RankPlan(10, 0, {.batch_size = k_huge, .world_size = 1024}).num_batches() == 1);
 }
