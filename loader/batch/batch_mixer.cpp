@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <system_error>
+#include <exception>
 #include <thread>
 
 #include "bale/formats/base/system/cores.hpp"
@@ -113,7 +113,7 @@ void BatchMixer::mix(const Batch& batch, std::uint32_t slot, MutableBytes pixels
   for (std::uint32_t number = 1; number < num_threads; ++number) {
     try {
       threads[number] = std::thread(run, number);
-    } catch (const std::system_error&) {  // no more threads
+    } catch (const std::exception&) {  // no more threads, or no memory for one
       run(number);
     }
   }

@@ -7,6 +7,7 @@
 
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/cores.hpp"
+#include "bale/formats/base/system/threads.hpp"
 
 namespace bale {
 namespace {
@@ -56,7 +57,7 @@ void watch_run(std::function<void(Progress&)> work, const OnProgress& on_progres
   std::thread thread;
   {
     const UnboundThread unbound;
-    thread = std::thread([run, work = std::move(work)]() mutable { run->run(std::move(work)); });
+    thread = start_thread([run, work = std::move(work)]() mutable { run->run(std::move(work)); });
   }
   bool is_cancelled = false;
   std::exception_ptr thrown;  // by on_progress

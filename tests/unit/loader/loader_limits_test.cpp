@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/watched_run.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/read_in_order.hpp"
 #include "bale/tests/support/catch.hpp"
@@ -119,6 +120,7 @@ TEST_CASE("As many threads work as the system starts; without any it is an error
   }
   const FewThreads few(0);
   CHECK(error_of([&] { (void)Loader(pack.path, small_batches(1)).next(); }).code() == ErrorCode::out_of_memory);
+  CHECK(error_of([] { run_watched([](Progress&) { return 1; }, {}); }).code() == ErrorCode::out_of_memory);
   const Dataset dataset = Dataset::open(pack.path);
   std::atomic<std::uint64_t> num_read{0};
   read_in_order(dataset, EpochOrder(Selection::all(40), Shuffle::none(), 0), 0, 40, {.jobs = 4},

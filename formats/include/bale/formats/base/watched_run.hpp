@@ -44,7 +44,7 @@ using Patience = std::optional<std::chrono::milliseconds>;
 void watch_run(std::function<void(Progress&)> work, const OnProgress& on_progress, Patience patience = std::nullopt);
 
 /// Calls `work`, a function of a Progress&, and returns what it returns. Throws what `on_progress` throws, else what
-/// `work` throws: `interrupted` if it was cancelled before it was done.
+/// `work` throws: `interrupted` if it was cancelled before it was done, `out_of_memory` if no thread can be started.
 ///
 /// A cancelled operation may be blocked in the kernel, as by a network file system that does not answer. After
 /// `patience`, or when `on_progress` throws again, run_watched() leaves it to end by itself, and throws. `work` must
