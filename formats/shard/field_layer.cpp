@@ -41,6 +41,7 @@ FieldLayer FieldLayer::open(const std::string& path) {
     std::vector<std::byte> head(sizeof(LayerHeader) + sizeof(FieldLayerExtension));
     head.resize(layer.file_.read_some(0, head));
     const LayerHeader header = load_layer_header(head, path);
+    if (header.kind != static_cast<std::uint32_t>(LayerKind::field)) fail("it has no values of a field");
     const std::uint64_t file_bytes = layer.file_.size();
     if (header.file_bytes != file_bytes || head.size() < sizeof(LayerHeader) + sizeof(FieldLayerExtension))
       fail("its size contradicts its header");
@@ -63,8 +64,7 @@ FieldLayer FieldLayer::open(const std::string& path) {
     rest = rest.subspan(extension.name_bytes);
     layer.prefix_.assign(rest.begin(), rest.begin() + extension.prefix_bytes);
     layer.parse_directory(rest.subspan(extension.prefix_bytes), header.num_rows);
-    layer.digest_ = digest_of_content(head);
-    if (base_name(layer_name(layer.digest_)) != base_name(path)) fail("its name is not its digest");
+    if (base_name(layer_name(digest_of_content(head))) != base_name(path)) fail("its name is not its digest");
     return layer;
   });
 }
@@ -74,6 +74,7 @@ void FieldLayer::parse_directory(Bytes directory, std::uint64_t num_rows) {
   const std::uint64_t num_value_bytes = file_.size() - values_at_;
   std::uint64_t rows = 0;
   std::uint64_t values = 0;
+  shards_.reserve(directory.size() / sizeof(OfShard));
   for (; !directory.empty(); directory = directory.subspan(sizeof(OfShard))) {
     const auto of = load_at<OfShard>(directory.data());
     if (!shards_.empty() && !(shards_.back().shard < of.shard)) fail("shards out of order");

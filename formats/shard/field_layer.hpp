@@ -42,7 +42,7 @@ class FieldLayer {
   };
   static_assert(sizeof(OfShard) == 64);
 
-  /// Reads the head, and compares it with the name of the file.
+  /// Reads the head, which has the digests of all else, and compares it with the name of the file.
   static FieldLayer open(const std::string& path);
 
   const std::string& path() const { return file_.path(); }
@@ -52,8 +52,6 @@ class FieldLayer {
   /// Ascending by digest.
   const std::vector<OfShard>& shards() const { return shards_; }
   std::uint64_t num_rows() const { return shards_.empty() ? 0 : shards_.back().rows_end; }
-  /// "xxh3:...", of the head, which has the digests of all else.
-  const std::string& digest() const { return digest_; }
 
   /// The values of the n-th shard, ascending by row.
   std::vector<FieldLayerRow> rows(std::size_t shard) const;
@@ -76,7 +74,6 @@ class FieldLayer {
   std::string field_;
   std::vector<std::byte> prefix_;
   std::vector<OfShard> shards_;
-  std::string digest_;
   std::uint64_t rows_at_ = 0;    // offsets in the file
   std::uint64_t values_at_ = 0;  // likewise
 };

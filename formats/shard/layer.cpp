@@ -1,13 +1,17 @@
 #include "bale/formats/shard/layer.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <charconv>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +19,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/shard/field_layer.hpp"
 #include "bale/formats/shard/index_builder.hpp"
 #include "bale/formats/shard/layer_header.hpp"
@@ -129,6 +134,8 @@ Layer parse_layer(Bytes bytes, const std::string& path) {
     std::copy(std::begin(shard.digest), std::end(shard.digest), of.shard.begin());
     if (number > 0 && !(layer.shards.back().shard < of.shard)) fail("shards out of order");
     if (shard.end <= at || shard.end > header.num_rows) fail("rows of shards out of order");
+    of.rows.reserve(shard.end - at);
+    if (layer.kind == LayerKind::label) of.labels.reserve(shard.end - at);
     for (; at < shard.end; ++at) {
       const auto row = load_at<LayerRow>(rows + at * sizeof(LayerRow));
       if (!of.rows.empty() && row <= of.rows.back()) fail("rows out of order");
@@ -152,74 +159,149 @@ std::string layer_name(std::string_view digest_text) {
   return fmt::format("{}/{}{}", k_layers_name, digits_of(digest_text), k_layer_suffix);
 }
 
-/// The layers of fields that are open.
-struct Layers::Fields {
-  struct Slot {
+namespace {
+
+/// The digest of a text as digest_text() writes it; nullopt for any other.
+std::optional<Digest> digest_of(std::string_view text) {
+  const std::string_view digits = digits_of(text);
+  Digest digest{};
+  if (!text.starts_with("xxh3:") || digits.size() != 2 * digest.size()) return std::nullopt;
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    const char* const end = digits.data() + 2 * (i + 1);
+    if (std::from_chars(end - 2, end, digest[i], 16).ptr != end) return std::nullopt;
+  }
+  return digest;
+}
+
+/// Each row once; of several labels the last one counts.
+void sort_rows(ShardAmendments& amendments) {
+  std::vector<std::uint32_t>& removed = amendments.removed;
+  std::sort(removed.begin(), removed.end());
+  removed.erase(std::unique(removed.begin(), removed.end()), removed.end());
+  auto& labels = amendments.labels;
+  const auto not_above = [](const auto& a, const auto& b) { return a.first >= b.first; };
+  if (std::adjacent_find(labels.begin(), labels.end(), not_above) == labels.end()) return;  // those of one layer
+  std::reverse(labels.begin(), labels.end());
+  std::stable_sort(labels.begin(), labels.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  labels.erase(
+      std::unique(labels.begin(), labels.end(), [](const auto& a, const auto& b) { return a.first == b.first; }),
+      labels.end());
+}
+
+/// Whether the file has a layer of a field. Its manifest says so, if it is known.
+bool is_field_file(const std::string& path, const ManifestLayer* expected) {
+  if (expected != nullptr) return field_of_layer(*expected).has_value();
+  std::vector<std::byte> start(sizeof(LayerHeader));
+  start.resize(File::open_read(path).read_some(0, start));
+  return start.size() == sizeof(LayerHeader) &&
+         load_at<LayerHeader>(start.data()).kind == static_cast<std::uint32_t>(LayerKind::field);
+}
+
+}  // namespace
+
+/// The files of layers, and what was read of them.
+struct Layers::Files {
+  struct DigestHash {
+    std::size_t operator()(const Digest& digest) const {
+      return std::hash<std::string_view>()(as_text(std::as_bytes(std::span(digest))));
+    }
+  };
+  using Shards = std::unordered_map<Digest, ShardAmendments, DigestHash>;
+  struct Field {
     std::once_flag once{};
     std::optional<FieldLayer> layer{};
   };
-  std::deque<Slot> slots{};  // by number of the layer; used for fields only
 
-  const FieldLayer& at(std::size_t number, const std::string& path) {
-    Slot& slot = slots[number];
-    std::call_once(slot.once, [&] { slot.layer = FieldLayer::open(path); });
-    return *slot.layer;
+  std::vector<std::string> paths;
+  std::vector<ManifestLayer> listed{};  // by number of the layer; empty if it is not known
+  std::deque<Field> fields{};           // by number of the layer; used for fields only
+  std::timed_mutex mutex{};
+  std::atomic<bool> is_loaded{false};
+  Shards shards{};  // if they are loaded
+
+  explicit Files(std::vector<std::string> named) : paths(std::move(named)), fields(paths.size()) {}
+
+  void load() {
+    if (is_loaded.load(std::memory_order_acquire)) return;
+    const auto locked = polling_lock(mutex, k_remote_poll_interval, poll_remote_wait);  // as for indexes
+    if (is_loaded.load(std::memory_order_relaxed)) return;
+    Shards read;
+    for (std::size_t number = 0; number < paths.size(); ++number) add_file(number, read);
+    for (auto& [digest, amendments] : read) sort_rows(amendments);
+    shards = std::move(read);
+    is_loaded.store(true, std::memory_order_release);
+  }
+
+  const FieldLayer& field(std::size_t number) {
+    Field& field = fields[number];
+    std::call_once(field.once, [&] { field.layer = FieldLayer::open(paths[number]); });
+    return *field.layer;
+  }
+
+ private:
+  void add_file(std::size_t number, Shards& read) {
+    const std::string& path = paths[number];
+    const ManifestLayer* const said = listed.empty() ? nullptr : &listed[number];
+    const auto require_expected = [&](std::string_view kind, std::uint64_t num_rows) {
+      if (said != nullptr && (said->kind != kind || said->num_rows != num_rows))
+        fail_damaged_layer(path, "is not what the manifest says");
+    };
+    if (is_field_file(path, said)) {
+      const FieldLayer& layer = field(number);
+      require_expected(field_layer_kind(layer.field()), layer.num_rows());
+      for (std::size_t n = 0; n < layer.shards().size(); ++n)
+        read[layer.shards()[n].shard].field_parts.emplace_back(number, n);
+      return;
+    }
+    const Layer layer = read_twice_if_damaged(path, [&] {
+      const std::vector<std::byte> content = read_file(path, k_max_layer_bytes);
+      if (base_name(layer_name(digest_of_content(content))) != base_name(path))
+        fail_damaged_layer(path, "its name is not its digest");
+      Layer parsed = parse_layer(content, path);
+      require_expected(name_of(parsed.kind), num_rows_of(parsed));
+      return parsed;
+    });
+    for (const Layer::OfShard& of : layer.shards) {
+      ShardAmendments& amendments = read[of.shard];
+      if (layer.kind == LayerKind::removed) {
+        amendments.removed.insert(amendments.removed.end(), of.rows.begin(), of.rows.end());
+      }
+      for (std::size_t i = 0; i < of.labels.size(); ++i) amendments.labels.emplace_back(of.rows[i], of.labels[i]);
+    }
   }
 };
 
-Layers::Layers(std::vector<std::string> paths) : paths_(std::move(paths)), fields_(std::make_shared<Fields>()) {
-  fields_->slots.resize(paths_.size());
-}
+Layers::Layers(std::vector<std::string> paths)
+    : files_(paths.empty() ? nullptr : std::make_shared<Files>(std::move(paths))) {}
 
-Layers Layers::load(const std::string& directory, const Manifest& manifest) {
+Layers::Layers(const std::string& directory, const Manifest& manifest) {
+  if (manifest.layers.empty()) return;
   std::vector<std::string> paths;
   for (const ManifestLayer& layer : manifest.layers) paths.push_back(join_name(directory, layer_name(layer.digest)));
-  Layers layers(std::move(paths));
-  for (std::size_t n = 0; n < manifest.layers.size(); ++n) layers.add_file(n, &manifest.layers[n]);
-  layers.sort();
-  return layers;
+  files_ = std::make_shared<Files>(std::move(paths));
+  files_->listed = manifest.layers;
 }
 
-Layers Layers::load(const std::vector<std::string>& paths) {
-  Layers layers(paths);
-  for (std::size_t n = 0; n < paths.size(); ++n) layers.add_file(n, nullptr);
-  layers.sort();
-  return layers;
+const std::vector<std::string>& Layers::paths() const {
+  static const std::vector<std::string> k_none;
+  return files_ ? files_->paths : k_none;
+}
+
+const std::vector<ManifestLayer>& Layers::listed() const {
+  static const std::vector<ManifestLayer> k_none;
+  return files_ ? files_->listed : k_none;
+}
+
+void Layers::load() const {
+  if (files_) files_->load();
 }
 
 const ShardAmendments* Layers::of(const std::string& digest_text) const {
-  const auto found = shards_.find(digest_text);
-  return found == shards_.end() ? nullptr : &found->second;
-}
-
-void Layers::add_file(std::size_t number, const ManifestLayer* expected) {
-  const std::string& path = paths_[number];
-  const auto require_expected = [&](std::string_view kind, std::uint64_t num_rows) {
-    if (expected != nullptr && (expected->kind != kind || expected->num_rows != num_rows))
-      fail_damaged_layer(path, "is not what the manifest says");
-  };
-  std::vector<std::byte> start(sizeof(LayerHeader));
-  start.resize(File::open_read(path).read_some(0, start));
-  const bool is_field = start.size() == sizeof(LayerHeader) &&
-                        load_at<LayerHeader>(start.data()).kind == static_cast<std::uint32_t>(LayerKind::field);
-  if (is_field) {
-    const FieldLayer& layer = field_layer(number);
-    require_expected(field_layer_kind(layer.field()), layer.num_rows());
-    for (std::size_t n = 0; n < layer.shards().size(); ++n)
-      shards_[digest_text(layer.shards()[n].shard)].field_parts.emplace_back(number, n);
-    digests_.push_back(layer.digest());
-    return;
-  }
-  std::string digest;
-  add(read_twice_if_damaged(path, [&] {
-    const std::vector<std::byte> content = read_file(path, k_max_layer_bytes);
-    digest = digest_of_content(content);
-    if (base_name(layer_name(digest)) != base_name(path)) fail_damaged_layer(path, "its name is not its digest");
-    Layer layer = parse_layer(content, path);
-    require_expected(name_of(layer.kind), num_rows_of(layer));
-    return layer;
-  }));
-  digests_.push_back(std::move(digest));
+  if (!files_) return nullptr;
+  load();
+  const std::optional<Digest> digest = digest_of(digest_text);
+  const auto found = digest ? files_->shards.find(*digest) : files_->shards.end();
+  return found == files_->shards.end() ? nullptr : &found->second;
 }
 
 /// Adds the values of one layer, which take precedence over those that are there.
@@ -262,7 +344,7 @@ ShardIndex Layers::amend(ShardIndex index, const std::string& digest_text, const
 
 const FieldLayer& Layers::layer_of(const Extent& extent) const {
   const std::uint64_t number = (extent.offset - Extent::k_label_text) >> k_place_bits;
-  if (number == 0 || number > paths_.size()) {
+  if (number == 0 || number > paths().size()) {
     throw Error(ErrorCode::damaged, "an index names a layer that is not there", {.hint = k_copy_hint});
   }
   return field_layer(number - 1);
@@ -285,32 +367,7 @@ void Layers::forget(const Extent& extent) const {
   layer.forget(offset_of(extent), extent.length - std::min<std::uint64_t>(extent.length, layer.prefix().size()));
 }
 
-const FieldLayer& Layers::field_layer(std::size_t number) const { return fields_->at(number, paths_[number]); }
-
-void Layers::add(const Layer& layer) {
-  for (const Layer::OfShard& of : layer.shards) {
-    ShardAmendments& amendments = shards_[digest_text(of.shard)];
-    if (layer.kind == LayerKind::removed) {
-      amendments.removed.insert(amendments.removed.end(), of.rows.begin(), of.rows.end());
-    }
-    for (std::size_t i = 0; i < of.labels.size(); ++i) amendments.labels.emplace_back(of.rows[i], of.labels[i]);
-  }
-}
-
-/// Each row once; of several labels the last one counts.
-void Layers::sort() {
-  for (auto& [digest, amendments] : shards_) {
-    std::vector<std::uint32_t>& removed = amendments.removed;
-    std::sort(removed.begin(), removed.end());
-    removed.erase(std::unique(removed.begin(), removed.end()), removed.end());
-    auto& labels = amendments.labels;
-    std::reverse(labels.begin(), labels.end());
-    std::stable_sort(labels.begin(), labels.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    labels.erase(
-        std::unique(labels.begin(), labels.end(), [](const auto& a, const auto& b) { return a.first == b.first; }),
-        labels.end());
-  }
-}
+const FieldLayer& Layers::field_layer(std::size_t number) const { return files_->field(number); }
 
 namespace {
 

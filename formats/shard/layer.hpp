@@ -6,7 +6,7 @@
 // They are applied in one place, when the index of a shard is opened (ShardOpenOptions::layers): the index that readers
 // get has neither the removed samples nor the old labels. What needs the shard as it is stored opens it without.
 // The touched shards of a version:
-//   const Layers layers = Layers::load(directory, manifest);
+//   const Layers layers(directory, manifest);
 //   for (const ManifestShard& shard : manifest.shards) if (layers.of(shard.digest)) ...
 //
 // Threads: plain values; const methods may be called by many threads at once. Errors: those of reading files; `damaged`
@@ -18,7 +18,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -83,22 +82,23 @@ struct ShardAmendments {
   std::vector<AmendedField> fields{};  // for bale::amend()
 };
 
-/// The layers of one version. In memory are 4 bytes per removed sample, 16 per label, and of fields 64 per shard: rows
-/// of fields are read with the index of their shard, values when they are asked for.
+/// The layers of one version. They are read when of() or amend() first needs them. In memory are then 4 bytes per
+/// removed sample, 16 per label, and of fields 64 per shard: rows of fields are read with the index of their shard,
+/// values when they are asked for. Copies share what was read.
 class Layers {
  public:
   /// None.
   Layers() = default;
-  /// For indexes that are amended already: nothing is read before a value is.
-  explicit Layers(std::vector<std::string> paths);
-  static Layers load(const std::string& directory, const Manifest& manifest);
+  Layers(const std::string& directory, const Manifest& manifest);
   /// The same from the paths of the files, in the order of the manifest.
-  static Layers load(const std::vector<std::string>& paths);
+  explicit Layers(std::vector<std::string> paths);
 
-  bool empty() const { return paths_.empty(); }
-  const std::vector<std::string>& paths() const { return paths_; }
-  /// Of the files: "xxh3:...".
-  const std::vector<std::string>& digests() const { return digests_; }
+  bool empty() const { return files_ == nullptr; }
+  const std::vector<std::string>& paths() const;
+  /// What the manifest says of them; empty if it is not known.
+  const std::vector<ManifestLayer>& listed() const;
+  /// Reads and checks them, unless that was done.
+  void load() const;
   /// Of the shard with this digest ("xxh3:..."); nullptr if no layer touches it.
   const ShardAmendments* of(const std::string& digest_text) const;
   /// The index of that shard as readers of the version get it. Throws what bale::amend() throws.
@@ -117,16 +117,10 @@ class Layers {
   const FieldLayer& field_layer(std::size_t number) const;
 
  private:
-  struct Fields;
-  void add(const Layer& layer);
-  void add_file(std::size_t number, const ManifestLayer* expected);
-  void sort();
+  struct Files;
   const FieldLayer& layer_of(const Extent& extent) const;
 
-  std::vector<std::string> paths_;
-  std::vector<std::string> digests_;
-  std::shared_ptr<Fields> fields_;  // null if there are no paths
-  std::unordered_map<std::string, ShardAmendments> shards_;
+  std::shared_ptr<Files> files_;  // null if there are none
 };
 
 /// The index without the removed samples, with the corrected labels and the values of fields. Of a sample with a field

@@ -21,11 +21,10 @@
 #include "bale/formats/image/image_check.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/registry/registry.hpp"
-#include "bale/formats/shard/field_layer.hpp"
-#include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
+#include "bale/reader/check/layer_check.hpp"
 #include "bale/reader/spec/dataset_spec.hpp"
 #include "bale/reader/spec/directory_content.hpp"
 
@@ -54,22 +53,6 @@ struct Task {
   NoticeLog notices{};
 };
 
-/// The keys of a shard's samples that layers remove.
-class RemovedSamples {
- public:
-  RemovedSamples(const Task& task, const ShardIndex& index, const Layers& layers) {
-    const ShardAmendments* const amendments = task.expected != nullptr ? layers.of(task.expected->digest) : nullptr;
-    if (amendments == nullptr) return;
-    for (const std::uint32_t row : amendments->removed) {
-      if (row < index.size()) keys_.emplace(index.key(row));
-    }
-  }
-  bool has(std::string_view key) const { return !keys_.empty() && keys_.contains(std::string(key)); }
-
- private:
-  std::unordered_set<std::string> keys_;
-};
-
 class Checker {
  public:
   Checker(const CheckOptions& options, Progress& progress, const std::function<void(const Damage&)>& on_finding)
@@ -87,13 +70,10 @@ class Checker {
   void check_open(Task& task, const Shard& shard);
   void check_file(Task& task);
   void check_sidecars(Task& task, const Shard& shard);
-  void check_images(Task& task, const Shard& shard, const RemovedSamples& removed);
+  void check_images(Task& task, const Shard& shard, const LayersOfShard& layers);
   void check_seek_points(Task& task, const ShardIndex& index);
   void find_strays();
   void find_leftovers();
-  void check_layers();
-  void check_values(Task& task, const ShardIndex& index);
-  void check_values(Task& task, const ShardIndex& index, const FieldLayer& layer, std::size_t shard);
   void check_lists();
   void report(std::vector<Damage>& into, Damage damage);
 
@@ -105,7 +85,7 @@ class Checker {
   bool is_unfinished_ = false;  // a run changes it, or was killed
   bool is_newest_ = true;       // lists, and shards that it does not name, are of the newest version
   std::optional<Manifest> manifest_;
-  Layers layers_;
+  LayerCheck layers_;
   std::vector<Task> tasks_;
   bool is_single_shard_ = false;  // the spec is a single shard without a manifest
   CheckReport report_;
@@ -163,64 +143,6 @@ void Checker::find_leftovers() {
       report_.leftovers.push_back(join_path(directory, name));
     }
   }
-}
-
-/// Checks that the layers are there as the manifest says, and remove what it says of each shard.
-void Checker::check_layers() {
-  try {
-    layers_ = Layers::load(directory_, *manifest_);
-    for (const ManifestShard& shard : manifest_->shards) {
-      const ShardAmendments* const amendments = layers_.of(shard.digest);
-      const std::uint64_t num_removed = amendments != nullptr ? amendments->removed.size() : 0;
-      if (num_removed == shard.num_removed) continue;
-      report(report_.findings, {.path = join_name(directory_, shard.file),
-                                .what = fmt::format("the layers remove {} of its samples, the manifest says {}",
-                                                    num_removed, shard.num_removed)});
-    }
-  } catch (const Error& error) {
-    if (is_lack_of_resources(error) || error.code() == ErrorCode::interrupted) throw;
-    report(report_.findings,
-           {.path = error.context().path, .what = error_reason(error), .code = code_of_finding(error)});
-  }
-}
-
-/// Compares the values of fields that layers have for the shard with their checksums.
-void Checker::check_values(Task& task, const ShardIndex& index) {
-  const ShardAmendments* const amendments = task.expected != nullptr ? layers_.of(task.expected->digest) : nullptr;
-  if (amendments == nullptr) return;
-  for (const auto& [number, shard] : amendments->field_parts) {
-    const FieldLayer& layer = layers_.field_layer(number);
-    try {
-      check_values(task, index, layer, shard);
-    } catch (const Error& error) {
-      if (!concerns_one_file(error)) throw;
-      report(task.findings, {.path = layer.path(), .what = error_reason(error), .code = code_of_finding(error)});
-    }
-  }
-}
-
-void Checker::check_values(Task& task, const ShardIndex& index, const FieldLayer& layer, std::size_t shard) {
-  std::vector<std::byte> value;
-  std::uint64_t at = layer.values_at(shard);
-  bool is_whole = true;
-  for (const FieldLayerRow& row : layer.rows(shard)) {
-    progress_.throw_if_stopped();
-    value.resize(layer.prefix().size() + row.bytes);
-    layer.read(at, value);
-    if (row.row >= index.size())
-      throw Error(ErrorCode::damaged, fmt::format("it names row {} of a shard of {} samples", row.row, index.size()));
-    if (crc32c(value) != row.crc32c) {
-      is_whole = false;
-      report(task.findings, {.path = layer.path(),
-                             .key = std::string(index.key(row.row)),
-                             .field = layer.field(),
-                             .offset = at,
-                             .what = "checksum does not match"});
-    }
-    at += row.bytes;
-  }
-  if (is_whole && !layer.has_values_as_written(shard))
-    throw Error(ErrorCode::damaged, fmt::format("its values for {} are not those that were written", task.path));
 }
 
 /// Checks that the shard lists for other readers exist and match the manifest.
@@ -296,10 +218,10 @@ void Checker::check_open(Task& task, const Shard& shard) {
     }
   }
   std::uint64_t payload = 0;
-  const RemovedSamples removed(task, shard.index(), layers_);
-  std::set<std::string> lost;  // of them
+  const LayersOfShard layers = layers_.of(task.expected, shard.index());
+  std::set<std::string> lost;  // of the removed samples
   const auto take = [&](const Damage& damage) {
-    if (removed.has(damage.key)) {
+    if (layers.remove(damage.key)) {
       lost.insert(damage.key);
     } else {
       report(task.findings, damage);
@@ -316,8 +238,8 @@ void Checker::check_open(Task& task, const Shard& shard) {
         fmt::format("{} damaged, which no reader of this version gets; `bale rewrite` writes the others",
                     lost.size() == 1 ? "1 removed sample is" : fmt::format("{} removed samples are", lost.size())));
   }
-  check_values(task, shard.index());
-  if (options_.decode) check_images(task, shard, removed);
+  layers.check_values(task.path, progress_, [&](Damage damage) { report(task.findings, std::move(damage)); });
+  if (options_.decode) check_images(task, shard, layers);
   // Otherwise an archive whose names make no samples would pass as intact. A manifest may list empty shards.
   if (shard.size() == 0 && task.expected == nullptr) {
     const std::uint64_t others = task.notices.count();
@@ -332,14 +254,14 @@ void Checker::check_open(Task& task, const Shard& shard) {
 }
 
 /// Reports images that cannot be decoded although their bytes are as packed. Other damage is reported already.
-void Checker::check_images(Task& task, const Shard& shard, const RemovedSamples& removed) {
+void Checker::check_images(Task& task, const Shard& shard, const LayersOfShard& layers) {
   const ShardIndex& index = shard.index();
   Scratch scratch;
   std::uint64_t not_decoded = 0;
   std::uint64_t without_image = 0;
   for (std::uint64_t i = 0; i < index.size(); ++i) {
     progress_.throw_if_stopped();
-    if (removed.has(index.key(i))) continue;
+    if (layers.remove(index.key(i))) continue;
     const auto field = index.image_field(i);
     if (!field) {
       ++without_image;
@@ -476,7 +398,9 @@ CheckReport Checker::run() {
           {.path = path.empty() ? manifest_path_ : path, .what = error_reason(error), .code = code_of_finding(error)});
     }
   }
-  if (manifest_) check_layers();
+  if (manifest_) {
+    layers_.load(directory_, *manifest_, [&](Damage damage) { report(report_.findings, std::move(damage)); });
+  }
   find_leftovers();
   run_parallel(tasks_.size(), options_.jobs, [&](std::size_t number) { check(tasks_[number]); });
   for (Task& task : tasks_) {

@@ -108,14 +108,16 @@ bool Dataset::has_index_file(std::size_t shard) const {
 }
 
 std::vector<std::string> Dataset::layer_files(std::size_t shard) const {
-  const auto& layers = state_->parts[state_->entry(shard).part].layers;
+  const State::Entry& entry = state_->entry(shard);
+  state_->load_layers(entry);  // who asks for them begins with layers that are whole
+  const auto& layers = state_->parts[entry.part].layers;
   return layers ? layers->paths() : std::vector<std::string>{};
 }
 
 void Dataset::State::add_layers(DatasetIdentity& identity) const {
   for (const Part& part : parts) {
-    for (std::size_t n = 0; part.layers && n < part.layers->digests().size(); ++n)
-      identity.add(part.layers->digests()[n]);
+    if (!part.layers) continue;
+    for (const ManifestLayer& layer : part.layers->listed()) identity.add(layer.digest);
   }
 }
 

@@ -32,8 +32,8 @@ std::optional<Manifest> manifest_beside(const DatasetPart& part, const std::stri
   return names_all ? read : std::nullopt;
 }
 
-std::shared_ptr<const Layers> load_layers(const std::string& directory, const Manifest& manifest) {
-  return manifest.layers.empty() ? nullptr : std::make_shared<const Layers>(Layers::load(directory, manifest));
+std::shared_ptr<const Layers> layers_of(const std::string& directory, const Manifest& manifest) {
+  return manifest.layers.empty() ? nullptr : std::make_shared<const Layers>(directory, manifest);
 }
 
 void check_against_manifest(const Shard& shard, const ManifestShard& expected) {
@@ -63,7 +63,7 @@ void Dataset::State::add_part(const DatasetPart& named) {
       part.classes = classes_in_own_lists(named.shards);
     } else if (const std::optional<Manifest> manifest = manifest_beside(named, beside)) {
       part.classes = manifest->classes;
-      part.layers = load_layers(named.path, *manifest);
+      part.layers = layers_of(named.path, *manifest);
     }
     return;
   }
@@ -71,7 +71,7 @@ void Dataset::State::add_part(const DatasetPart& named) {
   part.manifest_file = FileStamp::of(named.manifest_path);
   part.manifest = named.load();
   require_format(part.manifest->format, named.manifest_path);
-  part.layers = load_layers(named.directory, *part.manifest);
+  part.layers = layers_of(named.directory, *part.manifest);
   part.classes = part.manifest->classes;
   for (const ManifestField& field : part.manifest->fields) add_field(field.name);
   std::vector<std::string> paths = named.paths_of(*part.manifest);
@@ -115,7 +115,19 @@ std::optional<std::size_t> Dataset::State::first_local_shard() const {
   return std::nullopt;
 }
 
+void Dataset::State::load_layers(const Entry& entry) const {
+  const Part& part = parts[entry.part];
+  if (!part.layers) return;
+  try {
+    part.layers->load();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::not_found && part.manifest) require_kept(entry.path, *part.manifest);
+    throw;
+  }
+}
+
 void Dataset::State::leave_out_lost_shards() {
+  for (const Entry& entry : entries) load_layers(entry);
   std::optional<Error> first;
   std::vector<Entry> kept;
   for (Entry& entry : entries) {
@@ -154,6 +166,7 @@ ShardOpenOptions Dataset::State::opening(const Entry& entry) const {
 Shard Dataset::State::open(std::size_t number, const Format* format,
                            const std::shared_ptr<const ShardIndex>& index) const {
   const Entry& known = entries[number];
+  load_layers(known);
   if (known.expected == nullptr) return open_now(known, format, index);
   try {
     return open_at_its_place(known.path, known.digest(), [&](const std::string& path) {

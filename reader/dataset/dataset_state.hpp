@@ -88,6 +88,8 @@ struct Dataset::State {
     return *shards;
   }
   void add_part(const DatasetPart& named);
+  /// Reads those that the entry's index needs. Throws `removed` if its version is gone.
+  void load_layers(const Entry& entry) const;
   void add_layers(DatasetIdentity& identity) const;
   void add_field(const std::string& name);
   /// Opens every shard and leaves out those that cannot be opened. Throws the first error if none can be opened.

@@ -56,7 +56,7 @@ DatasetSummary summarize_dataset(const std::string& spec) {
     summary.created_by = manifest->created_by;
     summary.plan = manifest->plan;
     summary.num_skipped = manifest->num_skipped;
-    const Layers layers = dataset.num_shards() == 0 ? Layers() : Layers::load(dataset.layer_files(0));
+    const Layers layers(dataset.num_shards() == 0 ? std::vector<std::string>{} : dataset.layer_files(0));
     for (const ManifestShard& shard : manifest->shards) {
       summary.num_removed += shard.num_removed;
       if (const ShardAmendments* const amendments = layers.of(shard.digest))

@@ -164,7 +164,7 @@ void require_none_removed(const Source& source, const PackOptions& options, cons
 std::vector<std::uint64_t> find_existing(const Source& source, const std::string& directory, const Manifest& manifest,
                                          const PackOptions& options, bool compares, Progress& progress) {
   Search search(source, options, compares);
-  const Layers layers = Layers::load(directory, manifest);
+  const Layers layers(directory, manifest);
   for (const ManifestShard& shard : manifest.shards) {
     progress.throw_if_stopped();
     const std::string path = join_path(directory, shard.file);

@@ -66,7 +66,7 @@ LayerChange::LayerChange(const std::string& directory) : directory_(directory) {
   base_ = parse_manifest(base_text_, path);
   id_ = version_id(base_);
   dataset_ = Dataset::open(directory, {.version = id_});
-  layers_ = Layers::load(directory, base_);
+  layers_ = Layers(directory, base_);
 }
 
 RemovalList LayerChange::removed() const {

@@ -157,7 +157,7 @@ class Join {
     for (const FinishedDataset& dataset : datasets_) {
       if (dataset.manifest.shards.empty()) continue;
       const bool is_copied = keeps_numbers(dataset);
-      const Layers& layers = layers_.emplace_back(Layers::load(dataset.directory, dataset.manifest));
+      const Layers& layers = layers_.emplace_back(dataset.directory, dataset.manifest);
       if (is_copied && !layers.empty())
         require_can_be_written(dataset, "samples are removed from it, or have other labels");
       for (const ManifestShard& shard : dataset.manifest.shards) {

@@ -37,7 +37,7 @@ class Rewriting {
       : asked_(asked),
         progress_(progress),
         base_(std::make_shared<const BaseVersion>(base_of(asked))),
-        layers_(Layers::load(asked.destination, manifest())),
+        layers_(asked.destination, manifest()),
         options_(options_as_packed({.destination = asked.destination,
                                     .jobs = asked.jobs,
                                     .mode = DestinationMode::resume,

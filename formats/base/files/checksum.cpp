@@ -28,7 +28,12 @@ std::uint64_t hash_key(std::string_view key) { return XXH3_64bits(key.data(), ke
 
 std::string digest_text(const Digest& digest) {
   std::string text = "xxh3:";
-  for (const std::uint8_t byte : digest) text += fmt::format("{:02x}", byte);
+  constexpr std::string_view k_digits = "0123456789abcdef";
+  text.reserve(text.size() + 2 * digest.size());
+  for (const std::uint8_t byte : digest) {
+    text += k_digits[byte >> 4];
+    text += k_digits[byte & 15];
+  }
   return text;
 }
 

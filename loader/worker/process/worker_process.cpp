@@ -72,31 +72,16 @@ void print_where_the_loader_prints() {
 /// The layers of the versions that are read.
 class LayerSets {
  public:
-  explicit LayerSets(const WorkerConfig& config) : config_(config), loaded_(config.layers.size()), named_(loaded_) {}
+  explicit LayerSets(const WorkerConfig& config) : layers_of_(config.layers_of) {
+    for (const std::vector<std::string>& files : config.layers)
+      sets_.push_back(files.empty() ? nullptr : std::make_shared<const Layers>(files));
+  }
 
-  /// Read when the first shard of the version is opened.
-  std::shared_ptr<const Layers> of(std::size_t shard) {
-    return get(loaded_, shard, [](const auto& files) { return Layers::load(files); });
-  }
-  /// The same for indexes that are amended already, which need values only.
-  std::shared_ptr<const Layers> of_amended(std::size_t shard) {
-    return get(named_, shard, [](const auto& files) { return Layers(files); });
-  }
+  const std::shared_ptr<const Layers>& of(std::size_t shard) const { return sets_[layers_of_[shard]]; }
 
  private:
-  using Sets = std::vector<std::shared_ptr<const Layers>>;
-
-  template <typename Make>
-  std::shared_ptr<const Layers> get(Sets& sets, std::size_t shard, const Make& make) {
-    std::shared_ptr<const Layers>& set = sets[config_.layers_of[shard]];
-    const std::vector<std::string>& files = config_.layers[config_.layers_of[shard]];
-    if (!set && !files.empty()) set = std::make_shared<const Layers>(make(files));
-    return set;
-  }
-
-  const WorkerConfig& config_;
-  Sets loaded_;
-  Sets named_;
+  const std::vector<std::uint32_t>& layers_of_;
+  std::vector<std::shared_ptr<const Layers>> sets_;
 };
 
 /// The indexes that the loader has put into the memory that it shares.
@@ -124,20 +109,17 @@ void work(Ring& ring, std::uint32_t number, pid_t parent, const std::function<vo
   const ShardOpenOptions options{
       .verify_checksums = config.options.verify_checksums, .direct_io = config.options.direct_io, .check_stale = false};
   SharedIndexes shared(config.shards.size());
-  LayerSets layers(config);
+  const LayerSets layers(config);
   const OpenShards shards(
       config.shards.size(), [&](std::size_t shard, const Format* format, std::shared_ptr<const ShardIndex> index) {
         const PinnedContent content(config.digests[shard]);
         if (!index) index = shared.find(shard, config.shards[shard]);
         return open_at_its_place(config.shards[shard], config.digests[shard], [&](const std::string& path) {
           ShardOpenOptions opening = options;
-          if (index) {
-            opening.layers = layers.of_amended(shard);
-            return Shard::open(path, format != nullptr ? *format : probe_format(path), index, opening);
-          }
           opening.layers = layers.of(shard);
           opening.digest = config.digests[shard];
-          return open_shard(path, opening);
+          if (!index) return open_shard(path, opening);
+          return Shard::open(path, format != nullptr ? *format : probe_format(path), index, opening);
         });
       });
   const auto shard_of = [&](std::uint32_t shard, const ShardIdentity& known) {

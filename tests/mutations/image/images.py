@@ -53,7 +53,7 @@ MUTATIONS = [
     Mutation("index finds nothing out about images", "writer/index/add_indexes.cpp",
              ", .condition = facts.condition}", "}", (*INCOMPLETE, "-k", "index_marks")),
     Mutation("verify --decode decodes nothing", "reader/check/dataset_check.cpp",
-             "  if (options_.decode) check_images(task, shard, removed);\n", "", (*INCOMPLETE, "-k", "verify")),
+             "  if (options_.decode) check_images(task, shard, layers);\n", "", (*INCOMPLETE, "-k", "verify")),
     Mutation("loaders do not heed what the index says of an image", "loader/worker/worker.cpp",
              "      return WholeCheck::decode;\n", "      return WholeCheck::end;\n", (*INCOMPLETE, "-k", "every_epoch")),
     Mutation("layouts of pixels have no limit", "writer/edits/image_edits.cpp",

@@ -297,10 +297,20 @@ def test_damage_is_found(bale, out, tmp_path):
     for at in (0, 60, len(whole) - 1):
         layer.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1:])
         assert bale("ls", out).code == FAILURE and str(layer) in bale("ls", out).error_line()
-        assert bale("verify", out).code == 3
+        assert bale("verify", out).code == 3 and bale("inspect", out).code == FAILURE
+        dataset = bl.Dataset(out)  # reads no layer yet
+        assert len(dataset) == 9
+        with pytest.raises(bl.Error, match="damaged layer"):
+            dataset[0]
+        for workers in (0, 2):  # not each of its samples
+            with pytest.raises(bl.Error, match="damaged layer"):
+                bl.Loader(out, workers=workers, on_bad_sample="skip", **OPTIONS)
     layer.unlink()
     assert bale("ls", out).code == FAILURE and bale("verify", out).code == 3
+    with pytest.raises(bl.Error, match=layer.name):
+        dataset[0]
     layer.write_bytes(whole)
+    assert dataset.key(0) == bl.Dataset(out).key(0)
     bale.ok("verify", out)
     text = (out / "manifest.json").read_text()
     assert '"bale_manifest": 2' in text  # which earlier versions of bale refuse

@@ -167,22 +167,43 @@ TEST_CASE_METHOD(test::InTempDir, "of several layers the last one takes preceden
   manifest.layers = {write(dir, k_removed), write(dir, k_labels),
                      write(dir, {.kind = LayerKind::label, .shards = {{.shard = {1}, .rows = {2}, .labels = {6}}}}),
                      write(dir, {.kind = LayerKind::removed, .shards = {{.shard = {1}, .rows = {0, 3}}}})};
-  const Layers layers = Layers::load(dir.path(), manifest);
+  const Layers layers(dir.path(), manifest);
   const ShardAmendments* const amendments = layers.of(shard);
   REQUIRE(amendments != nullptr);
   CHECK(amendments->removed == std::vector<std::uint32_t>{0, 3, 7});
   CHECK(amendments->labels == std::vector<std::pair<std::uint32_t, std::int64_t>>{{1, -1}, {2, 6}});
   CHECK(layers.of(digest_text(Digest{3})) == nullptr);
-  CHECK(Layers::load(layers.paths()).of(shard)->labels == amendments->labels);
+  CHECK(Layers(layers.paths()).of(shard)->labels == amendments->labels);
 
   const std::string text = manifest_text(manifest);
   CHECK(text.find("\"bale_manifest\": 2") != std::string::npos);
   const Manifest read = parse_manifest(text, "m");
   CHECK(manifest_text(read) == text);
   manifest.layers.front().num_rows = 1;
-  CHECK(test::error_of([&] { Layers::load(dir.path(), manifest); }).code() == ErrorCode::damaged);
+  CHECK(test::error_of([&] { Layers(dir.path(), manifest).load(); }).code() == ErrorCode::damaged);
+  manifest.layers.front().kind = "field txt";
+  CHECK(test::error_of([&] { Layers(dir.path(), manifest).load(); }).code() == ErrorCode::damaged);
   manifest.layers.front().digest = "../../x";
   CHECK_THROWS_AS(parse_manifest(manifest_text(manifest), "m"), Error);
+}
+
+TEST_CASE_METHOD(test::InTempDir, "layers are read when they are needed, and again after an error") {
+  Manifest manifest{.name = "x", .format = "tar", .layout = "plain"};
+  manifest.layers = {write(dir, k_removed)};
+  const std::string path = dir / layer_name(manifest.layers.front().digest);
+  std::filesystem::rename(path, dir / "elsewhere");
+  const Layers layers(dir.path(), manifest);
+  const Layers copy = layers;
+  CHECK(layers.paths() == std::vector{path});
+  CHECK(layers.listed().front().num_rows == 3);
+  CHECK(test::error_of([&] { layers.of(digest_text(Digest{1})); }).code() == ErrorCode::not_found);
+  CHECK(test::error_of([&] { copy.amend(index_of_four(), "", "x"); }).code() == ErrorCode::not_found);
+  std::filesystem::rename(dir / "elsewhere", path);
+  CHECK(copy.of(digest_text(Digest{1})) != nullptr);
+  std::filesystem::remove(path);
+  CHECK(layers.of(digest_text(Digest{2})) == copy.of(digest_text(Digest{2})));
+  for (const std::string& other : {std::string(), std::string("xxh3:"), digest_text(Digest{1}).substr(5)})
+    CHECK(layers.of(other) == nullptr);
 }
 
 TEST_CASE_METHOD(test::InTempDir, "values of a field are read as they were written") {
@@ -193,8 +214,7 @@ TEST_CASE_METHOD(test::InTempDir, "values of a field are read as they were writt
   CHECK(manifest.layers.front().kind == "field txt");
   CHECK(field_of_layer(manifest.layers.front()) == "txt");
   CHECK_FALSE(field_of_layer(manifest.layers[1]));
-  for (const Layers& layers :
-       {Layers::load(dir.path(), manifest), Layers::load(Layers::load(dir.path(), manifest).paths())}) {
+  for (const Layers& layers : {Layers(dir.path(), manifest), Layers(Layers(dir.path(), manifest).paths())}) {
     REQUIRE(layers.of(digest_text(Digest{1})) != nullptr);
     const ShardIndex amended = layers.amend(index_of_four(), digest_text(Digest{1}), "x");
     REQUIRE(amended.size() == 3);  // b, c, d
@@ -217,7 +237,7 @@ TEST_CASE_METHOD(test::InTempDir, "values of a field are read as they were writt
   }
   manifest.layers = {write_values(dir, {"one", "", "other"}), write_values(dir, {"last", "too", "x"}),
                      write_values(dir, {"another", "image", "x"}, "jpg")};
-  const Layers layers = Layers::load(dir.path(), manifest);
+  const Layers layers(dir.path(), manifest);
   const ShardIndex amended = layers.amend(index_of_four(), digest_text(Digest{1}), "x");
   std::vector<std::byte> value(5);
   layers.read(amended.extent(1, *amended.field_id("txt")), value);
@@ -229,8 +249,10 @@ TEST_CASE_METHOD(test::InTempDir, "values of a field are read as they were writt
           layers.amend(index_of_four(), digest_text(Digest{2}), "x");
           Layers().read(amended.extent(1, 0), value);
         }).code() == ErrorCode::damaged);
+  manifest.layers.front().kind = "removed";
+  CHECK(test::error_of([&] { Layers(dir.path(), manifest).load(); }).code() == ErrorCode::damaged);
   manifest.layers.front().kind = "field cap";
-  CHECK(test::error_of([&] { Layers::load(dir.path(), manifest); }).code() == ErrorCode::damaged);
+  CHECK(test::error_of([&] { Layers(dir.path(), manifest).load(); }).code() == ErrorCode::damaged);
 }
 
 TEST_CASE_METHOD(test::InTempDir, "every flipped bit and every cut of a layer of values is found") {
