@@ -2,25 +2,158 @@
 #include "bale/formats/shard/format.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
+#include "bale/formats/container/streams/file_window.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/zip/directory.hpp"
-#include "bale/formats/zip/member.hpp"
 
 namespace bale::zip {
 namespace {
+
+// The members of a ZIP archive, also of archives in it, and their bytes.
+
+/// The parts of a file name, which borrow from it.
+struct MemberName {
+  std::string_view stem;       // with directories
+  std::string_view extension;  // after the last dot
+};
+
+/// nullopt for directories, files without an extension, and hidden files, such as macOS's "__MACOSX/x/._y.jpg".
+std::optional<MemberName> split_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string_view::npos || dot <= base || path[base] == '.' || dot + 1 == path.size()) return std::nullopt;
+  return MemberName{path.substr(0, dot), path.substr(dot + 1)};
+}
+
+[[noreturn]] void fail(std::string_view what) { throw Error(ErrorCode::damaged, what); }
+
+/// Raw deflate, all in memory. Sizes are below 4 GiB, because fields are.
+void inflate_all(Bytes input, MutableBytes out) {
+  z_stream state{};
+  if (inflateInit2(&state, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  std::byte nothing{};
+  state.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(input.data()));
+  state.avail_in = static_cast<uInt>(input.size());
+  state.next_out = reinterpret_cast<Bytef*>(out.empty() ? &nothing : out.data());
+  state.avail_out = static_cast<uInt>(out.size());
+  const int result = inflate(&state, Z_FINISH);
+  const bool whole = result == Z_STREAM_END && state.avail_out == 0 && state.avail_in == 0;
+  inflateEnd(&state);
+  if (!whole) fail("damaged deflate data");
+}
+
+std::uint32_t crc32_of(Bytes bytes) {
+  return static_cast<std::uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+/// Where the member's data begins. Throws `damaged` if its local header contradicts the directory.
+std::uint64_t data_offset(FileWindow& window, const Member& member) {
+  const Bytes header = window.from(member.header, k_local_header_bytes);
+  const auto where = [&] { return ErrorContext{.path = window.file().path(), .offset = member.header}; };
+  if (header.size() < k_local_header_bytes || !as_text(header).starts_with(std::string_view("PK\3\4", 4)) ||
+      load_at<std::uint16_t>(header.data() + 8) != member.method ||
+      load_at<std::uint16_t>(header.data() + 26) != member.own_name_bytes) {
+    throw Error(ErrorCode::damaged,
+                fmt::format("member \"{}\": its local header and the directory disagree", printable(member.name)),
+                where());
+  }
+  const std::uint64_t data =
+      member.header + k_local_header_bytes + member.own_name_bytes + load_at<std::uint16_t>(header.data() + 28);
+  if (data > window.file_bytes() || member.stored_bytes > window.file_bytes() - data) {
+    throw Error(ErrorCode::damaged, fmt::format("member \"{}\" goes beyond the end", printable(member.name)), where());
+  }
+  return data;
+}
+
+/// Fills `out` with the member's content, whose stored bytes begin at `data`, and compares its CRC-32. Precondition:
+/// the member is readable. Throws `damaged`, without a path.
+void read_member(const File& file, const Member& member, std::uint64_t data, MutableBytes out) {
+  if (out.size() != member.bytes) fail("the archive says something else than its index");
+  if (member.method == static_cast<std::uint16_t>(Method::stored)) {
+    if (member.stored_bytes != member.bytes) fail("stored bytes of another size");
+    file.read_exact(data, out);
+  } else {
+    std::vector<std::byte> stored(static_cast<std::size_t>(member.stored_bytes));
+    file.read_exact(data, stored);
+    inflate_all(stored, out);
+  }
+  if (crc32_of(out) != member.crc32) fail("CRC-32 does not match");
+}
+
+constexpr std::string_view k_hint = "unpack the outer archive, and pack what is in it";
+
+bool is_image(const Member& member) {
+  const auto name = split_name(member.name);
+  return name && is_image_field(field_name(name->extension));
+}
+
+bool is_archive(const Member& member) {
+  const auto name = split_name(member.name);
+  return name && field_name(name->extension) == "zip";
+}
+
+std::vector<Member> members_of(FileWindow& window, const Member& archive, NoticeLog& notices) {
+  const File& file = window.file();
+  if (archive.is_encrypted || archive.method != static_cast<std::uint16_t>(Method::stored)) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("archive in the archive: {} is {}", printable(archive.name),
+                            archive.is_readable() ? "compressed once more" : archive.why_unreadable()),
+                {.path = file.path(), .offset = archive.header, .hint = std::string(k_hint)});
+  }
+  std::vector<Member> members;
+  NoticeLog own;
+  try {
+    members = read_directory(file, {.offset = data_offset(window, archive), .length = archive.stored_bytes}, own);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("archive in the archive: {}: {}", printable(archive.name), error.message()),
+                {.path = file.path(),
+                 .offset = error.context().offset,
+                 .hint = std::string(k_hint),
+                 .system_error = error.context().system_error});
+  }
+  notices.merge(own, archive.name);
+  const std::string folder = fmt::format("{}/", split_name(archive.name)->stem);
+  for (Member& member : members) member.name.insert(0, folder);
+  return members;
+}
+
+/// The members of the archive, and notices as of read_directory(). If it has no images and archives `X.zip` instead,
+/// their members, with `X/` before their names, replace these archives. Archives in these are not opened. Throws what
+/// read_directory() throws, and `unsupported` for an archive in the archive that is not stored as it is.
+std::vector<Member> read_members(const File& file, NoticeLog& notices) {
+  std::vector<Member> outer = read_directory(file, {.offset = 0, .length = file.size()}, notices);
+  if (std::any_of(outer.begin(), outer.end(), is_image)) return outer;
+  std::vector<Member> found;
+  FileWindow window(file);
+  for (Member& member : outer) {
+    if (!is_archive(member)) {
+      found.push_back(std::move(member));
+      continue;
+    }
+    std::vector<Member> inner = members_of(window, member, notices);
+    std::move(inner.begin(), inner.end(), std::back_inserter(found));
+  }
+  return found;
+}
 
 class Scan {
  public:

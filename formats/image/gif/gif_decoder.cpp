@@ -6,11 +6,129 @@
 
 #include "bale/formats/image/codec/byte_reader.hpp"
 #include "bale/formats/image/codec/whole_codec.hpp"
-#include "bale/formats/image/gif/gif_codes.hpp"
 #include "bale/formats/image/region.hpp"
 
 namespace bale::image_detail {
 namespace {
+
+// GIF's LZW codes as color indices.
+
+/// Gives the strings of indices that the codes stand for. What is wrong in a file has the effect that it has in
+/// Pillow's decoder: codes may continue after the end code and after an empty block, and a full table stays as it is.
+class GifCodes {
+ public:
+  /// `bits` is at most 12. `bytes` must outlive this.
+  GifCodes(Bytes bytes, std::size_t offset, std::uint32_t bits);
+
+  struct String {
+    const std::uint8_t* indices;
+    std::size_t length;
+  };
+  /// The next string, never empty. Lifetime: until the next call. Throws `damaged`, also at the end of the bytes.
+  String next();
+
+ private:
+  static constexpr std::uint32_t k_max_bits = 12;
+  static constexpr std::size_t k_table = std::size_t{1} << k_max_bits;
+
+  std::uint32_t read_code();
+  void clear();
+  String expand(std::uint32_t code);
+
+  ByteReader in_;
+  std::size_t at_;
+  std::size_t left_in_block_ = 0;
+  std::uint64_t bits_ = 0;
+  std::uint32_t num_bits_ = 0;
+
+  std::uint32_t first_bits_;
+  std::uint32_t clear_;
+  std::uint32_t code_bits_ = 0;
+  std::uint32_t next_ = 0;       // the first code without a string
+  std::uint32_t last_ = 0;       // the code before
+  std::uint8_t last_first_ = 0;  // the first index of its string
+  bool fresh_ = true;            // nothing came since the table was cleared
+
+  // Of a code: the last index of its string, and the code of all that precedes it.
+  std::array<std::uint8_t, k_table> index_;
+  std::array<std::uint16_t, k_table> prefix_;
+  std::array<std::uint8_t, k_table> string_;  // filled from its end
+};
+
+[[noreturn]] void fail_code() { fail_image(ErrorCode::damaged, "GIF: a code that stands for nothing"); }
+
+GifCodes::GifCodes(Bytes bytes, std::size_t offset, std::uint32_t bits)
+    : in_(bytes), at_(offset), first_bits_(bits + 1), clear_(std::uint32_t{1} << bits) {
+  clear();
+}
+
+void GifCodes::clear() {
+  next_ = clear_ + 2;
+  code_bits_ = first_bits_;
+  fresh_ = true;
+}
+
+std::uint32_t GifCodes::read_code() {
+  while (num_bits_ < code_bits_) {
+    if (left_in_block_ == 0) {
+      // A block counts only if all of it is there.
+      if (!in_.has(at_, 1) || !in_.has(at_ + 1, in_.u8(at_))) {
+        fail_image(ErrorCode::damaged, "GIF: image data ends too early");
+      }
+      left_in_block_ = in_.u8(at_++);
+      continue;
+    }
+    bits_ |= std::uint64_t{in_.u8(at_++)} << num_bits_;
+    num_bits_ += 8;
+    --left_in_block_;
+  }
+  const auto code = static_cast<std::uint32_t>(bits_ & ((std::uint64_t{1} << code_bits_) - 1));
+  bits_ >>= code_bits_;
+  num_bits_ -= code_bits_;
+  return code;
+}
+
+GifCodes::String GifCodes::next() {
+  for (;;) {
+    const std::uint32_t code = read_code();
+    if (code == clear_) {
+      if (!fresh_) clear();
+      continue;
+    }
+    if (code == clear_ + 1) continue;  // the end, which counts only if the image is complete
+    if (!fresh_) return expand(code);
+    if (code > clear_) fail_code();
+    fresh_ = false;
+    last_ = code;
+    last_first_ = static_cast<std::uint8_t>(code);
+    return {&last_first_, 1};
+  }
+}
+
+GifCodes::String GifCodes::expand(std::uint32_t code) {
+  if (code > next_) fail_code();
+  std::size_t begin = string_.size();
+  std::uint32_t at = code;
+  if (code == next_) {  // the string that is just being made: the last one, and its first index again
+    string_[--begin] = last_first_;
+    at = last_;
+  }
+  for (; at >= clear_; at = prefix_[at]) {
+    if (begin == 0 || at >= k_table || at < clear_ + 2) fail_code();
+    string_[--begin] = index_[at];
+  }
+  if (begin == 0) fail_code();
+  string_[--begin] = last_first_ = static_cast<std::uint8_t>(at);
+  if (next_ < k_table) {
+    index_[next_] = last_first_;
+    prefix_[next_] = static_cast<std::uint16_t>(last_);
+    const bool is_last_of_its_length = next_ == (std::uint32_t{1} << code_bits_) - 1;
+    if (is_last_of_its_length && code_bits_ < k_max_bits) ++code_bits_;
+    ++next_;
+  }
+  last_ = code;
+  return {string_.data() + begin, string_.size() - begin};
+}
 
 /// What precedes the pixels of a GIF's first frame, as Pillow's GifImagePlugin reads it.
 struct GifHeader {

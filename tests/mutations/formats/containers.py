@@ -12,7 +12,7 @@ MUTATIONS = [
     Mutation("a frame is taken for a raw one by its size", "formats/container/streams/zstd_stream.cpp",
              "return found.memory == expected.memory ? expected.size : 0;", "return expected.size;",
              ("tar", "a frame that only has the size*")),
-    Mutation("stored fields are not checked without an index", "formats/tar/reading/reader.cpp",
+    Mutation("stored fields are not checked without an index", "formats/tar/format.cpp",
              "index.has_checksums() ? FrameChecks::compressed : FrameChecks::all", "FrameChecks::compressed",
              ("tar", "a stored field has the index*")),
     Mutation("an array has room for skipped images", "formats/hdf5/writing/array_writer.cpp",

@@ -7,10 +7,10 @@ def foreign(name):
 
 
 MUTATIONS = [
-    Mutation("a value of another sample is delivered", "formats/beton/layout.cpp",
+    Mutation("a value of another sample is delivered", "formats/beton/format.cpp",
              " || found->sample != sample) return std::nullopt;", " || found->sample > ~sample) return std::nullopt;",
              foreign("damaged_metadata")),
-    Mutation("allocations of a .beton share bytes", "formats/beton/layout.cpp",
+    Mutation("allocations of a .beton share bytes", "formats/beton/format.cpp",
              "    if (before.bytes > sorted_[i].offset - before.offset) {", "    if (before.bytes == ~std::uint64_t{0}) {",
              foreign("damaged_allocation_table")),
     Mutation("an image of another size than its pixels is read", "formats/beton/format.cpp",

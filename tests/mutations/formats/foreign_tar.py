@@ -7,13 +7,13 @@ def foreign(name):
 
 
 MUTATIONS = [
-    Mutation("hard links of a tar are dropped in silence", "formats/tar/reading/reader.cpp",
+    Mutation("hard links of a tar are dropped in silence", "formats/tar/format.cpp",
              "if (const auto label = grouper.add_link(member.name, member.target)) set_label(label->sample, label->place);",
              "", foreign("hard_links")),
     Mutation("a hard link to a later file is resolved", "formats/tar/reading/grouper.cpp",
              "} else if (survey_.complete_ && !survey_.places_.empty()) {", "} else if (!survey_.places_.empty()) {",
              foreign("not_a_field")),
-    Mutation("other members of a tar are not counted", "formats/tar/reading/reader.cpp",
+    Mutation("other members of a tar are not counted", "formats/tar/format.cpp",
              "      case Member::Kind::other:\n        index.notices().add(member.name, member.why);\n        break;\n    }\n  }\n  grouper.finish();\n  return true;",
              "      case Member::Kind::other:\n        break;\n    }\n  }\n  grouper.finish();\n  return true;",
              foreign("not_a_field")),

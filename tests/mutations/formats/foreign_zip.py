@@ -7,7 +7,7 @@ def foreign(name):
 
 
 MUTATIONS = [
-    Mutation("the CRC-32 of a ZIP member is not compared", "formats/zip/member.cpp",
+    Mutation("the CRC-32 of a ZIP member is not compared", "formats/zip/format.cpp",
              "  if (crc32_of(out) != member.crc32) fail(", "  if (false) fail(", foreign("damage_is_found")),
     Mutation("members of a ZIP archive may overlap", "formats/zip/directory.cpp",
              "    refuse_overlaps(members);\n", "", foreign("hostile")),
