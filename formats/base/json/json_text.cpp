@@ -187,27 +187,10 @@ class JsonWriter {
   }
 
   void write_text(const std::string& text) {
-    if (!is_utf8(text)) {
-      if (!style_.replaces) {
-        throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not UTF-8", excerpt(printable(text), 80)));
-      }
-      out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-      return;
+    if (!style_.replaces && !is_utf8(text)) {
+      throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not UTF-8", excerpt(printable(text), 80)));
     }
-    constexpr std::string_view k_escaped = "\"\\\b\f\n\r\t";
-    constexpr std::string_view k_names = "\"\\bfnrt";
-    out += '"';
-    for (const char c : text) {
-      if (static_cast<unsigned char>(c) >= ' ' && c != '"' && c != '\\') {
-        out += c;
-      } else if (const std::size_t which = k_escaped.find(c); which != std::string_view::npos) {
-        out += '\\';
-        out += k_names[which];
-      } else {
-        out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-      }
-    }
-    out += '"';
+    out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 
   const JsonStyle& style_;
