@@ -10,7 +10,7 @@ MUTATIONS = [
              ("python", "tests/python/versions/test_add_faults.py", "-k", "two_at_once")),
     Mutation("a new class gets the number of another", "reader/dataset/class_merge.cpp", "    if (is_new) classes_.push_back(name);\n",
              "    if (is_new) classes_.insert(classes_.begin(), name);\n", (*ADD, "keep_their_numbers")),
-    Mutation("other bytes of the same key count as existing", "writer/add/existing_samples.cpp",
+    Mutation("other bytes of the same key count as existing", "writer/add/add.cpp",
              "field == nullptr || crc32c(field->bytes) != extent.crc32c", "field == nullptr", (*ADD, "is_compared")),
     Mutation("what was removed may be added again", "writer/add/add.cpp", "    if (!rules_.allow_removed) require_none_removed",
              "    if (false) require_none_removed", (*LAYERS, "not_added_again")),

@@ -270,7 +270,7 @@ def test_an_option_is_in_its_row_alone():
     rows = {keyword for command in ("pack", "convert", "plan", "verify") for keyword, _ in bl._bale.option_rows(command)}
     assert len(rows) > 50
     words = {"tools/cli/options/options_packing.cpp": {"seek_points", "check_images", "sidecars", "jobs", "staging_dir", "dry_run", "files_from"}, "python/bindings/requests.cpp": {"jobs", "staging_dir"},
-             "python/bindings/writer.cpp": set(), "writer/plan/plan_head.cpp": {"format", "layout", "name", "source"}, "writer/source/choose/chosen_source.cpp": {"include", "exclude", "allow_unlabeled"}}
+             "python/bindings/writer.cpp": set(), "writer/plan/plan_file.cpp": {"format", "layout", "name", "source"}, "writer/source/choose/chosen_source.cpp": {"include", "exclude", "allow_unlabeled"}}
     for path, other in words.items():
         named = set(re.findall(r'"(?:--)?([a-z_-]+)"', (REPO / path).read_text()))
         assert {word.replace("-", "_") for word in named} & rows <= other, path
