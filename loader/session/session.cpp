@@ -10,7 +10,6 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/shard/index/index_memory.hpp"
-#include "bale/loader/batch/batch_view.hpp"
 #include "bale/loader/nodes/node_local.hpp"
 #include "bale/loader/session/session_counting.hpp"
 #include "bale/loader/worker/process/worker_program.hpp"
@@ -22,6 +21,36 @@ constexpr std::uint32_t k_slots_of_workers = 2;  // reserved for the workers, ev
 constexpr int k_wait_ms = 50;                    // limits each wait: a worker may die before it announces a completion
 
 }  // namespace
+
+Lease::Lease(std::shared_ptr<Session> session, std::uint32_t slot) : session_(std::move(session)), slot_(slot) {
+  const LoaderOptions& options = session_->options();
+  const Ring& ring = session_->ring();
+  const BatchMixer& mixer = session_->mixer();
+  index = ring.slot(slot).index;
+  epoch = ring.slot(slot).epoch;
+  size = ring.slot(slot).num_rows.load();
+  transform = &options.transform;
+  further_views = options.further_views;
+  source_transforms = options.source_transforms;
+  places = &session_->view_places();
+  pixels = ring.pixels(slot);
+  rows = &ring.row(slot, 0);
+  row_bytes = sizeof(Row);
+  labels = ring.labels(slot).first(size);
+  partner_labels = mixer.partner_labels(slot, size);
+  shares = mixer.shares(slot, size);
+  partners = mixer.partners(slot, size);
+  samples = ring.samples(slot).first(size);
+  mask = ring.mask(slot).first(size);
+  const FieldColumns& columns = session_->fields();
+  for (std::size_t field = 0; field < columns.places().num_fields(); ++field) {
+    fields.push_back(columns.column(ring, slot, static_cast<std::uint32_t>(size), field));
+  }
+}
+
+Lease::~Lease() {
+  if (session_->is_of_this_process()) session_->release(slot_);
+}
 
 Session::~Session() { stop_workers(); }
 

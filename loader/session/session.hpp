@@ -17,6 +17,7 @@
 #include "bale/formats/base/system/own_process.hpp"
 #include "bale/loader/batch.hpp"
 #include "bale/loader/batch/batch_mixer.hpp"
+#include "bale/loader/batch/batch_view.hpp"
 #include "bale/loader/fields/field_columns.hpp"
 #include "bale/loader/fields/row_layout.hpp"
 #include "bale/loader/loader.hpp"
@@ -24,7 +25,6 @@
 #include "bale/loader/session/batch_slots.hpp"
 #include "bale/loader/session/batch_stream.hpp"
 #include "bale/loader/session/fault_record.hpp"
-#include "bale/loader/session/lease.hpp"
 #include "bale/loader/session/row_writer.hpp"
 #include "bale/loader/worker/process/process_pool.hpp"
 #include "bale/loader/worker/workers.hpp"
@@ -34,6 +34,22 @@ namespace bale::loader_detail {
 
 /// Throws `interrupted` if a stop was requested, which is then forgotten.
 void throw_if_stopped(std::atomic<bool>& requested);
+
+class Session;
+
+/// A batch in a slot of the ring. The slot returns to the workers when the Lease ends.
+class Lease final : public BatchView {
+ public:
+  /// Precondition: the fields of the batch are gathered.
+  Lease(std::shared_ptr<Session> session, std::uint32_t slot);
+  ~Lease() override;
+
+  std::uint32_t slot() const { return slot_; }
+
+ private:
+  std::shared_ptr<Session> session_;
+  std::uint32_t slot_;
+};
 
 class Session : public std::enable_shared_from_this<Session> {
  public:

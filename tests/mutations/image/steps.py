@@ -43,7 +43,7 @@ MUTATIONS = [
     Mutation("the box has no edge", "formats/image/blur/box_blur.cpp", "(left + beyond[i]) * edge_weight", "0", PIXELS),
     Mutation("lanczos is one lobe", "formats/image/resample/resample_filter.cpp", "sinc(x) * sinc(x / 3)", "sinc(x)",
              PIXELS),
-    Mutation("unknown members are ignored", "loader/transform/json/read_value.hpp",
+    Mutation("unknown members are ignored", "loader/transform/json/json.cpp",
              "  if (known == given.size()) return one;", "  if (known != 0) return one;", PIXELS),
     Mutation("a step of an unfinished list runs on the next picture", "loader/transform/steps/step_runner.cpp",
              "  state_->colors.clear();", "  // nothing", UNIT),
