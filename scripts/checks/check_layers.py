@@ -100,7 +100,7 @@ PLACES = {
     r"curl/.*|openssl/.*": ["formats/storage"],
     r"pugixml\.hpp": ["formats/storage", "writer/source"],
     r"cuda.*|cub/.*": ["loader/cuda"],
-    r"CLI/.*": ["tools/cli/parser.cpp"],
+    r"CLI/.*": ["tools/cli/cli.cpp"],
     r"nanobind/.*": ["python"],
     r"nlohmann/.*": ["formats/base/json/json_text.cpp"],
     r"(isa-l|isa-l/.*|crc)\.?h?|xxhash\.h": ["formats/base"],

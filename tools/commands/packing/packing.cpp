@@ -1,4 +1,4 @@
-// `plan`, and `pack --plan`, which packs shards of it.
+// `pack`, `plan`, `merge`, and what changes a packed dataset: `add`, `remove`, `set` and `rewrite`.
 #include <chrono>
 
 #include <fmt/format.h>
@@ -8,9 +8,11 @@
 #include "bale/formats/base/text/human.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/packing/pack_summary.hpp"
+#include "bale/tools/commands/where_option.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/signals.hpp"
+#include "bale/writer/request/merge_request.hpp"
 #include "bale/writer/request/report_json.hpp"
 #include "bale/writer/request/run_lines.hpp"
 
@@ -28,6 +30,33 @@ std::string summary_text(const PartReport& report, double seconds) {
 }
 
 }  // namespace
+
+ListedSource list_shown(const PackCommand& command, const RunNotes& notes, Terminal& terminal) {
+  const PackRequest& request = command.request;
+  parse_where({.text = request.where}, terminal);  // shows where it is wrong
+  if (!command.quiet)
+    terminal.set_status("listing " + printable(request.source.empty() ? request.files_from : request.source));
+  ListedSource listed = with_column(request.where, terminal, [&] { return list_source(request, notes); });
+  terminal.clear_status();
+  return listed;
+}
+
+int run_pack(const PackCommand& command, Terminal& terminal) {
+  if (!command.plan.empty()) return run_part(command, terminal);
+  const RunNotes notes = notes_on(terminal, command.quiet);
+  ListedSource listed = list_shown(command, notes, terminal);
+  if (command.request.dry_run) {
+    Progress progress;
+    const PackPreview preview = preview_listed(listed, {}, notes, progress);
+    print_preview(preview, listed.remarks.warnings, command.json, terminal, listed.remarks.labels);
+    return k_exit_ok;
+  }
+  const PackOutcome outcome = run_attended("packed", progress_style(command.quiet, command.json_progress), terminal,
+                                           [&](Progress& progress) { return pack_listed(listed, notes, progress); });
+  return show_packed(
+      outcome, listed.remarks,
+      {.json = command.json, .quiet = command.quiet, .checked_images = listed.request.options.check_images}, terminal);
+}
 
 int run_plan(const PackCommand& command, Terminal& terminal) {
   require_output_file(command.plan, false);
@@ -76,6 +105,32 @@ int run_part(const PackCommand& command, Terminal& terminal) {
   show_lines(skipped_lines(report.skipped, terminal.options()), terminal);
   terminal.error(fmt::format("{} skipped; the merged dataset will list them", plural(report.skipped.size(), "sample")));
   return k_exit_skipped;
+}
+
+int run_merge(const MergeCommand& command, Terminal& terminal) {
+  const RunNotes notes = notes_on(terminal, command.quiet);
+  const MergeOutcome outcome =
+      run_attended("merged", progress_style(command.quiet, command.json_progress), terminal,
+                   [&](Progress& progress) { return merge(command.request, notes, progress); });
+  if (!outcome.report.datasets) {
+    if (command.json) terminal.print(missing_json(outcome.report));
+    show_lines(missing_lines(outcome.report, command.request.sources.front()), terminal);
+    terminal.flush();
+    require_complete(outcome.report);
+  }
+  RunRemarks remarks;
+  remarks.warnings = outcome.warnings;
+  return show_packed(packed_of(outcome), remarks, {.json = command.json, .quiet = command.quiet}, terminal);
+}
+
+int run_change(const ChangeCommand& command, Terminal& terminal) {
+  const ChangeOutcome outcome = with_column(command.request.removal.where, terminal, [&] {
+    return run_attended("searched", progress_style(command.quiet, false), terminal,
+                        [&](Progress& progress) { return change(command.request, progress); });
+  });
+  if (!command.quiet) show_lines(change_lines(outcome), terminal);
+  if (command.json) terminal.print(change_json(outcome));
+  return k_exit_ok;
 }
 
 }  // namespace bale::tools
