@@ -7,7 +7,7 @@ BALE_BUILD_PACKAGES=(
   libcli11-dev libfmt-dev nlohmann-json3-dev
   liblmdb-dev libhdf5-dev libarchive-dev libprotobuf-dev libzstd-dev zlib1g-dev
   libjpeg-dev libpng-dev libhwy-dev libisal-dev libxxhash-dev libcurl4-openssl-dev libssl-dev libpugixml-dev
-  libwebp-dev libtiff-dev
+  libyaml-cpp-dev libwebp-dev libtiff-dev
 )
 # A build decodes AVIF and JPEG XL if it finds these.
 BALE_EXTRA_PACKAGES=(libavif-dev libjxl-dev)

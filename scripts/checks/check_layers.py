@@ -99,6 +99,7 @@ PLACES = {
     r"jxl/.*": ["formats/image/jxl"],
     r"curl/.*|openssl/.*": ["formats/storage"],
     r"pugixml\.hpp": ["formats/storage", "writer/source"],
+    r"yaml-cpp/.*": ["writer/source"],
     r"cuda.*|cub/.*": ["loader/cuda"],
     r"CLI/.*": ["tools/cli/cli.cpp"],
     r"nanobind/.*": ["python"],

@@ -198,6 +198,7 @@ build_xxhash() {
 }
 build_fmtlib() { by_cmake "$small" "$source" -DFMT_DOC=OFF -DFMT_TEST=OFF; }
 build_pugixml() { by_cmake "$small" "$source" -DPUGIXML_NO_XPATH=ON; }
+build_yaml-cpp() { by_cmake "$small" "$source" -DYAML_CPP_BUILD_CONTRIB=OFF -DYAML_CPP_BUILD_TESTS=OFF -DYAML_CPP_BUILD_TOOLS=OFF; }
 build_protobuf() {
   by_cmake "$small" "$source" -Dprotobuf_BUILD_PROTOC_BINARIES=OFF -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_WITH_ZLIB=OFF
   rm -f "$prefix/lib/libprotobuf.a"

@@ -3,7 +3,7 @@
 
 BALE_WHEEL_SOURCES=(
   zlib libzstd bzip2 xz-utils lz4 libarchive hdf5 openssl nghttp2 curl lmdb libjpeg-turbo libpng1.6 libwebp tiff
-  libisal highway xxhash fmtlib pugixml protobuf cli11 nlohmann-json3
+  libisal highway xxhash fmtlib pugixml yaml-cpp protobuf cli11 nlohmann-json3
 )
 
 _private_apt() {

@@ -123,7 +123,7 @@ def test_all_missing_packages_are_named_at_once(tmp_path):
                             PKG_CONFIG_LIBDIR="/nowhere", PKG_CONFIG_PATH="")
     assert found == {*hidden.values(), "liblmdb-dev", "libhdf5-dev", "libarchive-dev", "libprotobuf-dev", "libzstd-dev",
                      "libjpeg-dev", "libxxhash-dev", "libisal-dev", "libhwy-dev", "libpugixml-dev",
-                     "libwebp-dev", "libtiff-dev"}
+                     "libyaml-cpp-dev", "libwebp-dev", "libtiff-dev"}
     # What bale can be built without.
     assert "AVIF images: not decoded (apt-get install libavif-dev)" in said
     assert "JPEG XL images: not decoded (apt-get install libjxl-dev)" in said

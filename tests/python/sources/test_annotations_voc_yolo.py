@@ -176,7 +176,7 @@ def test_yolo_labels_by_their_directory(bale, tmp_path):
 MORE_YAMLS = ["names : [cat, 'big dog', x]\nnc : 3\n", '{"nc": 3, "names": ["cat", "big dog", "x"]}', '{"names": {"0": "cat", "2": "x", "1": "big dog"}}',
               '"names": ["cat", "big dog", "x"]\n', "'names' : {0: cat, 1: big dog, 2: x}\n", "names: &names\n  0: &c cat\n  1: big dog\n  2: x\nnc: 3\n",
               "all: &n [cat, big dog, x]\nnames: *n\nnc: 3\n", "all: &n\n  - cat\n  - big dog\n  - x\nval: b\nnames: *n # those\nnc: 3\n",
-              'names: ["c\\x61t", "big\\u0020dog", "\\x78"]\n', "---\n%YAML: 1\nnames: &all [cat, big dog, x]\ntrain: a\n"]
+              'names: ["c\\x61t", "big\\u0020dog", "\\x78"]\n', "%YAML 1.2\n---\nnames: &all [cat, big dog, x]\ntrain: a\n"]
 
 
 @pytest.mark.parametrize("yaml", MORE_YAMLS)
@@ -328,7 +328,7 @@ def test_labels_without_an_image_and_turned_images(bale, tmp_path):
 
 
 @pytest.mark.parametrize("yaml, says", [("nc: 3\n", "no `names`"), ("nc: 2\nnames: [a, b, c]\n", "nc is 2"), ("names: *x\n", "line 1"),
-                                        ("\nnames: [a, b\n", "line 2"), ("names:\n  a: b\n", "line 2"), ("names: [[a]]", "line 1")])
+                                        ("\nnames: [a, b\n", "line 3"), ("names:\n  a: b\n", "line 2"), ("names: [[a]]", "line 1")])
 def test_yaml_that_is_not_read(bale, tmp_path, yaml, says):
     root, images, _, _ = yolo(tmp_path, yaml)
     result = bale("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")

@@ -24,8 +24,8 @@ struct YoloData {
 };
 
 /// Reads `names` (a list or a map, in lines or in brackets), `nc` and `kpt_shape` of a data.yaml, which may be JSON.
-/// This is the part of YAML that such files use, with anchors: other members are ignored. Throws `unsupported` with the
-/// line for other forms, `damaged` for names that contradict `nc`. Errors name `path`.
+/// Other members are ignored. Throws `damaged` with the line for text that is not YAML and for names that contradict
+/// `nc`, `unsupported` for other forms of names. Errors name `path`.
 YoloData parse_data_yaml(std::string_view text, const std::string& path);
 
 /// One name per line.
