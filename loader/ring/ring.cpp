@@ -194,6 +194,8 @@ MutableBytes Ring::fields(std::uint32_t slot) const {
   return {memory_.data() + layout().fields_at + slot * layout().field_stride, shape().field_bytes};
 }
 
+MutableBytes Ring::head() const { return {memory_.data(), layout().pixels_at}; }
+
 MutableBytes Ring::all_pixels() const {
   return {memory_.data() + layout().pixels_at, layout().pixel_stride * shape().num_slots};
 }

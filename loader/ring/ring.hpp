@@ -167,6 +167,8 @@ class Ring {
   MutableBytes pixels(std::uint32_t slot) const;
   /// The memory for fields, which FieldSlots divides.
   MutableBytes fields(std::uint32_t slot) const;
+  /// All that is not pixels, fields or kept(): rows, labels and samples of all slots.
+  MutableBytes head() const;
   /// The pixels of all slots, to be registered with a device in one call.
   MutableBytes all_pixels() const;
 

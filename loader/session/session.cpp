@@ -22,7 +22,12 @@ constexpr int k_wait_ms = 50;                    // limits each wait: a worker m
 
 }  // namespace
 
-Lease::Lease(std::shared_ptr<Session> session, std::uint32_t slot) : session_(std::move(session)), slot_(slot) {
+Lease::Lease(std::shared_ptr<Session> session, std::uint32_t slot)
+    : session_(std::move(session)),
+      slot_(slot),
+      head_copy_(session_->ring().head()),
+      pixels_copy_(session_->ring().pixels(slot)),
+      fields_copy_(session_->ring().fields(slot)) {
   const LoaderOptions& options = session_->options();
   const Ring& ring = session_->ring();
   const BatchMixer& mixer = session_->mixer();

@@ -21,6 +21,7 @@
 #include "bale/loader/fields/field_columns.hpp"
 #include "bale/loader/fields/row_layout.hpp"
 #include "bale/loader/loader.hpp"
+#include "bale/loader/ring/fork_copy.hpp"
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/session/batch_slots.hpp"
 #include "bale/loader/session/batch_stream.hpp"
@@ -49,6 +50,7 @@ class Lease final : public BatchView {
  private:
   std::shared_ptr<Session> session_;
   std::uint32_t slot_;
+  ForkCopy head_copy_, pixels_copy_, fields_copy_;
 };
 
 class Session : public std::enable_shared_from_this<Session> {

@@ -40,7 +40,7 @@ class ProcessBatch {
   ProcessBatch(ProcessBatch&&) noexcept = default;
   ~ProcessBatch() { release(std::move(batch_), pid_); }
 
-  /// Can also be read in a forked child: the memory is shared.
+  /// Can also be used in a forked child, which has a copy of it.
   const Batch& get() const { return *batch_; }
   /// The transform of a view. Precondition: view < num_views().
   const Transform& transform(std::size_t view = 0) const { return batch_->transform(view); }

@@ -251,6 +251,33 @@ def test_a_fork_leaves_the_parents_loader_alone(pack, end):
     assert out.splitlines() == ["True", "0", "36 2 0"]
 
 
+@pytest.mark.parametrize("threads", [False, True])
+def test_a_batch_that_a_child_holds_is_its_own(pack, threads):
+    """Neither what the parent's workers make next nor what the other process writes changes it."""
+    out = run_script(HEAD + f"""
+    loader = bale.Loader(sys.argv[1], 4, threads={threads}, fields={{"label": bale.Field("cls", kind="bytes")}}, **options)
+    iterator = iter(loader)
+    dropped, kept = next(iterator), next(iterator)
+    def shown(batch):
+        return batch.images.tobytes(), batch.indices.tolist(), batch.draw(0), batch.fields["label"].data.tobytes()
+    before, of_kept = shown(dropped), shown(kept)
+    (readable, ready), child = os.pipe(), os.fork()
+    if child == 0:
+        os.close(ready)
+        os.read(readable, 1)
+        print(shown(dropped) == before, flush=True)
+        kept.images[:] = 7
+        os._exit(0)
+    del dropped
+    for epoch in range(2):
+        print(sum(len(b) for b in loader), flush=True)
+    os.close(ready)
+    os.waitpid(child, 0)
+    print(shown(kept) == of_kept)
+    """, pack)
+    assert out.splitlines() == ["40", "40", "True", "True"]
+
+
 def test_a_worker_program_that_cannot_run(pack, tmp_path, monkeypatch):
     monkeypatch.setenv("BALE_WORKER", str(tmp_path / "nothing"))
     with pytest.raises(FileNotFoundError, match="worker program is not there"):
