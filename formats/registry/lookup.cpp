@@ -48,8 +48,7 @@ void refuse_table(const std::string& path, Bytes head) {
   throw Error(ErrorCode::unsupported,
               fmt::format("a{} file, which only the Python package reads", is_parquet ? " Parquet" : "n Arrow"),
               {.path = path,
-               .hint = fmt::format("pip install 'bale[parquet]', and in Python: bale.pack(\"{}\", \"packed\")",
-                                   printable(path))});
+               .hint = fmt::format("install pyarrow, and in Python: bale.pack(\"{}\", \"packed\")", printable(path))});
 }
 
 }  // namespace

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import csv
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -167,6 +167,12 @@ def rewrite(dataset: Path, /, *, purge: bool = False, small: int | str | None = 
     return run("rewrite", [dataset], options, progress)
 
 
+def _printed(key: str) -> str:
+    """On one line, as `bale ls` prints it."""
+    escaped = re.sub(r"[\\\x00-\x1f\x7f]", lambda found: "\\\\" if found[0] == "\\" else f"\\x{ord(found[0]):02x}", key)
+    return escaped.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 @reporting
 def set_labels(dataset: Path, labels: Path | Mapping[str, str | int], /, *, missing: Literal["keep", "error"] = "keep",
                message: str | None = None, dry_run: bool = False, progress: bool | None = None) -> Report:
@@ -196,9 +202,8 @@ def labels_file(labels: Path | Mapping[str, str | int]) -> Iterator[str]:
     if not isinstance(labels, Mapping):
         yield os.fsdecode(labels)
         return
-    with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="", encoding="utf-8") as table:
-        rows = csv.writer(table)
-        rows.writerows([("key", "label"), *labels.items()])
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as table:
+        table.writelines(json.dumps({"key": _printed(key), "label": str(label)}) + "\n" for key, label in labels.items())
         table.flush()
         yield table.name
 
@@ -245,7 +250,7 @@ def values_files(field: str, values: Path | Mapping[str, object] | object,
         elif isinstance(values, Mapping) and not field.endswith("npy"):
             path = os.path.join(directory, "values.jsonl")
             with open(path, "w", encoding="utf-8") as table:
-                table.writelines(json.dumps({"key": key, "value": value}) + "\n" for key, value in values.items())
+                table.writelines(json.dumps({"key": _printed(key), "value": value}) + "\n" for key, value in values.items())
         else:
             import numpy as np
             if isinstance(values, Mapping):
@@ -254,7 +259,7 @@ def values_files(field: str, values: Path | Mapping[str, object] | object,
         if keys is not None and not isinstance(keys, (str, bytes, os.PathLike)):
             names, keys = keys, os.path.join(directory, "keys")
             with open(keys, "w", encoding="utf-8", newline="") as lines:
-                lines.writelines(f"{key}\n" for key in names)
+                lines.writelines(f"{_printed(key)}\n" for key in names)
         yield path, keys
 
 

@@ -370,7 +370,6 @@ PackReport add(std::unique_ptr<Source> source, const PackOptions& options, const
     return {.outputs = {{options.destination, addition.base()}}, .added = std::move(added)};
   }
   Plan plan = addition.plan();
-  note_sizing(options, plan);
   PackReport report = pack_source(addition.source(), std::move(plan), options, progress);
   addition.added().version = version_id(report.outputs.front().manifest);
   report.added = std::move(addition.added());

@@ -12,6 +12,8 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/field_names.hpp"
 #include "bale/formats/base/text/key_text.hpp"
+#include "bale/formats/image/image.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 
@@ -196,7 +198,7 @@ class ArrayValues final : public FieldValues {
 /// Files KEY.FIELD, or KEY.EXT with the last part of the field's name.
 class FolderValues final : public FieldValues {
  public:
-  explicit FolderValues(const FieldChoice& choice) {
+  explicit FolderValues(const FieldChoice& choice) : are_images_(is_image_field(extension_of(choice.field))) {
     const std::string whole = "." + choice.field;
     const std::string last = fmt::format(".{}", extension_of(choice.field));
     NoticeLog others;
@@ -215,18 +217,24 @@ class FolderValues final : public FieldValues {
       }
     }
     if (paths_.empty()) {
-      throw Error(ErrorCode::invalid_argument, fmt::format("no file in it ends in {}", printable(last)),
-                  {.path = choice.from, .hint = "files are named KEY" + whole + " or KEY" + last});
+      throw Error(
+          ErrorCode::invalid_argument, fmt::format("no file in it ends in {}", printable(last)),
+          {.path = choice.from, .hint = "files are named KEY" + last + (whole == last ? "" : " or KEY" + whole)});
     }
   }
 
   Bytes read(std::int64_t number) override {
     bytes_ = read_file(path_of(number), k_max_value_bytes);
+    if (are_images_ && probe_image(bytes_).kind == ImageKind::unknown) {
+      throw Error(ErrorCode::damaged, "not an image: no known signature",
+                  {.path = path_of(number), .hint = "correct the file, or take it out of the folder"});
+    }
     return bytes_;
   }
   std::string path_of(std::int64_t number) const override { return paths_[static_cast<std::size_t>(number)]; }
 
  private:
+  const bool are_images_;
   std::vector<std::string> paths_;
   std::vector<std::byte> bytes_;
 };
@@ -236,6 +244,10 @@ class FolderValues final : public FieldValues {
 std::unique_ptr<FieldValues> FieldValues::open(const FieldChoice& choice) {
   const std::string& from = choice.from;
   const std::string array_suffix = fmt::format(".{}", k_array_field);
+  if (is_image_field(extension_of(choice.field)) && std::filesystem::is_regular_file(from)) {
+    throw Error(ErrorCode::invalid_argument, "images do not come from a table or an array",
+                {.path = from, .hint = "give a folder of files KEY." + printable(choice.field)});
+  }
   if (from.ends_with(array_suffix) && !std::filesystem::is_directory(from))
     return std::make_unique<ArrayValues>(choice);
   if (!choice.keys.empty()) {

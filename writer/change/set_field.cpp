@@ -7,9 +7,11 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/utf8.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/change/field_values.hpp"
 #include "bale/writer/change/layer_change.hpp"
 #include "bale/writer/edit.hpp"
+#include "bale/writer/source/files/given_name.hpp"
 
 namespace bale {
 namespace {
@@ -20,8 +22,8 @@ void require_name(const std::string& field, const Manifest& manifest) {
                 {.hint = std::move(hint)});
   };
   if (field == k_label_field) refuse("is the label", "give label=FILE with a table of keys and labels");
-  if (field.empty() || printable(field) != field || field.find('/') != std::string::npos)
-    refuse("is not a name for new values", "give NAME.EXT=FILE");
+  if (!is_field_name(field) || printable(field) != field) refuse("is not a name for new values", "give NAME.EXT=FILE");
+  if (field_name(field) == "jpg" && field != "jpg") refuse("is called jpg in a packed dataset", "give jpg=FOLDER");
   const std::string why =
       why_stored_name_is_refused(find_format(manifest.format, manifest.layout).format->field_rule, field);
   if (!why.empty()) refuse(fmt::format("is not one that shards of {} can hold: {}", manifest.format, why), {});

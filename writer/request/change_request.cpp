@@ -106,6 +106,11 @@ Lines lines_of(const ChangeReport& report) {
   lines.push_back(report.version.empty()
                       ? fmt::format("{} {}", samples, what)
                       : fmt::format("{} {}: version {} after {}", samples, what, report.version, report.parent));
+  if (removes && report.num_left == 0) {
+    lines.push_back(fmt::format("no sample {} left; `bale convert {}@{} COPY` writes those of the version before",
+                                report.version.empty() ? "would be" : "is", shown_name(report.directory),
+                                report.parent));
+  }
   return lines;
 }
 

@@ -15,6 +15,7 @@
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/spec/directory_content.hpp"
 #include "bale/reader/where.hpp"
 
 namespace bale {
@@ -105,6 +106,24 @@ void note_unused(const PackRequest& request, const Source& source, NoticeLog& le
   ledger.merge(remark, place);
 }
 
+/// What the source removed would come back by adding to what is made of it.
+void note_removals(const PackRequest& request, const Source& source, NoticeLog& ledger) {
+  if (request.command == "add") return;
+  for (const std::string& place : source.places()) {
+    if (!is_packed_dataset(place)) continue;
+    std::uint64_t count = 0;
+    for (const ManifestRemovals& list : load_manifest(join_path(place, k_manifest_name)).removals)
+      count += list.num_samples;
+    if (count == 0) continue;
+    NoticeLog remark;
+    remark.warn(
+        fmt::format("{} removed; for `bale add` to refuse them in what is made of it, too: "
+                    "`bale log --removed SRC | bale remove DST --from -`",
+                    count == 1 ? "1 sample was" : fmt::format("{} were", plural(count, "sample"))));
+    ledger.merge(remark, place);
+  }
+}
+
 /// The condition, whose error has no place in it.
 Where where_of(const std::string& text) {
   if (text.empty()) return {};
@@ -155,6 +174,7 @@ ListedSource list_source(const PackRequest& asked, const RunNotes& notes) {
   NoticeLog ledger = source->notices();
   note_excluded(request.exclude_from, left_out.listed, ledger, notes);
   note_unused(request, *source, ledger);
+  note_removals(request, *source, ledger);
   const std::string noun = request.source_is_packed ? "entry" : "path";
   for (const std::string& line : notice_lines(ledger, noun, notes.options)) notes.note(line);
   for (const std::string& line : where_lines(left_out.where)) notes.note(line);

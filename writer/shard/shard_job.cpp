@@ -25,6 +25,7 @@
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/plan.hpp"
+#include "bale/writer/source/files/why_skipped.hpp"
 
 namespace bale {
 namespace {
@@ -322,7 +323,7 @@ class ShardRun {
   }
 
   void skip(std::uint32_t number, const Error& error) {
-    skipped_.push_back({job_.source.origin(number), error.what()});
+    skipped_.push_back({job_.source.origin(number), why_skipped(error)});
     if (job_.options.on_error == OnError::quarantine) {
       skipped_.back().quarantined =
           job_.quarantine.add(dataset_directory(job_.options, job_.dataset), job_.source.files(number),

@@ -8,13 +8,13 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/plan/plan.hpp"
+#include "bale/writer/source/files/given_name.hpp"
 #include "bale/writer/stream/logged_source.hpp"
 
 namespace bale {
 namespace {
 
 constexpr std::size_t k_max_key_bytes = 4096;
-constexpr std::size_t k_max_name_bytes = 255;
 
 bool has_part(std::string_view path, std::string_view part) {
   for (;;) {
@@ -34,14 +34,6 @@ std::string_view why_key_is_refused(const Layout& layout, std::string_view key) 
   if (key.starts_with('/') || key.ends_with('/')) return "a key that starts or ends with a slash names no file";
   if (has_part(key, "..") || has_part(key, ".")) return "a key with the part \".\" or \"..\" names no file of its own";
   return {};
-}
-
-/// What a program may call a field: an extension, as in the names of files. The layout decides about the rest.
-bool is_field_name(std::string_view name) {
-  const bool plain = std::all_of(name.begin(), name.end(),
-                                 [](char c) { return static_cast<unsigned char>(c) > ' ' && c != '/' && c != 0x7f; });
-  return plain && !name.empty() && name.size() <= k_max_name_bytes && !name.starts_with('.') && !name.ends_with('.') &&
-         !name.starts_with("__") && name.find("..") == std::string_view::npos;
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ def to_parquet(dataset: Dataset | Path | Sequence[Path], destination: Path, *, s
 
     datasets.load_dataset("parquet", ...) and the Hub show them as images and classes.
 
-    Bytes of images are kept. bale.pack() of the files gives the same samples again. Needs pyarrow (`pip install
-    bale[parquet]`).
+    Bytes of images are kept. bale.pack() of the files gives the same samples again. Needs pyarrow
+    (`pip install pyarrow`).
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
     bale.pack("data/train-*.parquet", "packed")
     bale.pack(bale.parquet.samples("hf://datasets/OWNER/NAME/data/train-*.parquet", image="picture"), "packed")
 
-Needs pyarrow: `pip install bale[parquet]`. Importing this module does not import it.
+Needs pyarrow: `pip install pyarrow`. Importing this module does not import it.
 """
 from __future__ import annotations
 

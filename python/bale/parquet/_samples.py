@@ -30,7 +30,7 @@ def samples(source: Path | Sequence[Path], *, split: str | None = None, image: s
             key: str | None = "auto", columns: Sequence[str] | None = None, missing: Missing = "auto") -> TableSamples:
     """Gives the rows of Parquet and Arrow files as samples for bale.pack().
 
-    Stored bytes are kept: nothing is decoded. Needs pyarrow (`pip install bale[parquet]`).
+    Stored bytes are kept: nothing is decoded. Needs pyarrow (`pip install pyarrow`).
 
     Parameters
     ----------

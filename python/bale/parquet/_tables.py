@@ -27,7 +27,7 @@ def require_pyarrow() -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
-        raise ImportError(f"Parquet and Arrow files need pyarrow: pip install 'bale[parquet]' ({error})") from error
+        raise ImportError(f"Parquet and Arrow files need pyarrow: pip install pyarrow ({error})") from error
 
 
 class Rows(NamedTuple):

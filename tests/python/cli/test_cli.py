@@ -163,6 +163,13 @@ def test_inspect_names_what_matters(bale, photos, packed):
         assert word in text
 
 
+def test_inspect_names_classes_that_do_not_begin_at_0(bale, photos, tmp_path):
+    names = sorted(path.name for path in photos.iterdir())
+    (tmp_path / "map").write_text("".join(f"{name} {17 + number}\n" for number, name in enumerate(names)))
+    bale.pack(photos, tmp_path / "out", "--class-map", tmp_path / "map")
+    assert f": 17 {names[0]}, 18 {names[1]}" in bale.ok("inspect", tmp_path / "out").out
+
+
 def test_every_kind_of_spec(bale, packed):
     everything = key_list(bale, packed)
     for spec in [packed / "manifest.json", packed / "photos-{000000..000002}.tar", packed / "*.tar",

@@ -364,4 +364,4 @@ def test_without_pyarrow(written, tmp_path):
             except ImportError as error:
                 print(str(error).partition(" (")[0])
         """, written["parquet"])
-    assert out.splitlines() == ["Parquet and Arrow files need pyarrow: pip install 'bale[parquet]'"] * 3
+    assert out.splitlines() == ["Parquet and Arrow files need pyarrow: pip install pyarrow"] * 3

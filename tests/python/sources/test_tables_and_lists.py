@@ -173,3 +173,13 @@ def test_lists_by_class_with_options(bale, photos):
     (photos / "x.json").write_text('{"d": ["dog/1"], "c": 7}')
     result = bale("pack", "x.json", "no", "--root", "photos", cwd=photos)
     assert result.code == FAILURE and "x.json: c is not a list" in result.error_line()
+
+
+@pytest.mark.parametrize("text,words", [
+    ("path,label,label\ncat/1.ppm,0,1\n".encode(), 'two columns are named "label"'),
+    ("path\tlabel\r\ncat/1.ppm\tcat\r\n".encode("utf-16"), "UTF-16"),
+    (b"path,label\rcat/1.ppm,cat\r", "CR alone")])
+def test_tables_that_cannot_be_read(bale, photos, text, words):
+    (photos / "t.csv").write_bytes(text)
+    result = bale("pack", photos / "t.csv", photos / "out", "--root", photos / "photos")
+    assert result.code in (FAILURE, USAGE) and words in result.error_line() and "t.csv" in result.error_line(), result

@@ -1,4 +1,5 @@
 """bale remove and bale set: no shard is written, and no reader of the new version sees what the old one had."""
+import io
 import json
 import shutil
 import subprocess
@@ -290,6 +291,25 @@ def test_the_list_removes_the_same_of_a_copy(bale, files, out, tmp_path):
     assert version_of(bale, empty) == old and "was removed" in bale("add", empty, files).error_line()
 
 
+def test_a_converted_dataset_says_what_was_removed(bale, files, out, tmp_path):
+    removed(bale, out, *GONE)
+    result = bale.ok("convert", out, tmp_path / "copy")
+    assert "3 samples were removed" in result.err and "bale log --removed" in result.err
+    listed = bale.ok("log", "--removed", out).out
+    (tmp_path / "list").write_text(listed)
+    removed(bale, tmp_path / "copy", "--from", tmp_path / "list")
+    assert "was removed" in bale("add", tmp_path / "copy", files).error_line()
+
+
+def test_removing_all_says_where_they_are(bale, out, tmp_path):
+    keys, old = key_names(bale, out), version_of(bale, out)
+    assert f"bale convert {out}@{old}" in bale.ok("remove", out, "--where", "label >= 0").err
+    bale.ok("convert", f"{out}@{old}", tmp_path / "copy")
+    assert key_names(bale, tmp_path / "copy") == keys and key_names(bale, out) == []
+    bale.ok("add", out, tmp_path / "copy", "--allow-removed")
+    assert key_names(bale, out) == keys
+
+
 def test_damage_is_found(bale, out, tmp_path):
     removed(bale, out, *GONE)
     layer = next((out / "layers").glob("*.blay"))
@@ -355,3 +375,20 @@ def test_python(out, tmp_path):
         bl.remove(out, GONE[0])
     with pytest.raises(ValueError, match="no class"):
         bl.set_labels(out, {"brick/o_brick_0001": "oak"})
+
+
+def test_python_takes_any_key(bale, tmp_path):
+    """As Dataset.keys has them, which `bale ls` prints in another way."""
+    keys = ["a\\b", "a\\\\b", "a\\x62", "ab", "n\ne", " s ", "\udcff", "q\",;"]
+    with bl.Writer(tmp_path / "out") as writer:
+        for key in keys:
+            writer.add(key, {"txt": key.encode("utf-8", "surrogateescape")}, 0)
+    for number, key in enumerate(keys):
+        bl.set_labels(tmp_path / "out", {key: 1 + number})
+        bl.set_field(tmp_path / "out", "n.txt", {key: number})
+        bl.set_field(tmp_path / "out", "n.npy", np.array([number]), keys=[key])
+    dataset = bl.Dataset(tmp_path / "out")
+    for number, key in enumerate(keys):
+        sample = dataset[dataset.find(key)]
+        assert dataset.label(dataset.find(key)) == 1 + number and sample["n.txt"] == str(number).encode(), key
+        assert np.load(io.BytesIO(sample["n.npy"])) == number

@@ -203,6 +203,9 @@ def test_wrong_values_change_nothing(bale, out, tmp_path):
     (tmp_path / "one").write_text(f"{keys[0]}\n")
     (tmp_path / "masks").mkdir()
     (tmp_path / "masks" / "nobody.png").write_bytes(b"x")
+    text = tmp_path / "texts" / f"{keys[0]}.png"
+    text.parent.mkdir(parents=True)
+    text.write_bytes(b"no image")
     (tmp_path / "bad.jsonl").write_text('{"key": "a", "value": 1}\n{"key": "b", "value": [1]}\n')
     for field, source, options, words, code in (
             ("a.txt", table(tmp_path / "a.csv", "a", [(keys[0], 1), ("nobody", 2)]), (), ("a.csv", "line 3", "nobody"), FAILURE),
@@ -218,7 +221,13 @@ def test_wrong_values_change_nothing(bale, out, tmp_path):
             ("mask.jpg", tmp_path / "masks", (), ("KEY.mask.jpg",), USAGE),
             ("a.txt", tmp_path / "nothing", (), ("nothing",), FAILURE),
             ("cls", tmp_path / "a.csv", (), ("label=FILE",), USAGE),
-            ("a/b", tmp_path / "a.csv", (), ("NAME.EXT",), USAGE)):
+            ("a/b", tmp_path / "a.csv", (), ("NAME.EXT",), USAGE),
+            (".txt", tmp_path / "a.csv", (), ("NAME.EXT",), USAGE),
+            ("a.", tmp_path / "a.csv", (), ("NAME.EXT",), USAGE),
+            ("jpg", tmp_path / "a.csv", (), ("a.csv", "folder of files KEY.jpg"), USAGE),
+            ("x.png", tmp_path / "two.npy", ("--keys", tmp_path / "keys"), ("two.npy", "folder of files"), USAGE),
+            ("jpeg", tmp_path / "masks", (), ("is called jpg",), USAGE),
+            ("png", tmp_path / "texts", (), (f"{keys[0]}.png", "not an image"), FAILURE)):
         result = bale("set", out, f"{field}={source}", *options)
         assert result.code == code and all(word in result.error_line() for word in words), (field, words, result)
     assert tree_bytes(out) == before

@@ -190,6 +190,17 @@ def test_the_same_key_twice(bale, photos, format_name, tmp_path):
     assert_nothing_published(tmp_path / "out")
 
 
+def test_the_ledger_says_why_and_not_what_to_do(bale, own, tmp_path):
+    """Its samples are left out already."""
+    class_dir = sorted(own.iterdir())[0]
+    (class_dir / "empty.JPEG").write_bytes(b"")
+    (class_dir / "broken.JPEG").symlink_to("nowhere.JPEG")
+    result = bale("pack", own, tmp_path / "out", "--on-error", "skip")
+    ledger = (tmp_path / "out" / "skipped.jsonl").read_text()
+    assert result.code == SKIPS and "empty file" in ledger and "there is no nowhere.JPEG" in ledger
+    assert "on_error" not in ledger and "--on-error" not in result.err
+
+
 def test_special_files_are_ignored(bale, own, tmp_path):
     """A FIFO named like an image must not make anyone wait."""
     class_dir = sorted(own.iterdir())[0]

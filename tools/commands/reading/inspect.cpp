@@ -77,13 +77,19 @@ std::string fields_text(const DatasetSummary& summary) {
   return table.text();
 }
 
+/// With their numbers if some have no name, as of ids that do not begin at 0.
 std::string classes_text(const DatasetSummary& summary) {
-  if (summary.classes.empty()) return "classes  no names\n";
-  std::string text = fmt::format("classes  {}:", human_count(summary.classes.size()));
-  for (std::size_t i = 0; i < std::min(summary.classes.size(), k_max_classes); ++i) {
-    text += fmt::format("{} {}", i == 0 ? "" : ",", printable(summary.classes[i]));
+  const std::vector<std::string>& classes = summary.classes;
+  if (classes.empty()) return "classes  no names\n";
+  const auto num_unnamed = static_cast<std::size_t>(std::count(classes.begin(), classes.end(), ""));
+  std::string text = fmt::format("classes  {}:", human_count(classes.size()));
+  std::size_t num_shown = 0;
+  for (std::size_t i = 0; i < classes.size() && num_shown < k_max_classes; ++i) {
+    if (classes[i].empty()) continue;
+    text += num_shown++ == 0 ? " " : ", ";
+    text += (num_unnamed == 0 ? "" : fmt::format("{} ", i)) + printable(classes[i]);
   }
-  return text + (summary.classes.size() > k_max_classes ? ", ...\n" : "\n");
+  return text + (classes.size() - num_unnamed > num_shown ? ", ...\n" : "\n");
 }
 
 std::string shards_text(const DatasetSummary& summary) {

@@ -13,6 +13,7 @@
 #include "bale/writer/source/classes/class_folders.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/directory_listing.hpp"
+#include "bale/writer/source/files/why_skipped.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
 #include "bale/writer/source/rows/file_source.hpp"
@@ -90,7 +91,7 @@ class FolderLister {
       if (filter_.excludes_directory(name)) continue;
       const Error error = broken_directory_link(below(root_, name));
       if (!options_.skip_damaged) throw Error(error);
-      listing_.losses.push_back({.path = error.context().path, .why = error.what()});
+      listing_.losses.push_back({.path = error.context().path, .why = why_skipped(error)});
     }
   }
 

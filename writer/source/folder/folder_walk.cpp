@@ -14,6 +14,7 @@
 #include "bale/reader/spec/directory_content.hpp"
 #include "bale/writer/source/files/directory_listing.hpp"
 #include "bale/writer/source/files/long_path.hpp"
+#include "bale/writer/source/files/why_skipped.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
 
@@ -74,7 +75,7 @@ std::vector<DirectoryFiles> DirectoryWalk::files_below(const std::string& top) {
 
 void DirectoryWalk::lose(const std::string& path, const Error& error) {
   if (!rules_.skip_unreadable) throw Error(error);
-  losses_.push_back({.path = path, .why = error.what()});
+  losses_.push_back({.path = path, .why = why_skipped(error)});
 }
 
 bool DirectoryWalk::is_own_ancestor(const Node& node) const {

@@ -57,6 +57,9 @@ RecordReader::RecordReader(const std::string& path, RecordKind kind)
   }
   while (buffer_.size() < 3 && fill()) {
   }
+  if (kind != RecordKind::nul_separated && (buffer_.starts_with("\xFF\xFE") || buffer_.starts_with("\xFE\xFF"))) {
+    throw Error(ErrorCode::unsupported, "a text in UTF-16", {.path = path_, .hint = "save it in UTF-8"});
+  }
   if (buffer_.starts_with("\xEF\xBB\xBF") && kind != RecordKind::nul_separated) at_ = 3;
 }
 
@@ -112,8 +115,15 @@ std::size_t RecordReader::find_end() {
   return buffer_.size();
 }
 
-/// Refuses a list that is separated in the other way: its one line would be a name that no file has.
+/// Refuses a list that is separated in the other way, whose one line would be a name that no file has, and texts whose
+/// lines are none.
 void RecordReader::check_separator(std::size_t end) const {
+  const bool is_table = kind_ == RecordKind::csv || kind_ == RecordKind::tsv;
+  const std::size_t bare = is_table && line_ == 1 ? record_.find('\r') : std::string_view::npos;
+  if (bare < record_.size() - 1 && record_[bare + 1] != '\n') {
+    throw Error(ErrorCode::unsupported, "its lines end with CR alone",
+                {.path = path_, .hint = "save it with lines that end with LF or CR LF"});
+  }
   if (kind_ == RecordKind::lines && record_.find('\0') != std::string_view::npos) {
     throw Error(ErrorCode::invalid_argument, "the names in the list end with NUL, not newline",
                 {.path = path_, .hint = "give `null`"});

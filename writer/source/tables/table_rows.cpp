@@ -155,7 +155,12 @@ void TableColumns::set_header(std::string_view record) {
   if (!label_column_ && !options_.label_column.empty()) {
     refuse_columns("label", options_.label_column, "`label_column`", column_names());
   }
-  if (label_column_) label_name_ = header_[*label_column_];
+  if (!label_column_) return;
+  label_name_ = header_[*label_column_];
+  if (std::count(header_.begin(), header_.end(), label_name_) > 1) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("two columns are named \"{}\"", printable(label_name_)),
+                {.hint = "rename the one that is not the label"});
+  }
 }
 
 std::string TableColumns::column_names() const {
