@@ -106,11 +106,6 @@ Lines lines_of(const ChangeReport& report) {
   lines.push_back(report.version.empty()
                       ? fmt::format("{} {}", samples, what)
                       : fmt::format("{} {}: version {} after {}", samples, what, report.version, report.parent));
-  if (removes && report.num_left == 0) {
-    lines.push_back(fmt::format("no sample {} left; `bale convert {}@{} COPY` writes those of the version before",
-                                report.version.empty() ? "would be" : "is", shown_name(report.directory),
-                                report.parent));
-  }
   return lines;
 }
 
@@ -182,10 +177,14 @@ ChangeOutcome change(const ChangeRequest& request, Progress& progress) {
 
 Lines change_lines(const ChangeOutcome& outcome) {
   Lines lines;
-  if (outcome.change) lines = lines_of(*outcome.change);
+  const auto& change = outcome.change;
+  if (change) lines = lines_of(*change);
   if (outcome.rewriting) {
     const Lines more = lines_of(*outcome.rewriting);
     lines.insert(lines.end(), more.begin(), more.end());
+  } else if (change->verb == "remove" && change->num_left == 0 && !change->version.empty()) {
+    lines.push_back(fmt::format("no sample is left; `bale convert {}@{} COPY` writes those of the version before",
+                                shown_name(change->directory), change->parent));
   }
   return lines;
 }
