@@ -242,7 +242,7 @@ ATTENDANCE = """
         assert sys.argv[1] in line and f"one of {world_size}, of epoch 0, which {missing} of {world_size} ranks did not begin" in line, line
         assert "needs world_size=1" in line and not any(others), found
 
-    tensor = torch.zeros(1)  # kept: in torch 2.6 destroy_process_group() waits for ever for a thread that drops the last reference to one
+    tensor = torch.zeros(1)  # kept: in torch 2.6 destroy_process_group() waits forever for a thread that drops the last reference to one
 
     def step():
         dist.all_reduce(tensor)
