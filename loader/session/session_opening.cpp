@@ -7,6 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/shard/index/index_memory.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/loader/fields/field_layout.hpp"
 #include "bale/loader/nodes/node_local.hpp"
 #include "bale/loader/ring/shared_memory.hpp"
@@ -87,8 +88,9 @@ WorkerConfig config_of(const Dataset& dataset, const LoaderOptions& options, con
   for (std::size_t shard = 0; shard < dataset.num_shards(); ++shard) {
     config.shards.push_back(dataset.shard_path(shard));
     config.digests.push_back(dataset.expected_digest(shard));
-    std::vector<std::string> layers = dataset.layer_files(shard);
-    if (config.layers.empty() || config.layers.back() != layers) config.layers.push_back(std::move(layers));
+    const std::shared_ptr<const Layers> layers = dataset.layers(shard);  // damage in them ends the start, not a sample
+    std::vector<std::string> files = layers ? layers->paths() : std::vector<std::string>{};
+    if (config.layers.empty() || config.layers.back() != files) config.layers.push_back(std::move(files));
     config.layers_of.push_back(static_cast<std::uint32_t>(config.layers.size() - 1));
   }
   return config;

@@ -107,11 +107,10 @@ bool Dataset::has_index_file(std::size_t shard) const {
   return path_exists(index_path(entry.path));
 }
 
-std::vector<std::string> Dataset::layer_files(std::size_t shard) const {
+std::shared_ptr<const Layers> Dataset::layers(std::size_t shard) const {
   const State::Entry& entry = state_->entry(shard);
-  state_->load_layers(entry);  // who asks for them begins with layers that are whole
-  const auto& layers = state_->parts[entry.part].layers;
-  return layers ? layers->paths() : std::vector<std::string>{};
+  state_->load_layers(entry);
+  return state_->parts[entry.part].layers;
 }
 
 void Dataset::State::add_layers(DatasetIdentity& identity) const {

@@ -56,11 +56,11 @@ DatasetSummary summarize_dataset(const std::string& spec) {
     summary.created_by = manifest->created_by;
     summary.plan = manifest->plan;
     summary.num_skipped = manifest->num_skipped;
-    const Layers layers(dataset.num_shards() == 0 ? std::vector<std::string>{} : dataset.layer_files(0));
+    const auto layers = dataset.num_shards() == 0 ? nullptr : dataset.layers(0);
     for (const ManifestShard& shard : manifest->shards) {
       summary.num_removed += shard.num_removed;
-      if (const ShardAmendments* const amendments = layers.of(shard.digest))
-        summary.num_labels += amendments->labels.size();
+      const ShardAmendments* const amendments = layers ? layers->of(shard.digest) : nullptr;
+      if (amendments != nullptr) summary.num_labels += amendments->labels.size();
     }
     for (const ManifestLayer& layer : manifest->layers) {
       auto& names = summary.layer_fields;

@@ -66,7 +66,6 @@ LayerChange::LayerChange(const std::string& directory) : directory_(directory) {
   base_ = parse_manifest(base_text_, path);
   id_ = version_id(base_);
   dataset_ = Dataset::open(directory, {.version = id_});
-  layers_ = Layers(directory, base_);
 }
 
 RemovalList LayerChange::removed() const {
@@ -245,7 +244,8 @@ std::string LayerChange::stage(const PendingLayer& pending, const Journal& journ
   }
   std::sort(order.begin(), order.end(), [](const OfShard& a, const OfShard& b) { return a.digest < b.digest; });
   const auto stored = [&](const OfShard& of) {
-    return stored_rows(*of.rows, layers_.of(base_.shards[of.number].digest));
+    const auto layers = dataset_->layers(of.number);
+    return stored_rows(*of.rows, layers ? layers->of(base_.shards[of.number].digest) : nullptr);
   };
   if (pending.kind != LayerKind::field) {
     Layer layer{.kind = pending.kind};

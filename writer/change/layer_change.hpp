@@ -84,7 +84,6 @@ class LayerChange {
   Manifest base_;
   std::string id_;
   std::optional<Dataset> dataset_;
-  Layers layers_;  // of the base
   std::vector<PendingLayer> pending_;
   RemovalList listed_;
 };

@@ -51,7 +51,7 @@ void check_free(const std::string& path, const std::string& text) {
 }  // namespace
 
 void require_no_layers(const Dataset& dataset) {
-  if (dataset.num_shards() == 0 || dataset.layer_files(0).empty()) return;
+  if (dataset.num_shards() == 0 || !dataset.layers(0)) return;
   throw Error(ErrorCode::unsupported,
               "files next to its shards would not fit: samples are removed, or have other labels",
               {.path = parent_directory(dataset.shard_path(0)), .hint = "run `bale rewrite` first"});

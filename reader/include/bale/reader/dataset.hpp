@@ -157,9 +157,9 @@ class Dataset {
   const std::string& shard_path(std::size_t shard) const BALE_LIFETIMEBOUND;
   /// The digest of the shard file that its manifest names; empty if there is no manifest.
   std::string expected_digest(std::size_t shard) const;
-  /// The files of the layers (formats/shard/LAYER.md) that were applied when the shard's index was opened, in
-  /// their order. They are those of the shard's version, whether they touch the shard or not.
-  std::vector<std::string> layer_files(std::size_t shard) const;
+  /// The layers (formats/shard/LAYER.md) of the shard's version, whether they touch the shard or not; null if there are
+  /// none. They are read now unless an index of the version is open, which needs them, too.
+  std::shared_ptr<const Layers> layers(std::size_t shard) const;
   /// Number of samples of a shard.
   std::uint64_t shard_size(std::size_t shard) const;
   /// Opens the shard unless it is open. It stays open while the pointer is held. Of the others, the least recently used
