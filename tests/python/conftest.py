@@ -8,6 +8,7 @@ import pathlib
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -21,6 +22,9 @@ BUILD = pathlib.Path(os.environ.get("BALE_BUILD_DIR", REPO / "build")).resolve()
 PROGRAM = BUILD / "bin" / "bale"
 SHIM = BUILD / "tests" / "libbale_test_shim.so"
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]  # runs a command as an ordinary user
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in the background of a script; programs under test would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONG = "BALE_LONG_TESTS" in os.environ  # scripts/test.sh --long
 
