@@ -16,7 +16,7 @@ def options_of(command):
 
 COMMANDS = re.findall(r"^\.SS (\w+)$", subprocess.run([PROGRAM, "man"], capture_output=True, text=True, check=True).stdout, re.M)
 OPTIONS = {command: options_of(command) for command in COMMANDS}
-COMMAND_LINE = re.compile(r"\bbale ([a-z]+)([^`<),;\n]*)")
+COMMAND_LINE = re.compile(r"\bbale ([a-z]+)([^`<|),;\n]*)")
 OTHER_PROGRAM = re.compile(r"`(?!bale )[^`]* [^`]*`|sbatch --array=\S*|scripts/\S+ --json|aws configure .*")
 
 # Commands of the files that are not named after their command. Every other file may name flags of none.
