@@ -100,7 +100,7 @@ MUTATIONS = [
     Mutation("an excluded directory is opened", "writer/source/folder/folder_walk.cpp",
              "} else if (rules_.excluded && rules_.excluded(child, true)) {", "} else if (false) {", (*KINDS, "unreadable")),
     Mutation("a directory that cannot be read is in no ledger", "writer/source/folder/folder_walk.cpp",
-             "  losses_.push_back({.path = path, .why = error.what()});\n", "", (*KINDS, "unreadable")),
+             "  losses_.push_back({.path = path, .why = why_skipped(error)});\n", "", (*KINDS, "unreadable")),
     Mutation("links between folders are followed without end", "writer/source/folder/folder_walk.cpp",
              "  if (node.repeated) return true;\n", "", (*KINDS, "link_to_each_other")),
     Mutation("an error names a temporary file", "writer/shard/shard_job.cpp",
