@@ -92,6 +92,7 @@ use tar -DCMAKE_PREFIX_PATH="$folder-prefix-tar"
 reader=$folder-use-tar/count_bytes
 ldd "$reader"
 [ "$(ldd "$reader" | grep -vc linux-vdso)" -le 12 ] || fail "a reader of tar loads more than 12 libraries"
+rm -rf "$folder-packed-lmdb"
 "$folder-static/bin/bale" pack "$folder-images" "$folder-packed-lmdb" --format lmdb --quiet
 for name in "$folder-packed-lmdb" https://example.com/photos.tar; do
   said=$("$reader" "$name" 2>&1) && fail "it read $name"
