@@ -34,7 +34,7 @@ constexpr std::pair<const char*, const char*> k_other_facts[] = {{k_samples, "sa
 void add_edits(const std::map<std::string, std::string>& edits, PlanFacts& facts) {
   for (const auto& [name, value] : edits) {
     const auto known = std::find_if(std::begin(k_edit_options), std::end(k_edit_options),
-                                    [&](const auto& option) { return name == option.first; });
+                                    [&wanted = name](const auto& option) { return wanted == option.first; });
     facts[known == std::end(k_edit_options) ? name : known->second] = value;
   }
 }

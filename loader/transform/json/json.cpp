@@ -127,7 +127,7 @@ One read_members(const Json& given, const std::string& place, const ValueReader<
   if (known == given.size()) return one;
   for (const auto& [key, value] : given.as_members(place)) {
     bool exists = key == "name";
-    for_members(one, [&](const char* name, auto&) { exists |= key == name; });
+    for_members(one, [&exists, &wanted = key](const char* name, auto&) { exists |= wanted == name; });
     if (!exists) refuse_json(place, fmt::format("has no parameter {}", shown(Json(key))));
   }
   return one;
