@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # of typing, which takes more time than all else here
 if TYPE_CHECKING:
     from bale import errors, options, parquet, transforms
     from bale._bale import NO_LABEL, Batch, DeviceBatch, cuda_available
+    from bale._changes import add, prune, remove, rewrite, set_field, set_labels, versions
     from bale._dataset.cache import set_cache
     from bale._dataset.dataset import Dataset
     from bale._dataset.remote_file import open_file
@@ -25,27 +26,13 @@ if TYPE_CHECKING:
     from bale._loader.options import Cuda, Order
     from bale._loader.ragged import Ragged
     from bale._loader.reading import Reading
-    from bale._requests import (
-        add,
-        convert,
-        inspect,
-        merge,
-        pack,
-        pack_part,
-        plan,
-        prune,
-        remove,
-        rewrite,
-        set_field,
-        set_labels,
-        verify,
-        versions,
-    )
+    from bale._requests import convert, inspect, merge, pack, pack_part, plan, verify
     from bale._writer.writer import Writer
     from bale.errors import Error
 
 __getattr__, __dir__ = lazy_names(globals(), {
     "_bale": "NO_LABEL Batch DeviceBatch cuda_available",
+    "_changes": "add prune remove rewrite set_field set_labels versions",
     "_dataset.cache": "set_cache",
     "_dataset.dataset": "Dataset",
     "_dataset.remote_file": "open_file",
@@ -59,7 +46,7 @@ __getattr__, __dir__ = lazy_names(globals(), {
     "_loader.reading": "Reading",
     "_loader.ragged": "Ragged",
     "errors": "Error",
-    "_requests": "add convert inspect merge pack pack_part plan prune remove rewrite set_field set_labels verify versions",
+    "_requests": "convert inspect merge pack pack_part plan verify",
     "_writer.writer": "Writer",
 }, submodules="errors launch options parquet transforms")
 

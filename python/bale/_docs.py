@@ -142,6 +142,12 @@ reporting = Shared({
     "message": ("str or None", "What `bale log` says of the new version."),
     "progress": ("bool or None", "As for pack()."),
 }, "dict\n    The report, as of pack().")
+changing = replace(reporting, parameters={
+    **reporting.parameters,
+    "from_file": ("path or None", "A file with one key per line, or with lines of `bale log --removed`."),
+    "labels": ("path or mapping", "A CSV or TSV file with the columns key and label. Or labels by key. Labels are names or numbers of classes."),
+    "missing": ("{'keep', 'error'}", "Samples that get nothing keep what they have, or are an error."),
+})
 
 _LAUNCHERS = {
     "jobs": ("int", "Shards that a part writes at a time, and processors that its task asks for."),

@@ -7,7 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from bale import _bale
-from bale._requests import labels_file, run, values_files
+from bale._changes import labels_file, values_files
+from bale._docs import changing, reporting
+from bale._requests import run
 from bale._types import Options, Path, Report
 from bale.errors import make_error
 
@@ -34,6 +36,7 @@ class Edit:
         self._edit: _bale.Edit | None = _bale.Edit(os.fsdecode(dataset))
         self.report: Report | None = None
 
+    @changing
     def remove(self, keys: Iterable[str] = (), /, *, from_file: Path | None = None, where: str | None = None) -> Report:
         """Removes samples, as bale.remove() does.
 
@@ -41,8 +44,6 @@ class Edit:
         ----------
         keys : iterable of str, default ()
             Keys of samples, as `bale ls` prints them.
-        from_file : path or None, default None
-            A file with one key per line, or with lines of `bale log --removed`.
         where : str or None, default None
             A condition (docs/WHERE.md) on the version before the edit; not after set_labels() or set_field().
 
@@ -60,15 +61,9 @@ class Edit:
         """
         return self._run("remove", [keys] if isinstance(keys, str) else list(keys), {"from": from_file, "where": where})
 
+    @changing
     def set_labels(self, labels: Path | Mapping[str, str | int], /, *, missing: Literal["keep", "error"] = "keep") -> Report:
         """Corrects labels, as bale.set_labels() does.
-
-        Parameters
-        ----------
-        labels : path or mapping
-            As for bale.set_labels().
-        missing : {'keep', 'error'}, default 'keep'
-            Samples that are not in labels keep theirs, or are an error.
 
         Returns
         -------
@@ -85,6 +80,7 @@ class Edit:
         with labels_file(labels) as path:
             return self._run("set", [f"label={path}"], {"missing": missing})
 
+    @changing
     def set_field(self, field: str, values: Path | Mapping[str, object] | object, /, *, keys: Path | Sequence[str] | None = None,
                   missing: Literal["keep", "error"] = "keep") -> Report:
         """Gives samples values of a field, as bale.set_field() does.
@@ -97,8 +93,6 @@ class Edit:
             As for bale.set_field(). The file of an array and those of a folder are read when the block ends.
         keys : path, sequence of str or None, default None
             Which samples the rows of an array are.
-        missing : {'keep', 'error'}, default 'keep'
-            Samples that get no value keep what they have, or are an error.
 
         Returns
         -------
@@ -135,17 +129,9 @@ class Edit:
             raise
 
 
+@reporting
 def edit(dataset: Path, /, *, message: str | None = None, progress: bool | None = None) -> Edit:
     """Begins several changes of a packed dataset that become one version of it, or none.
-
-    Parameters
-    ----------
-    dataset : path
-        The directory of the packed dataset.
-    message : str or None, default None
-        What `bale log` says of the new version.
-    progress : bool or None, default None
-        As for pack().
 
     Returns
     -------

@@ -20,6 +20,7 @@
 #include "bale/formats/base/options/option_table.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/formats/base/watched_run.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
@@ -406,6 +407,9 @@ void bind_requests(nb::module_& module) {
   module.def("option_rows", &option_rows, nb::arg("command"),
              nb::sig("def option_rows(command: str) -> list[tuple[str, str]]"),
              "The keyword and the type of each option, from which bale.options is made.");
+  module.def(
+      "printed_key", [](const nb::str& key) { return to_str(printed_key(from_str(key))); }, nb::arg("key"),
+      nb::sig("def printed_key(key: str) -> str"), "The key on one line, as `bale ls` prints it.");
   module.def(
       "stop_requests",
       [] {
