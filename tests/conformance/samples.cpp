@@ -20,10 +20,11 @@ std::string encoded_image(std::size_t seed) {
   return std::string(as_text(png));
 }
 
-/// A JPEG of noise has rather more bytes than pixels.
+/// A JPEG of noise has rather more bytes than pixels. One in four has bytes after its end.
 std::string encoded_jpeg(std::size_t seed, std::size_t bytes) {
   const auto side = static_cast<std::uint32_t>(std::max(1.0, std::sqrt(static_cast<double>(bytes) * 1.2)));
-  return std::string(as_text(encode_jpeg(random_image(side, side, seed), 80)));
+  const std::vector<std::byte> jpeg = encode_jpeg(random_image(side, side, seed), 80);
+  return std::string(as_text(jpeg)) + (seed % 4 == 1 ? "after its end" : "");
 }
 
 void set_label(OwnedSample& sample, std::int64_t label) {

@@ -14,15 +14,20 @@ inline void write_u32(std::uint32_t number, std::byte* to) {
   for (int i = 0; i < 4; ++i, number >>= 8) to[i] = static_cast<std::byte>(number & 0xFF);
 }
 
-/// Of the header, and of the rows. Leaves bytes that are not such a field as they are.
+/// Of the header, of the rows and of the tail. Leaves bytes that are not such a field as they are.
 inline void fix_checksums(std::vector<std::byte>& stored) {
   constexpr std::size_t k_signature_bytes = 4;
   image_detail::NumberReader reader(stored);
   const auto place = [&] { return stored.size() - reader.rest().size(); };
   reader.bytes(k_signature_bytes);
-  reader.bytes(2);  // version
+  const bool has_tail = reader.u8() == 2;  // by its version
+  reader.u8();
   reader.u32();
   reader.number();  // bytes of the original
+  if (has_tail) reader.u8();
+  const std::uint64_t tail_bytes = has_tail ? reader.number() : 0;
+  const std::size_t tail_checksum_at = place();
+  if (has_tail) reader.u32();
   reader.number();  // bytes of the head
   reader.bytes(reader.number());
   struct Row {
@@ -43,6 +48,8 @@ inline void fix_checksums(std::vector<std::byte>& stored) {
     if (reader.has_failed()) break;
     write_u32(crc32c(bytes), stored.data() + row.checksum_at);
   }
+  const Bytes tail = reader.bytes(tail_bytes);
+  if (has_tail && !reader.has_failed()) write_u32(crc32c(tail), stored.data() + tail_checksum_at);
   if (end + 4 <= stored.size()) write_u32(crc32c(Bytes(stored).first(end)), stored.data() + end);
 }
 

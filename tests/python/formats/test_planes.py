@@ -17,7 +17,7 @@ NAMED = [name for name in LAYOUTS if name[0] in ("tar", "lmdb", "hdf5", "tfrecor
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory):
-    """JPEGs of every sampling, a progressive one, one with bytes after its end, one of four components, a PNG, and texts."""
+    """JPEGs of every sampling, a progressive one, one with bytes after its end, one with fill bytes, one of four components, a PNG, and texts."""
     folder = tmp_path_factory.mktemp("photos")
     rng = np.random.default_rng(3)
     for number in range(12):
@@ -29,6 +29,8 @@ def photos(tmp_path_factory):
         path.with_suffix(".json").write_text(json.dumps({"number": number}))
     with open(folder / "class0" / "4.jpg", "ab") as file:
         file.write(b"\n")
+    filled = folder / "class0" / "8.jpg"
+    filled.write_bytes(filled.read_bytes()[:-2] + b"\xff\xff\xd9")
     pixels.save(folder / "class0" / "drawn.png")
     (folder / "class0" / "drawn.json").write_text("{}")
     return folder

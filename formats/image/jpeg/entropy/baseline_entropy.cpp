@@ -162,10 +162,10 @@ bool EntropyDecoder::ends_well(bool at_bottom) const {
   return segment.marker() != SegmentReader::k_no_marker || segment.size() - used >= k_read_ahead_bytes;
 }
 
-bool EntropyDecoder::ends_exactly(const Stream& stream) {
+std::optional<Bytes> EntropyDecoder::after_end(const Stream& stream) {
   const SegmentReader& segment = stream.segment;
-  return (used_bits(stream) + 7) / 8 == segment.size() && segment.marker() == jpeg_marker::k_eoi &&
-         segment.rest().empty();
+  if ((used_bits(stream) + 7) / 8 != segment.size() || segment.marker() != jpeg_marker::k_eoi) return std::nullopt;
+  return segment.rest();
 }
 
 bool EntropyDecoder::begin_row(bool store) {

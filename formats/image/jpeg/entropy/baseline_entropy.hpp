@@ -51,6 +51,8 @@ class EntropyDecoder {
   bool ends_well(bool at_bottom) const;
   /// After the image's last row: whether the end-of-image marker follows at once, and no byte follows it.
   bool ends_exactly() const { return ends_exactly(streams_[0]); }
+  /// What follows the end-of-image marker; nullopt if that does not come right after what was read.
+  std::optional<Bytes> after_end() const { return after_end(streams_[0]); }
   /// Adds the symbols that were counted, of luma (the first component) or of chroma (all others).
   void add_counts(bool of_luma, SymbolCounts& dc, SymbolCounts& ac) const;
   /// The number of bits that were read since the last restart, or since the top.
@@ -166,7 +168,11 @@ class EntropyDecoder {
   static bool restart(Stream& stream, std::uint32_t interval);
   static void start_segment(Stream& stream);
   static std::size_t used_bits(const Stream& stream);
-  static bool ends_exactly(const Stream& stream);
+  static std::optional<Bytes> after_end(const Stream& stream);
+  static bool ends_exactly(const Stream& stream) {
+    const std::optional<Bytes> rest = after_end(stream);
+    return rest && rest->empty();
+  }
 
   std::array<ProbeTable, 3> dc_tables_;
   std::array<ProbeTable, 3> ac_tables_;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::array<std::byte, 4> k_signature{std::byte{0x8E}, std::byte{'b'}, std::byte{'j'}, std::byte{'p'}};
 constexpr std::uint8_t k_version = 1;
+constexpr std::uint8_t k_version_with_tail = 2;
 constexpr int k_level = 1;  // level 3 takes three times as long, and saves 0.0004 of the bytes
 /// Of the bytes before a scan: marker segments have at most 65,535 each.
 constexpr std::uint64_t k_max_head_bytes = std::uint64_t{64} << 20;
@@ -57,13 +58,24 @@ void PlanesHeader::open(Bytes stored, bool is_checked) {
   const std::uint8_t version = reader.u8();
   // A flipped bit is damage, not another version.
   if ((version ^ reader.u8()) != 0xFF) fail("the checksum of the header does not match");
-  if (version != k_version) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("JPEG planes of version {}; this bale reads version {}", version, k_version),
-                {.hint = "install a newer bale"});
+  if (version != k_version && version != k_version_with_tail) {
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("JPEG planes of version {}; this bale reads up to version {}", version, k_version_with_tail),
+        {.hint = "install a newer bale"});
   }
   original_crc32c_ = reader.u32();
   original_bytes_ = reader.number();
+  ending_ = {};
+  std::uint64_t tail_bytes = 0;
+  tail_crc32c_ = crc32c({});
+  if (version == k_version_with_tail) {
+    const std::uint8_t fills = reader.u8();
+    if (fills > 1) fail("it fills bytes in an unknown way");
+    ending_.fills_with_zeros = fills == 1;
+    tail_bytes = reader.number();
+    tail_crc32c_ = reader.u32();
+  }
   head_bytes_ = reader.number();
   if (head_bytes_ > original_bytes_) fail("the size of the header is wrong");
   is_verbatim_ = head_bytes_ == 0;
@@ -87,14 +99,15 @@ void PlanesHeader::open(Bytes stored, bool is_checked) {
   stored_ = stored;
   if (is_verbatim_) {
     packed_head_ = reader.rest();
-    if (packed_head_.size() != original_bytes_) fail("its size is wrong");
+    if (packed_head_.size() != original_bytes_ || tail_bytes != 0) fail("its size is wrong");
     return;
   }
   const std::size_t first = stored.size() - reader.rest().size();
-  if (ends_.back() + k_plane_padding != reader.rest().size()) fail("its size is wrong");
+  if (ends_.back() + tail_bytes + k_plane_padding != reader.rest().size()) fail("its size is wrong");
   const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
   if (!std::ranges::all_of(stored.last(k_plane_padding), is_zero)) fail("bytes after its rows");
   for (std::size_t& end : ends_) end += first;
+  ending_.tail = stored.subspan(ends_.back(), tail_bytes);
 }
 
 Bytes PlanesHeader::head() {
@@ -112,6 +125,7 @@ Bytes PlanesHeader::head() {
 void PlanesHeader::check_rows() const {
   if (is_verbatim_ && crc32c(verbatim()) != original_crc32c_) fail("the checksum of the original does not match");
   for (std::uint32_t i = 0; i < num_rows(); ++i) check_row(i);
+  if (crc32c(ending_.tail) != tail_crc32c_) fail("the checksum of what follows the image does not match");
 }
 
 Bytes PlanesHeader::row_bytes(std::uint32_t row) const {
@@ -146,6 +160,7 @@ void PlanesRestorer::restore(Bytes stored, std::vector<std::byte>& out) {
   if (!header_.is_verbatim()) {
     if (!write_scan(out)) fail("a row is damaged");
     out.insert(out.end(), k_end_of_image.begin(), k_end_of_image.end());
+    out.insert(out.end(), header_.ending().tail.begin(), header_.ending().tail.end());
   }
   if (out.size() != header_.original_bytes() || crc32c(out) != header_.original_crc32c()) {
     fail("what was restored is not the original");
@@ -169,21 +184,21 @@ bool PlanesRestorer::write_scan(std::vector<std::byte>& out) {
       return false;
   }
   if (!encoder_.open(symbols_, *tables)) return false;
-  encoder_.write(out);
+  encoder_.write(out, header_.ending().fills_with_zeros);
   return true;
 }
 
-bool PlanesPacker::append_rows(const jpeg_decompress_struct& info) {
+std::optional<Bytes> PlanesPacker::append_rows(const jpeg_decompress_struct& info) {
   const std::optional<BaselineFrame> frame = baseline_frame(info);
-  if (!frame || !tables_of(*frame)) return false;
+  if (!frame || !tables_of(*frame)) return std::nullopt;
   planes_.open(one_row_of(*frame));
-  if (!reader_.begin_baseline(*frame, planes_, false, BlockOrder::natural)) return false;
+  if (!reader_.begin_baseline(*frame, planes_, false, BlockOrder::natural)) return std::nullopt;
   for (std::uint32_t row = 0; row < frame->mcus_down; ++row) {
     const std::size_t begin = rows_.size();
-    if (!reader_.next_row(planes_, 0) || !encoder_.append_row(planes_, rows_, classes_)) return false;
+    if (!reader_.next_row(planes_, 0) || !encoder_.append_row(planes_, rows_, classes_)) return std::nullopt;
     sizes_.push_back(rows_.size() - begin);
   }
-  return reader_.ends_exactly();
+  return reader_.after_end();
 }
 
 std::optional<Bytes> PlanesPacker::pack(Bytes jpeg, std::size_t most_bytes) {
@@ -191,16 +206,29 @@ std::optional<Bytes> PlanesPacker::pack(Bytes jpeg, std::size_t most_bytes) {
   classes_.clear();
   sizes_.clear();
   JpegDecoder decoder;
+  JpegEnding ending;
   try {
     decoder.open(jpeg);
-    if (decoder.has_warnings() || !append_rows(decoder.info())) return std::nullopt;
+    const auto tail = decoder.has_warnings() ? std::nullopt : append_rows(decoder.info());
+    if (!tail) return std::nullopt;
+    ending.tail = *tail;
   } catch (const Error&) {
     return std::nullopt;  // not a JPEG that could be decoded
   }
   const Bytes head = jpeg.first(jpeg.size() - decoder.scan().size());
+  for (const bool zeros : {false, true}) {
+    ending.fills_with_zeros = zeros;
+    put(jpeg, head, ending);
+    if (out_.size() > most_bytes) return std::nullopt;
+    if (comes_back(jpeg)) return out_;
+  }
+  return std::nullopt;
+}
+
+void PlanesPacker::put(Bytes jpeg, Bytes head, const JpegEnding& ending) {
   zstd_compress(head, k_level, packed_);
   const Bytes packed = packed_.size() < head.size() ? Bytes(packed_) : head;
-  begin(jpeg);
+  begin(jpeg, ending);
   append_number(head.size(), out_);
   append_number(packed.size(), out_);
   out_.insert(out_.end(), packed.begin(), packed.end());
@@ -215,27 +243,35 @@ std::optional<Bytes> PlanesPacker::pack(Bytes jpeg, std::size_t most_bytes) {
   out_.insert(out_.end(), packed_.begin(), packed_.end());
   append_u32(crc32c(out_), out_);
   out_.insert(out_.end(), rows_.begin(), rows_.end());
+  out_.insert(out_.end(), ending.tail.begin(), ending.tail.end());
   out_.resize(out_.size() + k_plane_padding);
-  if (out_.size() > most_bytes) return std::nullopt;
+}
+
+bool PlanesPacker::comes_back(Bytes jpeg) {
   try {
     restorer_.restore(out_, restored_);
   } catch (const Error&) {
-    return std::nullopt;
+    return false;
   }
-  if (restored_.size() != jpeg.size() || std::memcmp(restored_.data(), jpeg.data(), jpeg.size()) != 0)
-    return std::nullopt;
-  return out_;
+  return restored_.size() == jpeg.size() && std::memcmp(restored_.data(), jpeg.data(), jpeg.size()) == 0;
 }
 
-void PlanesPacker::begin(Bytes original) {
+/// A version that older readers know, if there is nothing that they do not.
+void PlanesPacker::begin(Bytes original, const JpegEnding& ending) {
+  const bool is_usual = ending.tail.empty() && !ending.fills_with_zeros;
+  const std::byte version{is_usual ? k_version : k_version_with_tail};
   out_.assign(k_signature.begin(), k_signature.end());
-  out_.insert(out_.end(), {std::byte{k_version}, ~std::byte{k_version}});
+  out_.insert(out_.end(), {version, ~version});
   append_u32(crc32c(original), out_);
   append_number(original.size(), out_);
+  if (is_usual) return;
+  out_.push_back(std::byte{ending.fills_with_zeros});
+  append_number(ending.tail.size(), out_);
+  append_u32(crc32c(ending.tail), out_);
 }
 
 Bytes PlanesPacker::pack_verbatim(Bytes bytes) {
-  begin(bytes);
+  begin(bytes, {});
   for (int i = 0; i < 4; ++i) append_number(0, out_);  // no head, its size as stored, no rows, no classes
   append_u32(crc32c(out_), out_);
   out_.insert(out_.end(), bytes.begin(), bytes.end());

@@ -19,6 +19,12 @@ namespace bale::image_detail {
 /// Whether bytes begin as JPEG planes do.
 bool has_planes_signature(Bytes bytes);
 
+/// How a JPEG ends otherwise than libjpeg would end it.
+struct JpegEnding {
+  bool fills_with_zeros = false;  // the last byte of a scan, and of an interval between restarts
+  Bytes tail{};                   // after the end-of-image marker
+};
+
 /// What comes before the rows of JPEG planes. Throws `damaged`, and `unsupported` for a version that this one does not
 /// know.
 class PlanesHeader {
@@ -28,6 +34,7 @@ class PlanesHeader {
 
   std::uint64_t original_bytes() const { return original_bytes_; }
   std::uint32_t original_crc32c() const { return original_crc32c_; }
+  const JpegEnding& ending() const { return ending_; }
   /// Whether there are no planes: the original follows as it is.
   bool is_verbatim() const { return is_verbatim_; }
   /// The original, if it is there as it is.
@@ -37,7 +44,7 @@ class PlanesHeader {
   /// The classes of the blocks of a row, which has `num_blocks`.
   Bytes classes(std::uint32_t row, std::uint32_t num_blocks);
   std::uint32_t num_rows() const { return static_cast<std::uint32_t>(checksums_.size()); }
-  /// Compares the checksums of all rows; of an original that is there as it is, its own.
+  /// Compares the checksums of all rows and of the tail; of an original that is there as it is, its own.
   void check_rows() const;
   /// Row `row`, after which k_plane_padding bytes follow.
   Bytes row(std::uint32_t row) const;
@@ -53,6 +60,8 @@ class PlanesHeader {
   bool is_verbatim_ = false;
   std::uint64_t original_bytes_ = 0;
   std::uint32_t original_crc32c_ = 0;
+  JpegEnding ending_{};
+  std::uint32_t tail_crc32c_ = 0;
   std::vector<std::byte> head_;  // empty if it is stored as it is, or not inflated yet
   Bytes packed_classes_{};
   std::vector<std::byte> classes_;
@@ -86,8 +95,10 @@ class PlanesPacker {
   Bytes pack_verbatim(Bytes bytes);
 
  private:
-  bool append_rows(const jpeg_decompress_struct& info);
-  void begin(Bytes original);
+  std::optional<Bytes> append_rows(const jpeg_decompress_struct& info);
+  void put(Bytes jpeg, Bytes head, const JpegEnding& ending);
+  bool comes_back(Bytes jpeg);
+  void begin(Bytes original, const JpegEnding& ending);
 
   CoefficientPlanes planes_;
   CoefficientReader reader_;

@@ -111,11 +111,11 @@ void BaselineEncoder::put_symbols(std::span<const ScanSymbol> symbols, BitWriter
   has_bmi2_ ? Variants::with_bmi2(*this, symbols, to) : Variants::plain(*this, symbols, to);
 }
 
-/// The last byte is filled with ones (T.81, F.1.2.3).
-void BaselineEncoder::fill_byte(BitWriter& writer) {
+/// T.81, F.1.2.3 wants ones.
+void BaselineEncoder::fill_byte(BitWriter& writer, bool zeros) {
   if (writer.count == 0) return;
   const std::uint32_t free = 8 - writer.count;
-  *writer.to++ = static_cast<std::uint8_t>(writer.bits << free | ((1u << free) - 1));
+  *writer.to++ = static_cast<std::uint8_t>(writer.bits << free | (zeros ? 0 : (1u << free) - 1));
 }
 
 void BaselineEncoder::write_raw(std::uint32_t mcu_rows) {
@@ -126,7 +126,7 @@ void BaselineEncoder::write_raw(std::uint32_t mcu_rows) {
     row_starts_.push_back(static_cast<std::uint64_t>(writer.to - raw_) * 8 + writer.count);
     put_symbols(symbols_->row(row), writer);
   }
-  fill_byte(writer);
+  fill_byte(writer, false);
 }
 
 void BaselineEncoder::write(std::uint32_t mcu_rows, std::vector<std::byte>& out, std::vector<SeekPoint>& points) {
@@ -147,14 +147,14 @@ void BaselineEncoder::write(std::uint32_t mcu_rows, std::vector<std::byte>& out,
   points.push_back({.position = std::uint64_t{out.size() - first} * 8});
 }
 
-void BaselineEncoder::write(std::vector<std::byte>& out) {
+void BaselineEncoder::write(std::vector<std::byte>& out, bool zeros) {
   raw_ = memory_.get(raw_size() + k_padding_bytes);
   const std::span<const ScanSymbol> all = symbols_->all();
   std::size_t begin = 0;
   const auto write_to = [&](std::size_t end) {
     BitWriter writer{.to = raw_};
     put_symbols(all.subspan(begin, end - begin), writer);
-    fill_byte(writer);
+    fill_byte(writer, zeros);
     append_stuffed({raw_, writer.to}, out);
     begin = end;
   };

@@ -28,8 +28,9 @@ class BaselineEncoder {
 
   /// Appends the data of the scan, without a marker. `points` gets one per row of MCUs, and the end.
   void write(std::uint32_t mcu_rows, std::vector<std::byte>& out, std::vector<SeekPoint>& points);
-  /// The same for symbols that may have restarts, without points.
-  void write(std::vector<std::byte>& out);
+  /// The same for symbols that may have restarts, without points. `zeros`: bytes are filled with zeros, as some cameras
+  /// do.
+  void write(std::vector<std::byte>& out, bool zeros);
 
  private:
   /// The bits that are written but fill no byte.
@@ -45,7 +46,7 @@ class BaselineEncoder {
   bool set_words(std::size_t table, const SymbolCounts& counts);
   std::size_t raw_size() const { return (num_bits_ + 7) / 8; }
   void put_symbols(std::span<const ScanSymbol> symbols, BitWriter& to) const;
-  static void fill_byte(BitWriter& writer);
+  static void fill_byte(BitWriter& writer, bool zeros);
   void write_raw(std::uint32_t mcu_rows);
 
   const ScanSymbols* symbols_ = nullptr;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -71,6 +72,7 @@ class CoefficientReader {
   bool next_row(CoefficientPlanes& planes, std::uint32_t mcu_row);
   /// After the last row.
   bool ends_exactly() const { return baseline_.ends_exactly(); }
+  std::optional<Bytes> after_end() const { return baseline_.after_end(); }
   /// The symbols of the file by table, with those of blocks that only fill MCUs.
   void add_counts(bool of_luma, SymbolCounts& dc, SymbolCounts& ac) const { baseline_.add_counts(of_luma, dc, ac); }
   /// The number of bits of a scan without restarts, without byte stuffing.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "bale/formats/image/jpeg/planes/planes_field.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/planes_checksums.hpp"
 #include "bale/tests/support/tier.hpp"
@@ -45,6 +46,13 @@ std::vector<std::uint8_t> pixels_of(PlanesDecoder& decoder, const Buffer& planes
   return result.error.empty() ? std::move(result.pixels) : std::vector<std::uint8_t>();
 }
 
+/// With bytes after its end, or filled with zeros.
+Buffer any_ending(const Buffer& jpeg, int number) {
+  Buffer result = number % 3 == 1 ? filled_with_zeros(jpeg) : jpeg;
+  if (number % 3 != 0) result.insert(result.end(), jpeg.begin(), jpeg.begin() + 50);
+  return result;
+}
+
 /// A field whose header and rows are `planes`, but for one byte of a row.
 Buffer with_another_row(const Buffer& planes, std::size_t at, std::byte value) {
   Buffer changed = planes;
@@ -58,7 +66,7 @@ Buffer with_another_row(const Buffer& planes, std::size_t at, std::byte value) {
 TEST_CASE("planes: every flipped bit and every cut is noticed, or the original comes back") {
   std::mt19937 random(4);
   for (int i = 0; i < by_tier(3, 40); ++i) {
-    const Buffer planes = packed(make_jpeg(draw_baseline_sample(random, 40), random));
+    const Buffer planes = packed(any_ending(make_jpeg(draw_baseline_sample(random, 40), random), i));
     CHECK(count_unnoticed<Buffer>(planes, restored) == 0);
   }
 }
@@ -68,7 +76,7 @@ TEST_CASE("planes: every flipped bit and every cut is noticed, or the pixels are
   PlanesDecoder decoder;
   for (int i = 0; i < by_tier(3, 40); ++i) {
     const JpegSample sample = draw_baseline_sample(random, 40);
-    const Buffer planes = packed(make_jpeg(sample, random));
+    const Buffer planes = packed(any_ending(make_jpeg(sample, random), i));
     const bale::Region region = draw_region(random, sample.width, sample.height);
     REQUIRE_FALSE(pixels_of(decoder, planes, region).empty());
     CHECK(count_unnoticed<std::vector<std::uint8_t>>(
@@ -81,6 +89,14 @@ TEST_CASE("planes: a bit of what is stored as it is does not change without noti
   PlanesPacker packer;
   const bale::Bytes stored = packer.pack_verbatim(bytes);
   CHECK(count_unnoticed<Buffer>(Buffer(stored.begin(), stored.end()), restored) == 0);
+}
+
+TEST_CASE("planes: a bit of what follows an image is noticed without restoring it") {
+  std::mt19937 random(15);
+  Buffer planes = packed(any_ending(make_jpeg({.width = 20, .height = 20}, random), 2));
+  bale::check_planes(planes);
+  planes[planes.size() - k_plane_padding - 1] ^= std::byte{1};
+  CHECK(message_of([&] { bale::check_planes(planes); }).find("what follows the image") != std::string::npos);
 }
 
 TEST_CASE("planes: a row is refused if a block needs planes that it does not have") {

@@ -1,12 +1,14 @@
 // What the tests of JPEG planes share.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "bale/formats/image/jpeg/planes/jpeg_planes.hpp"
 #include "bale/formats/image/jpeg/planes/planes_pixels.hpp"
 #include "bale/formats/image/simd/cpu_bits.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
+#include "bale/tests/support/planes_checksums.hpp"
 #include "image_baseline_support.hpp"
 
 namespace bale::test {
@@ -24,6 +26,23 @@ inline Buffer restored(const Buffer& planes) {
   Buffer jpeg;
   restorer.restore(planes, jpeg);
   return jpeg;
+}
+
+/// The JPEG with every byte of its scan that codes do not fill filled with zeros.
+inline Buffer filled_with_zeros(const Buffer& jpeg) {
+  Buffer planes = packed(jpeg);
+  constexpr std::size_t k_original_at = 10;
+  image_detail::NumberReader reader(Bytes(planes).subspan(k_original_at));
+  reader.number();  // bytes of the original
+  planes[4] = std::byte{2};
+  planes[5] = ~planes[4];
+  const std::array<std::byte, 6> ending{std::byte{1}};
+  planes.insert(planes.end() - static_cast<std::ptrdiff_t>(reader.rest().size()), ending.begin(), ending.end());
+  fix_checksums(planes);
+  image_detail::PlanesRestorer restorer;
+  Buffer filled;
+  decodes([&] { restorer.restore(planes, filled); });  // it is not the original
+  return filled;
 }
 
 /// Calls `use` for each way in which CPUs decode.

@@ -79,6 +79,47 @@ TEST_CASE("planes: coefficients of every size and number come back, on every CPU
   }
 }
 
+TEST_CASE("planes: bytes after the end and bytes filled with zeros come back, and change no pixel") {
+  std::mt19937 random(13);
+  bale::ImageDecoder theirs;
+  PlanesDecoder ours;
+  std::size_t filled = 0;
+  for (int i = 0; i < by_tier(60, 2000); ++i) {
+    const JpegSample sample = draw_baseline_sample(random, 60);
+    const Buffer usual = make_jpeg(sample, random);
+    const bool has_tail = i % 3 != 0;
+    Buffer jpeg = i % 3 == 1 ? usual : filled_with_zeros(usual);
+    if (jpeg != usual) ++filled;
+    if (has_tail) {
+      const Buffer tail = i % 2 == 0 ? usual : Buffer(1 + random() % 300, static_cast<std::byte>(random() & 0xFF));
+      jpeg.insert(jpeg.end(), tail.begin(), tail.end());
+    }
+    const Buffer planes = packed(jpeg);
+    REQUIRE_FALSE(planes.empty());
+    CHECK(planes.at(4) == std::byte(jpeg == usual ? 1 : 2));
+    CHECK(restored(planes) == jpeg);
+    bale::check_planes(planes);
+    const bale::Region region = draw_region(random, sample.width, sample.height);
+    CHECK(ours.decode(planes, region) == decode_region(theirs, BaselineUse::never, jpeg, region));
+  }
+  CHECK(filled > 30);
+}
+
+TEST_CASE("planes: later versions are named, and unknown endings refused") {
+  std::mt19937 random(14);
+  Buffer jpeg = make_jpeg({.width = 20, .height = 20}, random);
+  jpeg.push_back(std::byte{0});
+  Buffer planes = packed(jpeg);
+  planes[4] = std::byte{3};
+  planes[5] = ~planes[4];
+  fix_checksums(planes);
+  CHECK(message_of([&] { restored(planes); }).find("version 3; this bale reads up to version 2") != std::string::npos);
+  planes = packed(jpeg);
+  planes[12] = std::byte{2};  // after the original's bytes, which take two
+  fix_checksums(planes);
+  CHECK(message_of([&] { restored(planes); }).find("unknown way") != std::string::npos);
+}
+
 TEST_CASE("planes: any bytes come back that are stored as they are") {
   std::mt19937 random(5);
   PlanesPacker packer;
@@ -97,8 +138,8 @@ TEST_CASE("planes: what would not come back stays as it is") {
   const Buffer jpeg = make_jpeg(sample, random);
   REQUIRE_FALSE(packed(jpeg).empty());
   Buffer changed = jpeg;
-  changed.push_back(std::byte{0});
-  CHECK(packed(changed).empty());  // a trailing byte
+  changed.insert(changed.end() - 2, std::byte{0xFF});
+  CHECK(packed(changed).empty());  // a fill byte before the end
   CHECK(packed(first_bytes(jpeg, jpeg.size() - 3)).empty());
   CHECK(packed({}).empty());
   sample.scans = JpegSample::Scans::progressive;
@@ -133,7 +174,7 @@ std::vector<Buffer> make_strange_jpegs(std::mt19937& random) {
   }
   const Buffer plain = make_jpeg({.width = 43, .height = 29, .restart_interval = 2}, random);
   jpegs.push_back(plain);
-  jpegs.back().insert(jpegs.back().end(), {std::byte{'x'}, std::byte{0xFF}, std::byte{0xD9}});
+  jpegs.back().insert(jpegs.back().end() - 2, {std::byte{'x'}, std::byte{0xFF}});
   for (const std::size_t size :
        {plain.size() - 1, plain.size() - 2, plain.size() / 2, std::size_t{100}, std::size_t{2}}) {
     jpegs.push_back(first_bytes(plain, size));
@@ -204,7 +245,7 @@ TEST_CASE("planes: what was restored last is stored as it was, and nothing else"
 
 TEST_CASE("planes: a field of each version of the format gives its JPEG") {
   const std::string folder = BALE_TEST_GOLDEN_PLANES;
-  for (const std::string name : {"planes_1"}) {
+  for (const std::string name : {"planes_1", "planes_2"}) {
     const Buffer jpeg = bale::read_file(folder + "/" + name + ".jpg");
     const Buffer stored = bale::read_file(folder + "/" + name + ".bjp");
     CHECK(restored(stored) == jpeg);
