@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Literal
 from bale import _bale
 from bale._changes import labels_file, values_files
 from bale._docs import changing, reporting
+from bale._keywords import check_keywords
 from bale._requests import run
 from bale._types import Options, Path, Report
 from bale.errors import make_error
+from bale.options import AddOptions
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
 
 class Edit:
@@ -22,19 +24,51 @@ class Edit:
 
     What bale.edit() returns. The version has what the same changes one after the other would make. Each is checked when it is made: a
     sample that was removed is not there any more, and of two labels or values of a sample the later holds. A change that raises leaves
-    the edit as it was. Nothing is written before the block ends. For one thread at a time.
+    the edit as it was. Nothing is written before the block ends. For one thread at a time. Samples that add() adds are there when the block
+    has ended: all other changes are about those of the version before, and one that names a key of a new sample is refused.
 
     Attributes
     ----------
     report : dict or None
         What was done, when the block has ended: `version`, `parent`, `verb`, which names all changes, `samples` of all changes, `left` and
-        `bytes`.
+        `bytes`; if samples were added, also how many, `added`, and those that were `skipped`.
     """
 
     def __init__(self, dataset: Path, message: str | None, progress: bool | None) -> None:
         self._dataset, self._message, self._progress = dataset, message, progress
         self._edit: _bale.Edit | None = _bale.Edit(os.fsdecode(dataset))
         self.report: Report | None = None
+
+    def add(self, source: Path | None, /, **options: Unpack[AddOptions]) -> Report:
+        """Adds images, as bale.add() does; once per edit. They are listed now, and packed when the block ends.
+
+        A block that was interrupted then continues if it runs again with resume=True here: finished shards are kept, and the other changes
+        are those of the new run.
+
+        Parameters
+        ----------
+        source : path or None
+            A path, which bale.pack() takes; None with files_from.
+        **options : keyword arguments
+            As for bale.add(), without message and dry_run. skip_existing=True is not possible after set_labels() or set_field().
+
+        Returns
+        -------
+        dict
+            `samples` and `shards` that will be added, `existing`, `new_classes` and others; its `version` is None.
+
+        Raises
+        ------
+        bale.Error
+            If the source cannot be read, or an interrupted run has to be continued or dropped first (code `exists`).
+        ValueError
+            If the dataset has a key already, or options are wrong or contradict each other (also a bale.Error).
+        """
+        check_keywords("add", options, AddOptions)
+        for name in ("message", "dry_run"):
+            if options.get(name):
+                raise make_error("invalid_argument", f"{name}: not of one change; bale.edit() takes the message")
+        return self._run("add", [] if source is None else [source], dict(options))
 
     @changing
     def remove(self, keys: Iterable[str] = (), /, *, from_file: Path | None = None, where: str | None = None) -> Report:
@@ -151,5 +185,6 @@ def edit(dataset: Path, /, *, message: str | None = None, progress: bool | None 
     ...     e.remove(["cat/00012"])
     ...     e.set_labels({"cat/00013": "dog"})
     ...     e.set_field("aesthetic.txt", {"cat/00013": 6.5})
+    ...     e.add("week48")
     """
     return Edit(dataset, message, progress)

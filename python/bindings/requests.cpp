@@ -153,6 +153,14 @@ Run pack_run_of(const char* command, Call& call) {
     require_output_file(plan, false);
     ListedSource listed = list_source(asked->request, notes);
     progress.throw_if_stopped();
+    if (call.edit) {
+      PackOptions& options = listed.request.options;
+      options.on_warning = warner(listed.remarks.warnings, notes);
+      ChangeOutcome outcome{.change = call.edit->add(std::move(listed.source), options, listed.request.add, progress)};
+      outcome.remarks = std::move(listed.remarks);
+      call.say(change_lines(outcome));
+      return change_json(outcome);
+    }
     if (asked->request.dry_run) {
       const PackPreview preview = preview_listed(listed, plan, notes, progress);
       return preview_json(preview, listed.remarks.warnings);
@@ -227,6 +235,10 @@ Run publish_run_of(Call& call) {
   call.take(table, "log");
   return [message, call](Progress& progress) {
     const ChangeOutcome outcome{.change = call.edit->publish(message, progress)};
+    if (const auto& packed = outcome.change->added) {
+      call.say(kinds_lines(*packed));
+      call.say(skipped_lines(packed->skipped, call.names));
+    }
     call.say(change_lines(outcome));
     return change_json(outcome);
   };

@@ -85,8 +85,8 @@ const KeyedRows::Row* KeyedRows::find(std::string_view key) {
   return &found->second;
 }
 
-void KeyedRows::require_found(const std::string& directory,
-                              const std::function<std::string(const Row&)>& path_of) const {
+void KeyedRows::require_found(const std::string& directory, const std::function<std::string(const Row&)>& path_of,
+                              const std::function<std::string(const std::string& key)>& hint_of) const {
   const std::pair<const std::string, Row>* first = nullptr;
   std::uint64_t num_missing = 0;
   for (const auto& row : rows_) {
@@ -101,7 +101,7 @@ void KeyedRows::require_found(const std::string& directory,
   throw Error(ErrorCode::not_found,
               fmt::format("{}the dataset {} does not have this key{}", line == 0 ? "" : fmt::format("line {}: ", line),
                           shown_name(directory), more),
-              {.path = path_of(first->second), .key = first->first, .hint = "`bale ls` lists the keys"});
+              {.path = path_of(first->second), .key = first->first, .hint = hint_of(first->first)});
 }
 
 void refuse_missing(std::string_view key, const std::string& path) {

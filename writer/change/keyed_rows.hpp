@@ -26,8 +26,10 @@ class KeyedRows {
   const Row* add(std::string key, std::int64_t value, std::uint64_t line);
   /// nullptr if there is none. Notes that the dataset has the key.
   const Row* find(std::string_view key);
-  /// Throws `not_found` for a key that was not asked for. `path_of` is the file that has the row.
-  void require_found(const std::string& directory, const std::function<std::string(const Row&)>& path_of) const;
+  /// Throws `not_found` for a key that was not asked for. `path_of` is the file that has the row, `hint_of` what to do
+  /// about a key.
+  void require_found(const std::string& directory, const std::function<std::string(const Row&)>& path_of,
+                     const std::function<std::string(const std::string& key)>& hint_of) const;
 
  private:
   std::unordered_map<std::string, Row> rows_;

@@ -15,6 +15,7 @@
 #include "bale/formats/shard/field_layer.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/version.hpp"
+#include "bale/writer/journal/journal.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 
 namespace bale {
@@ -139,58 +140,72 @@ ChangeReport LayerChange::add(PendingLayer layer, const RemovalList& listed) {
     }
   }
   listed_.add(listed);
-  report.num_left = base_.num_samples;
-  for (const PendingLayer& known : pending_) {
-    if (known.kind == LayerKind::removed) report.num_left -= known.num_rows();
+  report.num_left = this->report().num_left;
+  return report;
+}
+
+void LayerChange::note_added(AddedKeys added) {
+  added_ = std::move(added);
+  num_before_added_ = pending_.size();
+}
+
+std::string LayerChange::hint_of_missing(std::string_view key) const {
+  if (!adds(key)) return "`bale ls` lists the keys";
+  return "the same edit adds a sample of this key: have its label and fields in the source, or change it in the next "
+         "edit";
+}
+
+ChangeReport LayerChange::report() const {
+  ChangeReport report{
+      .directory = directory_, .verb = verb(), .parent = id_, .version = id_, .num_left = base_.num_samples};
+  std::set<std::size_t> shards;
+  for (const PendingLayer& layer : pending_) {
+    report.num_samples += layer.num_rows();
+    if (layer.kind == LayerKind::removed) report.num_left -= layer.num_rows();
+    for (const auto& [shard, rows] : layer.shards) shards.insert(shard);
+  }
+  report.num_shards = shards.size();
+  if (added_) {
+    report.num_samples += added_->num_samples;
+    report.num_left += added_->num_samples;
+    report.num_shards += added_->num_shards;
   }
   return report;
 }
 
 /// Until the manifest has its name, nobody looks at the other files, so a run that is killed leaves nothing to carry
 /// out.
-ChangeReport LayerChange::publish(const std::string& message, Progress& progress) const {
-  Manifest manifest = base_;
-  ChangeReport report{.directory = directory_, .verb = verb(), .parent = id_, .version = id_};
-  std::set<std::size_t> shards;
-  for (const PendingLayer& layer : pending_) {
-    report.num_samples += layer.num_rows();
-    for (const auto& [shard, rows] : layer.shards) {
-      shards.insert(shard);
-      if (layer.kind != LayerKind::removed) continue;
-      manifest.shards[shard].num_samples -= rows.size();
-      manifest.shards[shard].num_removed += rows.size();
-      manifest.num_samples -= rows.size();
-    }
-  }
-  report.num_shards = shards.size();
-  report.num_left = manifest.num_samples;
+ChangeReport LayerChange::publish(const std::string& message, Progress& progress) {
+  ChangeReport report = this->report();
   if (is_empty()) return report;
   Journal journal = lock_versions(directory_);
   try {
     require_base();
     Replacement moves;
+    const auto stage_file = [&](const WriteFile& write) {
+      std::string staged = Journal::staged_name(fmt::format("change-{}", moves.files.size()));
+      std::string name = write(journal.path_of(staged));
+      moves.files.push_back({std::move(staged), std::move(name)});
+    };
     const auto stage_text = [&](const std::string& name, const std::string& text) {
       std::string staged = Journal::staged_name(base_name(name));
       write_durably(journal.path_of(staged), as_bytes(text));
       report.num_bytes += text.size();
       return std::pair(std::move(staged), name);
     };
-    for (const PendingLayer& layer : pending_) {
-      std::string staged = stage(layer, journal, manifest, progress);
-      moves.files.push_back({std::move(staged), layer_name(manifest.layers.back().digest)});
-      report.num_bytes += manifest.layers.back().bytes;
-    }
-    if (!listed_.empty()) {
-      const std::string text = listed_.text();
-      manifest.removals.push_back(describe_removals(listed_, text));
-      moves.files.push_back(stage_text(removal_list_name(manifest.removals.back().digest), text));
-    }
+    stage(stage_file, progress);
+    report.num_bytes += num_staged_bytes_;
+    Manifest manifest = base_;
+    manifest.change = {};
+    apply(manifest);
     report.version = version_id(manifest);
     manifest.created_by = fmt::format("bale {}", version());
-    if (report.version != id_) {  // else it is the same content with a longer list of removals
+    if (report.version != id_) {
       manifest.parent = id_;
-      manifest.change = {.verb = report.verb, .num_samples = report.num_samples, .message = message};
+      manifest.change.message = message;
       moves.files.push_back(stage_text(kept_version(id_), text_to_keep(directory_, id_, base_text_)));
+    } else {  // the same content with a longer list of removals
+      manifest.change = base_.change;
     }
     moves.manifests.push_back(stage_text(k_manifest_name, manifest_text(manifest)));
     DirectoryTree tree(Directory::open(directory_));
@@ -209,9 +224,12 @@ ChangeReport LayerChange::publish(const std::string& message, Progress& progress
 /// "set" of one change, else all that was done: "remove, set label, set clip.npy".
 std::string LayerChange::verb() const {
   std::vector<std::string> names;
-  for (const PendingLayer& layer : pending_) {
-    std::string name = name_of_change(layer);
+  const auto take = [&](std::string name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  };
+  for (std::size_t n = 0; n <= pending_.size(); ++n) {
+    if (added_ && n == num_before_added_) take("add");
+    if (n < pending_.size()) take(name_of_change(pending_[n]));
   }
   if (names.empty()) return "remove";
   if (names.size() == 1) return names.front().substr(0, names.front().find(' '));
@@ -226,8 +244,48 @@ void LayerChange::require_base() const {
               {.path = directory_, .hint = "run the same again, to change that version"});
 }
 
-std::string LayerChange::stage(const PendingLayer& pending, const Journal& journal, Manifest& manifest,
-                               Progress& progress) const {
+void LayerChange::stage(const std::function<void(const WriteFile& write)>& stage_file, Progress& progress) {
+  staged_layers_.clear();
+  staged_removals_.clear();
+  num_staged_bytes_ = 0;
+  for (const PendingLayer& layer : pending_) {
+    stage_file([&](const std::string& path) {
+      staged_layers_.push_back(write(layer, path, progress));
+      num_staged_bytes_ += staged_layers_.back().bytes;
+      return layer_name(staged_layers_.back().digest);
+    });
+  }
+  if (listed_.empty()) return;
+  stage_file([&](const std::string& path) {
+    const std::string text = listed_.text();
+    write_durably(path, as_bytes(text));
+    num_staged_bytes_ += text.size();
+    staged_removals_.push_back(describe_removals(listed_, text));
+    return removal_list_name(staged_removals_.back().digest);
+  });
+}
+
+void LayerChange::apply(Manifest& manifest) const {
+  for (const PendingLayer& layer : pending_) {
+    manifest.change.num_samples += layer.num_rows();
+    if (layer.kind == LayerKind::field) {
+      const bool is_known = std::any_of(manifest.fields.begin(), manifest.fields.end(),
+                                        [&](const ManifestField& known) { return known.name == layer.field; });
+      if (!is_known) manifest.fields.push_back({.name = layer.field});
+    }
+    if (layer.kind != LayerKind::removed) continue;
+    for (const auto& [shard, rows] : layer.shards) {
+      manifest.shards[shard].num_samples -= rows.size();
+      manifest.shards[shard].num_removed += rows.size();
+      manifest.num_samples -= rows.size();
+    }
+  }
+  manifest.layers.insert(manifest.layers.end(), staged_layers_.begin(), staged_layers_.end());
+  manifest.removals.insert(manifest.removals.end(), staged_removals_.begin(), staged_removals_.end());
+  manifest.change.verb = verb();
+}
+
+ManifestLayer LayerChange::write(const PendingLayer& pending, const std::string& path, Progress& progress) const {
   struct OfShard {
     Digest digest{};
     std::size_t number = 0;
@@ -255,26 +313,19 @@ std::string LayerChange::stage(const PendingLayer& pending, const Journal& journ
       for (const RowChange& change : *of.rows) layer.shards.back().labels.push_back(change.value);
     }
     const std::vector<std::byte> content = layer_bytes(layer);
-    manifest.layers.push_back(describe_layer(layer, content));
-    std::string staged = Journal::staged_name(base_name(layer_name(manifest.layers.back().digest)));
-    write_durably(journal.path_of(staged), content);
-    return staged;
+    write_durably(path, content);
+    return describe_layer(layer, content);
   }
-  std::string staged = Journal::staged_name(fmt::format("field-{}.blay", manifest.layers.size()));
   std::vector<FieldLayerWriter::OfShard> shards;
   for (const OfShard& of : order) shards.push_back({.shard = of.digest, .rows = stored(of)});
-  FieldLayerWriter writer(journal.path_of(staged), pending.field, pending.prefix(), std::move(shards));
+  FieldLayerWriter writer(path, pending.field, pending.prefix(), std::move(shards));
   for (const OfShard& of : order) {
     for (const RowChange& change : *of.rows) {
       progress.throw_if_stopped();
       writer.add(pending.sources[change.source]->read(change.value));
     }
   }
-  manifest.layers.push_back(writer.finish());
-  const bool is_known = std::any_of(manifest.fields.begin(), manifest.fields.end(),
-                                    [&](const ManifestField& known) { return known.name == pending.field; });
-  if (!is_known) manifest.fields.push_back({.name = pending.field});
-  return staged;
+  return writer.finish();
 }
 
 }  // namespace bale

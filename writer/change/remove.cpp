@@ -25,6 +25,10 @@ class Removal {
       : change_(change), before_(change.removed()), progress_(progress), again_(choice.again) {
     for (const std::string& key : choice.keys) wanted_.emplace(key, false);
     if (!choice.from.empty()) read_list(choice.from);
+    if (!listed_.empty() && change.adds()) {
+      throw Error(ErrorCode::invalid_argument, "a list of removals after samples were added in the same edit",
+                  {.path = choice.from, .hint = "remove by the list first, so that what is added is compared with it"});
+    }
     if (!choice.where.empty()) select(choice.where);
     if (wanted_.empty() && listed_.empty() && choice.where.empty()) {
       throw Error(ErrorCode::invalid_argument, "no sample is named",
@@ -132,7 +136,8 @@ class Removal {
     throw Error(ErrorCode::not_found, fmt::format("the dataset does not have this key{}", more),
                 {.path = change_.directory(),
                  .key = *first,
-                 .hint = before_.has_key(*first) ? "it was removed before" : "`bale ls` lists the keys"});
+                 .hint = before_.has_key(*first) && !change_.adds(*first) ? "it was removed before"
+                                                                          : change_.hint_of_missing(*first)});
   }
 
   void take(std::size_t shard, RemovalList& removed) {

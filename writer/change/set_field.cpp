@@ -75,8 +75,9 @@ ChangeReport Edit::set_field(const FieldChoice& choice, Progress& progress) {
         return comparison.is_same(shard, index, row, [&] { return values->read(number); });
       },
       progress);
-  values->rows().require_found(change.directory(),
-                               [&](const KeyedRows::Row& row) { return values->path_of(row.value); });
+  values->rows().require_found(
+      change.directory(), [&](const KeyedRows::Row& row) { return values->path_of(row.value); },
+      [&](const std::string& key) { return change.hint_of_missing(key); });
   values->rows() = {};
   ChangeReport report = change.add(std::move(layer));
   report.num_unchanged = num_unchanged;

@@ -57,7 +57,7 @@ KeyedRows labels_of(const std::string& path, const ClassTable& classes) {
 
 ChangeReport Edit::set_labels(const LabelChoice& choice, Progress& progress) {
   LayerChange& change = this->change();
-  KeyedRows table = labels_of(choice.table, ClassTable(change.base().classes));
+  KeyedRows table = labels_of(choice.table, ClassTable(change.classes()));
   PendingLayer layer{.kind = LayerKind::label};
   const std::uint64_t num_unchanged = change.fill(
       layer, table, choice.table, choice.needs_all,
@@ -65,7 +65,9 @@ ChangeReport Edit::set_labels(const LabelChoice& choice, Progress& progress) {
         return index.label(row) == label;
       },
       progress);
-  table.require_found(change.directory(), [&](const KeyedRows::Row&) { return choice.table; });
+  table.require_found(
+      change.directory(), [&](const KeyedRows::Row&) { return choice.table; },
+      [&](const std::string& key) { return change.hint_of_missing(key); });
   ChangeReport report = change.add(std::move(layer));
   report.num_unchanged = num_unchanged;
   return report;

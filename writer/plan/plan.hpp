@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -85,6 +86,7 @@ struct ManifestFacts {
   std::vector<SourceLoss> losses{};
   std::vector<SkippedSample> skipped{};  // by earlier runs
   std::vector<ManifestRemovals> removals{};
+  std::function<void(Manifest& manifest)> change{};  // of the samples of Plan::base
 };
 
 /// Throws `invalid_argument` for contradictory options, an empty source or split, and duplicate keys (the message names

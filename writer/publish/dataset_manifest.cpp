@@ -33,7 +33,7 @@ class DatasetManifest {
   /// `report` gets what is added. All arguments must outlive this object.
   DatasetManifest(const PackOptions& options, const Plan& plan, const PlannedDataset& dataset,
                   const ManifestFacts& facts, PackReport& report)
-      : options_(options), plan_(plan), dataset_(dataset), report_(report) {
+      : options_(options), plan_(plan), dataset_(dataset), facts_(facts), report_(report) {
     // Edits of this run take precedence.
     std::map<std::string, std::string> edits = describe_edits(options.edits, !options.format.layout->keeps_bytes);
     edits.insert(facts.earlier_edits.begin(), facts.earlier_edits.end());
@@ -95,6 +95,7 @@ class DatasetManifest {
     manifest_.change.num_samples = manifest_.num_samples - num_kept_;
     if (rewritten_ != nullptr) place_shards();
     num_written_ = manifest_.change.num_samples;
+    if (facts_.change) facts_.change(manifest_);
     if (version_id(manifest_) == base_->id) {  // the same content in other shards
       manifest_.parent = base_->manifest.parent;
       manifest_.change = base_->manifest.change;
@@ -179,6 +180,7 @@ class DatasetManifest {
   const PackOptions& options_;
   const Plan& plan_;
   const PlannedDataset& dataset_;
+  const ManifestFacts& facts_;
   PackReport& report_;
   Manifest manifest_;
   std::string ledger_;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
@@ -12,6 +13,11 @@
 #include "bale/writer/shard/shard_job.hpp"
 
 namespace bale {
+
+void RunStore::stage_file(const WriteFile&) {
+  throw Error(ErrorCode::unsupported, "samples of a version are changed in a directory only",
+              {.hint = "change a local copy"});
+}
 
 std::vector<Slot> slots_of(const Plan& plan) {
   std::vector<Slot> slots;

@@ -82,6 +82,9 @@ enum class CheckDepth {
 /// always lead to the same bytes.
 using WriteShard = std::function<FinishedShard(const Slot& slot, const std::string& staged)>;
 
+/// Writes a file under the temporary name `staged`, durably, and returns its name below the dataset's directory.
+using WriteFile = std::function<std::string(const std::string& staged)>;
+
 class RunStore {
  public:
   virtual ~RunStore() = default;
@@ -113,6 +116,9 @@ class RunStore {
   /// Whether a file next to the shards of a dataset is there.
   virtual bool has_file(const PlannedDataset& dataset, const std::string& name) const = 0;
   virtual void publish_file(const PlannedDataset& dataset, const std::string& name, const std::string& text) = 0;
+  /// Has a file written that finish() publishes before the manifest, of a run whose only dataset has a base. A run that
+  /// continues this one has it written again. Throws `unsupported` if the store has no such runs.
+  virtual void stage_file(const WriteFile& write);
   /// To be called after all other files of the dataset are published.
   virtual void publish_manifest(const PlannedDataset& dataset, const std::string& text) = 0;
   /// Ends a run whose manifests are published, and removes what it kept. `finished` are all shards of the plan. Returns

@@ -6,6 +6,7 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/text/human.hpp"
+#include "bale/writer/request/report_json.hpp"
 
 namespace bale {
 namespace {
@@ -77,22 +78,30 @@ ChangeReport layered(const ChangeRequest& request, Progress& progress) {
 
 Lines lines_of(const ChangeReport& report) {
   const bool removes = report.verb == "remove";
+  const bool adds = report.verb == "add";
   Lines lines;
   const std::string samples = plural(report.num_samples, "sample");
   const std::string shards = plural(report.num_shards, "shard");
   const std::string given = report.field.empty() ? "another label" : "a value of " + printable(report.field);
+  const char* const would_be = report.version.empty() ? "would be " : "";
   const std::string what =
-      removes ? fmt::format("{}removed from {}", report.version.empty() ? "would be " : "", shards)
+      removes ? fmt::format("{}removed from {}", would_be, shards)
+      : adds  ? fmt::format("{}added in {}", would_be, shards)
               : fmt::format("{} {}, in {}", report.version.empty() ? "would get" : "got", given, shards);
   if (report.num_unchanged != 0) {
     lines.push_back(removes
                         ? fmt::format("{} of the list are not in the dataset", plural(report.num_unchanged, "sample"))
-                        : fmt::format("{} had the {} already", plural(report.num_unchanged, "sample"),
-                                      report.field.empty() ? k_label : "value"));
+                    : adds ? fmt::format("{} left out that the dataset has", plural(report.num_unchanged, "sample"))
+                           : fmt::format("{} had the {} already", plural(report.num_unchanged, "sample"),
+                                         report.field.empty() ? k_label : "value"));
   }
   if (report.num_unreadable != 0) {
     lines.push_back(fmt::format("of {} the image could not be read: only the key will be known again",
                                 plural(report.num_unreadable, "sample")));
+  }
+  if (report.added) {
+    for (const std::string& name : report.added->added->new_classes)
+      lines.push_back(fmt::format("new class: {}", printable(name)));
   }
   if (report.version == report.parent) {
     lines.push_back(fmt::format("nothing to change: version {} stays", report.version));
@@ -192,6 +201,14 @@ Lines change_lines(const ChangeOutcome& outcome) {
 std::string change_json(const ChangeOutcome& outcome) {
   if (!outcome.change) return json_document(json_of(*outcome.rewriting));
   Json report = json_of(*outcome.change);
+  if (const auto& packed = outcome.change->added) {
+    report["added"] = packed->num_samples;
+    report["new_classes"] = bytes_list_to_json(packed->added->new_classes);
+    report["existing"] = packed->added->num_existing;
+    report["resumed_shards"] = packed->num_resumed_shards;
+    report["skipped"] = skipped_json(packed->skipped);
+  }
+  if (outcome.remarks) add_remarks(*outcome.remarks, report);
   if (outcome.rewriting) report["purged"] = json_of(*outcome.rewriting);
   return json_document(std::move(report));
 }

@@ -11,6 +11,7 @@
 
 #include "bale/formats/base/options/option_table.hpp"
 #include "bale/writer/edit.hpp"
+#include "bale/writer/request/pack_request.hpp"
 #include "bale/writer/request/run_lines.hpp"
 #include "bale/writer/rewrite.hpp"
 
@@ -32,6 +33,7 @@ struct ChangeRequest {
 struct ChangeOutcome {
   std::optional<ChangeReport> change{};
   std::optional<RewriteReport> rewriting{};
+  std::optional<RunRemarks> remarks{};  // of an edit that adds samples: on these
 };
 
 /// The options of the command, whose name the request has.

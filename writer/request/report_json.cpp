@@ -17,17 +17,6 @@ Json texts_json(const std::vector<std::string>& texts) {
   return list;
 }
 
-Json skipped_json(const std::vector<SkippedSample>& samples) {
-  Json skipped = Json::array();
-  for (const SkippedSample& sample : samples) {
-    Json line{{"origin", shown_json(sample.origin)}, {"why", shown_json(sample.why)}};
-    if (sample.num_samples != 1) line["samples"] = sample.num_samples ? Json(*sample.num_samples) : Json();
-    for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(bytes_to_json(copy));
-    skipped.push_back(std::move(line));
-  }
-  return skipped;
-}
-
 Json where_json(const WhereCounts& counts) {
   return {{"samples", counts.num_left_out}, {"unknown", counts.num_unknown}};
 }
@@ -43,6 +32,26 @@ Json labels_json(const LabelOrigin& labels) {
 }
 
 }  // namespace
+
+Json skipped_json(const std::vector<SkippedSample>& samples) {
+  Json skipped = Json::array();
+  for (const SkippedSample& sample : samples) {
+    Json line{{"origin", shown_json(sample.origin)}, {"why", shown_json(sample.why)}};
+    if (sample.num_samples != 1) line["samples"] = sample.num_samples ? Json(*sample.num_samples) : Json();
+    for (const std::string& copy : sample.quarantined) line["quarantined"].push_back(bytes_to_json(copy));
+    skipped.push_back(std::move(line));
+  }
+  return skipped;
+}
+
+void add_remarks(const RunRemarks& remarks, Json& report) {
+  report["ignored"] = remarks.notices.count();
+  report["notices"] = notices_json(remarks.notices);
+  report["warnings"] = texts_json(remarks.warnings);
+  report["labels"] = labels_json(remarks.labels);
+  report["left_out"] = where_json(remarks.left_out.where);
+  report["excluded"] = excluded_json(remarks.left_out.listed);
+}
 
 std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks,
                       const ImageConditions& conditions) {
@@ -93,16 +102,12 @@ std::string pack_json(const PackReport& report, double seconds, const RunRemarks
 }
 
 std::string plan_json(const PlanReport& report, const RunRemarks& remarks) {
-  return json_document({{"plan", report.digest},
-                        {"samples", report.num_samples},
-                        {"bytes", report.num_bytes},
-                        {"shards", report.num_shards},
-                        {"labels", labels_json(remarks.labels)},
-                        {"ignored", remarks.notices.count()},
-                        {"notices", notices_json(remarks.notices)},
-                        {"warnings", texts_json(remarks.warnings)},
-                        {"left_out", where_json(remarks.left_out.where)},
-                        {"excluded", excluded_json(remarks.left_out.listed)}});
+  Json out{{"plan", report.digest},
+           {"samples", report.num_samples},
+           {"bytes", report.num_bytes},
+           {"shards", report.num_shards}};
+  add_remarks(remarks, out);
+  return json_document(out);
 }
 
 std::string part_json(const PartReport& report, double seconds) {

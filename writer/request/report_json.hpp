@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/json/json.hpp"
 #include "bale/writer/request/pack_request.hpp"
 #include "bale/writer/scale_out.hpp"
 
@@ -11,6 +12,9 @@ namespace bale {
 
 std::string pack_json(const PackReport& report, double seconds, const RunRemarks& remarks,
                       const ImageConditions& conditions);
+/// Adds the members of a report about what was ignored and left out.
+void add_remarks(const RunRemarks& remarks, Json& report);
+Json skipped_json(const std::vector<SkippedSample>& samples);
 std::string preview_json(const PackPreview& preview, const std::vector<std::string>& warnings);
 std::string plan_json(const PlanReport& report, const RunRemarks& remarks);
 std::string part_json(const PartReport& report, double seconds);

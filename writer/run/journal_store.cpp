@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -106,6 +107,12 @@ void JournalStore::publish_text(const PlannedDataset& dataset, const std::string
 
 void JournalStore::publish_file(const PlannedDataset& dataset, const std::string& name, const std::string& text) {
   publish_text(dataset, name, text, files_);
+}
+
+void JournalStore::stage_file(const WriteFile& write) {
+  std::string staged = Journal::staged_name(fmt::format("change-{}", files_.size()));
+  std::string name = write(journal_->path_of(staged));
+  files_.push_back({std::move(staged), std::move(name)});
 }
 
 void JournalStore::publish_manifest(const PlannedDataset& dataset, const std::string& text) {

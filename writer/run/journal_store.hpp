@@ -30,6 +30,7 @@ class JournalStore final : public RunStore {
   std::string publish(const Slot& slot, const FinishedShard& finished) override;
   bool has_file(const PlannedDataset& dataset, const std::string& name) const override;
   void publish_file(const PlannedDataset& dataset, const std::string& name, const std::string& text) override;
+  void stage_file(const WriteFile& write) override;
   void publish_manifest(const PlannedDataset& dataset, const std::string& text) override;
   std::vector<PackReport::Replaced> finish(const FinishedShards& finished) override;
   void clear() override;
@@ -52,7 +53,7 @@ class JournalStore final : public RunStore {
   const ListSamples samples_;
   const Progress& progress_;
   std::optional<Journal> journal_;
-  std::vector<Replacement::Move> files_;  // of a staged run: lists and ledgers
+  std::vector<Replacement::Move> files_;  // of a staged run: lists, ledgers, layers
   std::vector<Replacement::Move> manifests_;
 };
 

@@ -66,6 +66,7 @@ class Packer {
 
   FinishedShards write_remaining(bool mends) {
     try {
+      if (work_.stage && !mends) work_.stage(*store_);  // values that cannot be read stop it before the shards
       run_.write_remaining(work_.write);
       FinishedShards finished = run_.finished(plan_);
       if (!mends) require_samples(options_, plan_, finished);
@@ -135,7 +136,8 @@ std::string_view on_error_name(OnError policy) {
   return "unknown";
 }
 
-PackReport pack_source(const Source& source, Plan plan, const PackOptions& options, Progress& progress) {
+PackReport pack_source(const Source& source, Plan plan, const PackOptions& options, Progress& progress,
+                       const VersionChange& change) {
   Quarantine quarantine;
   const auto write = [&](const Slot& slot, const std::string& staged) {
     const ShardJob job{.source = source,
@@ -148,6 +150,8 @@ PackReport pack_source(const Source& source, Plan plan, const PackOptions& optio
   };
   PackWork work{
       .plan = std::move(plan), .places = source.places(), .facts = facts_of(source), .samples = {}, .write = write};
+  work.facts.change = change.apply;
+  work.stage = change.stage;
   work.samples = samples_of(source, work.plan);
   note_sizing(options, work.plan);
   return pack_planned(work, options, progress);

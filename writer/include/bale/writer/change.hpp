@@ -12,11 +12,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bale/formats/base/progress.hpp"
 #include "bale/formats/shard/manifest.hpp"
+#include "bale/writer/packer.hpp"
 
 namespace bale {
 
@@ -53,17 +55,19 @@ struct FieldChoice {
 
 struct ChangeReport {
   std::string directory;
-  std::string verb;               // "remove", "set"
+  std::string verb;               // "remove", "set"; of an edit also "add", or all that was done
   std::string parent;             // id of the version before
   std::string version{};          // that the dataset is now; the same if there was nothing to change; empty: a dry run
   std::string field{};            // that was set
-  std::uint64_t num_samples = 0;  // that were removed, or got another label or value
+  std::uint64_t num_samples = 0;  // that were removed or added, or got another label or value
   std::uint64_t num_shards = 0;   // that they are in
-  std::uint64_t num_unchanged =
-      0;  // of a table: samples that had the label or value; of a list of removals: that are not here
+  std::uint64_t num_unchanged = 0;  // of a table: samples that had the label or value; of a list of removals: that are
+                                    // not here; of samples that are added: that are here
   std::uint64_t num_unreadable = 0;  // removed samples whose image could not be read: only their keys are on the list
   std::uint64_t num_left = 0;        // samples of the new version
   std::uint64_t num_bytes = 0;       // written
+  /// Of an edit that adds samples, what add() reports. Edit::add() plans them: nothing is written or left out yet.
+  std::optional<PackReport> added{};
 };
 
 /// Removes samples and returns when everything is durable. Throws `not_found` for a key that the dataset does not have,
