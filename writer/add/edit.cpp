@@ -40,7 +40,7 @@ void mark_as_part_of_edit(Plan& plan) {
   DigestStream stream;
   stream.update(as_bytes(fmt::format("{}\nin an edit\n", plan.fingerprint)));
   plan.fingerprint = digest_text(stream.digest());
-  plan.facts["edit"] = "several changes";
+  plan.facts["edit"] = "yes";
 }
 
 /// Whether a version that an interrupted edit made of the same base has the same layers and removals as this one has.

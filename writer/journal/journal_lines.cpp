@@ -227,10 +227,15 @@ JournalContent parse_journal(std::string_view text, const std::string& path) {
 
 Error unfinished_run(const std::string& destination, const JournalContent& unfinished) {
   const bool rewrites = unfinished.facts.contains("verb");
+  const bool edits = unfinished.facts.contains("edit");
   return {ErrorCode::exists,
-          rewrites ? "holds an unfinished `bale rewrite`" : "holds an unfinished run",
+          rewrites ? "holds an unfinished `bale rewrite`"
+          : edits  ? "holds an unfinished edit"
+                   : "holds an unfinished run",
           {.path = destination,
-           .hint = rewrites ? "run that again first" : "continue it with `resume`, or drop it with `restart`"}};
+           .hint = rewrites ? "run that again first"
+                   : edits ? "run the edit again, and continue it with `resume` of its add(), or drop it with `restart`"
+                           : "continue it with `resume`, or drop it with `restart`"}};
 }
 
 }  // namespace bale

@@ -28,6 +28,7 @@ constexpr std::pair<const char*, const char*> k_edit_options[] = {
 constexpr std::pair<const char*, const char*> k_other_facts[] = {{k_samples, "samples"},
                                                                  {"shards", "shards"},
                                                                  {"classes", "classes"},
+                                                                 {"edit", "part of an edit"},
                                                                  {"filter", "the filter of resizing"},
                                                                  {"jpeg_encoder", "the JPEG encoder"}};
 

@@ -19,13 +19,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Samples "0" to "5" of the classes a and b in turn, two in a shard.
-std::string pack_six(const std::string& out) {
+/// Samples "0" to "5", or from `first` on, of the classes a and b in turn, two in a shard.
+std::string pack_six(const std::string& out, int first = 0) {
   Writer::Options options{.pack = {.destination = out, .format = find_format("tar")}, .classes = {"a", "b"}};
   options.pack.sizing.shard_samples = 2;
   Writer writer(std::move(options));
   const FieldView image{"ppm", as_bytes("P6\n2 3\n255\nxxxxxxxxxxxxxxxxxx")};
-  for (int i = 0; i < 6; ++i) writer.add(std::to_string(i), {&image, 1}, i % 2);
+  for (int i = first; i < first + 6; ++i) writer.add(std::to_string(i), {&image, 1}, i % 2);
   writer.close();
   return out;
 }
@@ -74,6 +74,30 @@ TEST_CASE_METHOD(InTempDir, "an edit is one version, with what its changes one a
   REQUIRE(versions.size() == 2);
   CHECK((versions.front().change.verb == report.verb && versions.front().change.message == "week 48"));
   CHECK(Dataset::open(out, {.version = report.parent}).size() == 6);
+}
+
+TEST_CASE_METHOD(InTempDir, "an edit adds samples in the version of its other changes") {
+  const std::string out = pack_six(dir / "out");
+  const std::string more = pack_six(dir / "more", 6);
+  Progress progress;
+  Edit edit(out);
+  const PackOptions options = options_to_add({.destination = out, .sizing = {.shard_samples = 3}});
+  edit.remove({.keys = {"5"}}, progress);
+  const ChangeReport planned = edit.add(open_packed_source(more, {}), options, {}, progress);
+  CHECK((planned.num_samples == 6 && planned.num_shards == 2 && planned.num_left == 11 && planned.added));
+  CHECK_FALSE(edit.is_empty());
+  CHECK(error_of([&] { edit.remove({.keys = {"7"}}, progress); }).code() == ErrorCode::not_found);
+  CHECK(error_of([&] { edit.add(open_packed_source(more, {}), options, {}, progress); }).code() ==
+        ErrorCode::invalid_argument);
+  edit.remove({.keys = {"0"}}, progress);
+
+  const ChangeReport report = edit.publish("week 48", progress);
+  CHECK((report.verb == "remove, add" && report.num_samples == 8 && report.num_left == 10));
+  CHECK((report.added && report.added->num_samples == 6 && report.added->added->version == report.version));
+  const Dataset dataset = Dataset::open(out);
+  CHECK((dataset.version() == report.version && dataset.size() == 10 && dataset.read("11").label == 1));
+  CHECK(Dataset::open(out, {.version = report.parent}).size() == 6);
+  CHECK(dataset_versions(out, {}).size() == 2);
 }
 
 TEST_CASE_METHOD(InTempDir, "an edit without publish() changes nothing, and of two the first is published") {
