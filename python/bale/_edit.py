@@ -185,6 +185,6 @@ def edit(dataset: Path, /, *, message: str | None = None, progress: bool | None 
     ...     e.remove(["cat/00012"])
     ...     e.set_labels({"cat/00013": "dog"})
     ...     e.set_field("aesthetic.txt", {"cat/00013": 6.5})
-    ...     e.add("week48")
+    ...     e.add("photos/week48")
     """
     return Edit(dataset, message, progress)

@@ -132,14 +132,12 @@ ChangeReport Edit::publish_added(const std::string& message, Progress& progress)
   ChangeReport report = change.report();
   report.added = report_if_decided(plan, progress);
   if (!report.added) {
-    VersionChange more;
-    if (!change.is_empty()) {
-      more.stage = [&](RunStore& store) {
-        change.require_base();
-        change.stage([&](const WriteFile& write) { store.stage_file(write); }, progress);
-      };
-      more.apply = [&](Manifest& manifest) { change.apply(manifest); };
-    }
+    const VersionChange more{.stage =
+                                 [&](RunStore& store) {
+                                   change.require_base();
+                                   change.stage([&](const WriteFile& write) { store.stage_file(write); }, progress);
+                                 },
+                             .apply = [&](Manifest& manifest) { change.apply(manifest); }};
     report.added = pack_source(addition.source(), std::move(plan), addition.options(), progress, more);
   }
   const Manifest& manifest = report.added->outputs.front().manifest;
