@@ -82,12 +82,15 @@ TEST_CASE_METHOD(InTempDir, "an edit adds samples in the version of its other ch
   Progress progress;
   Edit edit(out);
   const PackOptions options = options_to_add({.destination = out, .sizing = {.shard_samples = 3}});
+  const AddRules again{.allow_removed = true};  // all have the same image
   edit.remove({.keys = {"5"}}, progress);
-  const ChangeReport planned = edit.add(open_packed_source(more, {}), options, {}, progress);
+  CHECK(error_of([&] { edit.add(open_packed_source(more, {}), options, {}, progress); }).code() ==
+        ErrorCode::invalid_argument);
+  const ChangeReport planned = edit.add(open_packed_source(more, {}), options, again, progress);
   CHECK((planned.num_samples == 6 && planned.num_shards == 2 && planned.num_left == 11 && planned.added));
   CHECK_FALSE(edit.is_empty());
   CHECK(error_of([&] { edit.remove({.keys = {"7"}}, progress); }).code() == ErrorCode::not_found);
-  CHECK(error_of([&] { edit.add(open_packed_source(more, {}), options, {}, progress); }).code() ==
+  CHECK(error_of([&] { edit.add(open_packed_source(more, {}), options, again, progress); }).code() ==
         ErrorCode::invalid_argument);
   edit.remove({.keys = {"0"}}, progress);
 
