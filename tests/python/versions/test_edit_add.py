@@ -171,7 +171,7 @@ def run(out, new, env=None, label="amber", **options):
 
 def is_decided(out):
     journal = out / ".bale-partial" / "journal.jsonl"
-    return journal.exists() and '"replacement"' in journal.read_text()
+    return journal.exists() and any('"replacement"' in line and line.endswith("\n") for line in journal.read_text().splitlines(keepends=True))
 
 
 def test_killed_at_every_call(bale, files, old, tmp_path):
