@@ -61,8 +61,9 @@ struct ChangeReport {
   std::string field{};            // that was set
   std::uint64_t num_samples = 0;  // that were removed or added, or got another label or value
   std::uint64_t num_shards = 0;   // that they are in
-  std::uint64_t num_unchanged = 0;  // of a table: samples that had the label or value; of a list of removals: that are
-                                    // not here; of samples that are added: that are here
+  /// Of a table: samples that had the label or value; of a list of removals: that are not here; of samples that are
+  /// added: that are here.
+  std::uint64_t num_unchanged = 0;
   std::uint64_t num_unreadable = 0;  // removed samples whose image could not be read: only their keys are on the list
   std::uint64_t num_left = 0;        // samples of the new version
   std::uint64_t num_bytes = 0;       // written
