@@ -137,3 +137,34 @@ def test_the_options_of_a_writer_are_all_listed():
     explained = {"destination", "classes", "resume", "part", "parts", "memory_bytes", "jpeg_quality"}
     assert listed == set(inspect.signature(bale.Writer).parameters) - explained
     assert all(re.search(rf"\b{name}\b", page) for name in explained - {"destination"})
+
+
+def test_the_table_of_states_has_all_entries(bale, photos, tmp_path):
+    """docs/EPOCHS.md names what the states of all loaders have, and nothing else."""
+    table = (REPO / "docs" / "EPOCHS.md").read_text().partition("| entry | meaning |")[2].partition("\n\n")[0]
+    named = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split(" | ")[0])}
+    bale.pack(photos, tmp_path / "packed")
+    out = run_script(f"packed = {str(tmp_path / 'packed')!r}" + """
+import bale, bale.torch as bt, torch.utils.data
+kept = dict(workers=0, seed=1, transform=bale.transforms.val(8))
+stream = bt.IterableDataset(packed, seed=1)
+loaders = [bale.Loader(packed, 8, shuffle="node-local", world_size=4, rank=0, order=bale.Order(ranks_per_node=2), **kept),
+           bt.Loader({"a": packed, "b": packed}, 8, shares={"a": 1, "b": 2}, **kept), bt.Loader(packed, 8, **kept), stream]
+seen = set()
+for loader in loaders:
+    seen |= {*loader.state_dict()}
+    iterator = iter(loader)
+    next(iterator)
+    loader.set_epoch(3)
+    seen |= {*loader.state_dict()}
+    for _ in range(2):
+        for _ in loader:
+            seen |= {*loader.state_dict()}
+    seen |= {*loader.state_dict()}
+class States(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return (list(stream.state_dict()) for _ in stream)
+seen.update(*torch.utils.data.DataLoader(States(), None, num_workers=2))
+print(*seen)
+""", python=SYSTEM_PYTHON)
+    assert {*out.split()} == named
