@@ -79,10 +79,10 @@ for compiler in "${compilers[@]}"; do
       BALE_WORKER=$folder-prefix-$kind/libexec/bale/bale-worker PKG_CONFIG_PATH=$folder-prefix-$kind/lib/pkgconfig \
         use "pkg-config-$kind" $by -DCMAKE_CXX_STANDARD="$standard" -DBALE_WAY=pkg-config
     done
+    for way in subdirectory fetch; do  # bale is built with the project
+      use "$way" $by -DCMAKE_CXX_STANDARD="$standard" -DBALE_WAY="$way" -DBALE_FORMATS=tar -DBALE_REMOTE=OFF
+    done
   done
-  # bale is built with the project.
-  use subdirectory $by -DBALE_WAY=subdirectory -DBALE_FORMATS=tar -DBALE_REMOTE=OFF
-  use fetch $by -DBALE_WAY=fetch -DBALE_FORMATS=tar -DBALE_REMOTE=OFF
 done
 wanted tar || exit 0
 
