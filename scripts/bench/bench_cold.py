@@ -107,7 +107,8 @@ def disk_of(path):
 
 @contextlib.contextmanager
 def throttled(path, iops):
-    """While it lasts this process and its children get no more than `iops` reads a second of the disk."""
+    """While it lasts this process and its children get no more than `iops` reads a second of the disk. Gives a function for
+    the number of reads and of bytes so far."""
     home = BLKIO / next((line.split(":")[2].strip("/\n") for line in open("/proc/self/cgroup")
                          if "blkio" in line.split(":")[1].split(",")), "")
     group = BLKIO / f"bale-bench-{os.getpid()}"
@@ -115,7 +116,10 @@ def throttled(path, iops):
     try:
         (group / "blkio.throttle.read_iops_device").write_text(f"{disk_of(path)} {iops}")
         (group / "cgroup.procs").write_text(str(os.getpid()))
-        yield
+        def done():
+            return [next((int(line.split()[2]) for line in (group / f"blkio.throttle.io_{what}").read_text().splitlines()
+                          if line.startswith(f"{disk_of(path)} Read")), 0) for what in ("serviced", "service_bytes")]
+        yield done
     finally:
         (home / "cgroup.procs").write_text(str(os.getpid()))
         group.rmdir()

@@ -8,7 +8,7 @@ version of Python that build/python was built for. Peers that are not installed 
 process (bench_regimes_runs.py); the contenders of a regime take turns, and a ratio is the median over the rounds of the ratio to
 the fastest peer of the same round. Everything is in the page cache, but in the regime "cold".
 
-crop and flip   RandomResizedCrop(224) and flip, of the images as they are, without and with seek points
+crop and flip   RandomResizedCrop(224) and flip, of the images as they are, with seek points and as planes
 evaluation      Resize(256) and CenterCrop(224)
 color           crop and flip, ColorJitter(0.4, 0.4, 0.4, 0.1), RandomGrayscale(0.2)
 progressive     crop and flip of the same images as progressive JPEGs (jpegtran, of Debian's libjpeg-turbo-progs)
@@ -104,6 +104,7 @@ class Bench:
         packs = {"bale": self.pack(f"tar of {folder.parent.name}", folder, "--shard-count", SHARDS)}
         if regime in ("crop and flip", "evaluation"):
             packs["bale, seek points"] = self.pack("tar with seek points", folder, "--shard-count", SHARDS, "--seek-points")
+            packs["bale, planes"] = self.pack("tar with planes", folder, "--shard-count", SHARDS, "--jpeg-code", "planes")
 
         def measure(name, pack):
             return lambda: run([self.args.python, RUNS, "train", RECIPES[regime], name, self.args.workers, folder, pack])
