@@ -100,7 +100,10 @@ void Checker::report(std::vector<Damage>& into, Damage damage) {
 
 void Checker::list_tasks(const DatasetPart& dataset) {
   for (const std::string& path : dataset.shards) tasks_.push_back({.path = path});
-  if (manifest_path_.empty()) return;
+  if (manifest_path_.empty()) {
+    report_.notices.merge(dataset.missed(), {});
+    return;
+  }
   manifest_ = dataset.load();
   directory_ = dataset.directory;
   is_newest_ = dataset.is_newest();

@@ -101,19 +101,20 @@ DatasetSpec resolve_parts(const std::string& spec) {
     return true;
   };
   if (take_packed(spec)) return resolved;
+  const FoundBy alone = spec.find_first_of("*?") < begin_of_query(spec) ? FoundBy::pattern : FoundBy::name;
   for (const std::string& path : expand_shard_spec(spec)) {
     if (take_packed(path)) continue;
     const std::vector<std::string> shards = shards_at(path);
     if (is_directory(path) || shards != std::vector{path}) {  // of this machine, or listed by a server
       require_outside_cache(path);
-      resolved.parts.push_back({.path = path, .shards = shards});
+      resolved.parts.push_back({.path = path, .shards = shards, .found_by = FoundBy::directory});
     } else if (const std::string directory = parent_directory(path); !resolved.parts.empty() &&
                                                                      resolved.parts.back().path == directory &&
                                                                      resolved.parts.back().manifest_path.empty()) {
       resolved.parts.back().shards.push_back(path);
     } else {
       require_outside_cache(path);
-      resolved.parts.push_back({.path = directory, .shards = {path}});
+      resolved.parts.push_back({.path = directory, .shards = {path}, .found_by = alone});
     }
   }
   return resolved;
@@ -153,6 +154,14 @@ std::vector<std::string> DatasetPart::paths_of(const Manifest& manifest) const {
                                : beside);
   }
   return paths;
+}
+
+NoticeLog DatasetPart::missed() const {
+  NoticeLog log;
+  if (found_by == FoundBy::name) return log;
+  if (found_by == FoundBy::directory) log = not_read_beside(shards, path);
+  log.merge(missing_by_count(shards), path);
+  return log;
 }
 
 DatasetSpec resolve_dataset(const std::string& spec) {

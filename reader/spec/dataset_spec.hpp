@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/notice_log.hpp"
 #include "bale/formats/shard/manifest.hpp"
 
 namespace bale {
+
+enum class FoundBy { name, pattern, directory };
 
 /// One of the datasets that a spec names: a packed directory, or shards of one directory without its manifest.
 struct DatasetPart {
@@ -16,11 +19,14 @@ struct DatasetPart {
   std::string directory{};            // of these shards
   std::string version{};              // id of the version that was named; empty: the newest
   std::vector<std::string> shards{};  // without a manifest: the shard files, in order
+  FoundBy found_by = FoundBy::name;   // how the shards were found
 
   /// The manifest. Throws what load_manifest() throws.
   Manifest load() const;
   /// The paths of the shards of this manifest, in order.
   std::vector<std::string> paths_of(const Manifest& manifest) const;
+  /// What was not found: what else the directory has, shards that the names of others count.
+  NoticeLog missed() const;
   /// Whether files next to the shards that are of all of them are of this manifest.
   bool is_newest() const { return version.empty() || parent_directory(manifest_path) == directory; }
 };

@@ -1,7 +1,11 @@
 #include "bale/reader/spec/shard_directory.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <regex>
 #include <set>
 #include <system_error>
 
@@ -13,6 +17,7 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/manifest.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/spec/directory_content.hpp"
@@ -34,6 +39,45 @@ bool is_recognized(const std::string& path) {
 bool is_called_as_read(const Format& format, std::string_view name) {
   return std::any_of(format.read_suffixes.begin(), format.read_suffixes.end(),
                      [&](std::string_view suffix) { return name.size() > suffix.size() && name.ends_with(suffix); });
+}
+
+/// Whether shards or images are in a directory, by the names of its first entries.
+bool has_samples(const std::string& directory) {
+  constexpr int k_enough = 1000;
+  std::error_code error;
+  int num_looked_at = 0;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (is_called_as_shard(name) || is_image_name(name)) return true;
+    if (++num_looked_at == k_enough) break;
+  }
+  return false;
+}
+
+/// What files of one kind have in common: the extension, or else the name without its numbers.
+std::string kind_of(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot != std::string::npos) return name.substr(dot);
+  std::string letters = name;
+  std::erase_if(letters, [](char c) { return c >= '0' && c <= '9'; });
+  return letters;
+}
+
+/// "x-00001-of-00004.tar": the name is x, the suffix .tar.
+struct CountedName {
+  std::string dataset;
+  std::uint64_t number = 0;
+  std::string count;  // with its zeros
+  std::string suffix;
+};
+
+std::optional<CountedName> counted_name(std::string_view name) {
+  static const std::regex k_counted("(.+)-([0-9]{5,9})-of-([0-9]{5,9})(\\..*)?");
+  std::match_results<std::string_view::const_iterator> parts;
+  if (name.find("-of-") == std::string_view::npos) return std::nullopt;  // fast
+  if (!std::regex_match(name.begin(), name.end(), parts, k_counted)) return std::nullopt;
+  return CountedName{parts.str(1), std::stoull(parts.str(2)), parts.str(3), parts.str(4)};
 }
 
 }  // namespace
@@ -111,9 +155,9 @@ std::vector<std::string> list_shards(const std::string& directory) {
   if (auto listed = shards_in_own_list(directory)) return std::move(*listed);
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    if (entry.is_regular_file(error) && !entry.path().filename().string().starts_with('.')) {
-      files.push_back(entry.path().string());
-    }
+    const std::string path = entry.path().string();
+    if (entry.is_regular_file(error) && !base_name(path).starts_with('.') && !is_beside_shards(path))
+      files.push_back(path);
   }
   std::sort(files.begin(), files.end());
   std::vector<std::string> shards;
@@ -128,6 +172,54 @@ std::vector<std::string> list_shards(const std::string& directory) {
          .hint = absent_formats().empty() ? "give a packed dataset, or pack the folder first" : absent_formats_hint()});
   }
   return shards;
+}
+
+NoticeLog not_read_beside(const std::vector<std::string>& shards, const std::string& directory) {
+  const std::set<std::string> known(shards.begin(), shards.end());
+  std::map<std::string, bool> is_directory;  // by path, in order
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string path = entry.path().string();
+    if (entry.path().filename().string().starts_with('.') || known.contains(path) || is_beside_shards(path)) continue;
+    std::error_code unknown;
+    const bool is_file = entry.is_regular_file(unknown);
+    if (is_file || entry.is_directory(unknown)) is_directory[path] = !is_file;
+  }
+  NoticeLog log;
+  std::map<std::string, bool> has_shards;  // by kind_of()
+  for (const auto& [path, is_below] : is_directory) {
+    const std::string name = base_name(path);
+    if (is_below) {
+      if (has_samples(path)) log.add(path, "a directory next to shards");
+    } else if (is_image_name(name)) {
+      log.add(path, "an image next to shards");
+    } else if (!is_called_as_shard(name)) {  // else a list next to it leaves it out
+      const auto [kind, is_new] = has_shards.try_emplace(kind_of(name));
+      if (is_new) kind->second = is_recognized(path);
+      if (kind->second) log.add(path, "not named as a shard, although its content is one");
+    }
+  }
+  return log;
+}
+
+NoticeLog missing_by_count(const std::vector<std::string>& shards) {
+  std::map<std::array<std::string, 3>, std::set<std::uint64_t>> found;  // numbers by name, count and suffix
+  for (const std::string& shard : shards) {
+    if (const auto name = counted_name(base_name(shard)))
+      found[{name->dataset, name->count, name->suffix}].insert(name->number);
+  }
+  NoticeLog log;
+  for (const auto& [name, numbers] : found) {
+    const auto& [dataset, digits, suffix] = name;
+    const std::uint64_t count = std::stoull(digits);
+    if (numbers.size() >= count) continue;
+    std::uint64_t first = numbers.contains(count) ? 1 : 0;
+    while (numbers.contains(first)) ++first;
+    log.warn(fmt::format("{} of the {} shards that the names count {} missing (such as {}-{:0{}}-of-{}{})",
+                         count - numbers.size(), count, count - numbers.size() == 1 ? "is" : "are", printable(dataset),
+                         first, digits.size(), digits, printable(suffix)));
+  }
+  return log;
 }
 
 }  // namespace bale

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "bale/formats/base/notice_log.hpp"
+
 namespace bale {
 
 /// The shards that a list next to them names, in its order: the list of a format that keeps one (Format::list). nullopt
@@ -20,6 +22,13 @@ std::vector<std::string> classes_in_own_lists(const std::vector<std::string>& sh
 /// none, and `damaged` for a directory that an interrupted `bale pack` left, because its shards are not the whole
 /// dataset.
 std::vector<std::string> list_shards(const std::string& directory);
+
+/// What the directory of these shards, which were found in it, has besides and is not read: shards under other names,
+/// images, directories of either. Files of one extension are looked into once.
+NoticeLog not_read_beside(const std::vector<std::string>& shards, const std::string& directory);
+
+/// Warns of shards that the names of others count ("x-00000-of-00002"), and that are not among them.
+NoticeLog missing_by_count(const std::vector<std::string>& shards);
 
 /// Whether the file is named like a shard of a built-in format.
 bool is_called_as_shard(const std::string& name);

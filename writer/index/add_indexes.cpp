@@ -133,8 +133,12 @@ std::uint64_t bytes_of(const std::vector<ShardToIndex>& shards) {
 AddedIndexes add_indexes(const std::string& spec, const IndexingOptions& options, Progress& progress) {
   IndexPlan plan;
   const bool replace = options.replace || options.check == ImageCheck::decode;
-  for (const DatasetPart& part : resolve_dataset(spec).parts) plan_part(part, replace, plan);
-  AddedIndexes added{.num_present = plan.num_present};
+  AddedIndexes added;
+  for (const DatasetPart& part : resolve_dataset(spec).parts) {
+    plan_part(part, replace, plan);
+    added.notices.merge(part.missed(), {});
+  }
+  added.num_present = plan.num_present;
   for (const std::string& directory : plan.directories) {
     const std::uint64_t removed = remove_stale_temporaries(directory);
     if (removed != 0 && options.on_removed_temporaries) options.on_removed_temporaries(directory, removed);

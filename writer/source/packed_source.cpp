@@ -316,6 +316,9 @@ class PackedSource : public Source {
       renumber(labels, used);
     }
     if (own_) reading_ = labels.reading();
+    if (reading_ == LabelReading::none && !dataset_.manifest()) {
+      notices_.merge(class_folders_notice(size(), [&](std::uint64_t i) { return dataset_.key(at(i)); }), spec_);
+    }
   }
 
   /// The classes are the folders in the keys.

@@ -1,4 +1,5 @@
 """What a command does not take or use is reported, counted, and refused with --strict."""
+import gzip
 import io
 import json
 import os
@@ -411,3 +412,71 @@ def test_bad_images_of_a_program_are_skipped(own, tmp_path):
         writer.add("b", {"jpg": b"no image"}, label=0)
         _, said = caught_of(writer.close)
     assert "2 samples skipped" in said
+
+
+# --- next to shards
+
+def beside(result, directory):
+    return sorted(line.replace(f"{directory}/", "") for line in result.err.splitlines() if "ignored" in line or "missing" in line)
+
+
+@pytest.fixture
+def shards_of(bale, own, tmp_path):
+    """The bytes of a tar and of a file of TFRecords of the images, without an index."""
+    for name in ("tar", "tfrecord"):
+        bale.pack(own, tmp_path / name, "--format", name)
+    return (next((tmp_path / "tar").glob("*.tar")).read_bytes(), next((tmp_path / "tfrecord").glob("own-*-of-00001")).read_bytes())
+
+
+def test_what_lies_next_to_shards_in_a_directory(bale, own, shards_of, tmp_path):
+    """Shards under other names, images, and directories of either are named, once per reason; other files are not."""
+    tar, records = shards_of
+    place = tmp_path / "place"
+    (place / "more").mkdir(parents=True)
+    (place / "logs").mkdir()
+    for name, content in {"a.tar": tar, "b.tgz": gzip.compress(tar), "c.tfrecord": records, "more/d.tar": tar,
+                          "README.md": b"x", "a.json": b"{}", "logs/x.txt": b"x", ".hidden.jpg": b"x"}.items():
+        (place / name).write_bytes(content)
+    shutil.copy(next(own.rglob("*.jpg")), place / "sheet.jpg")
+    expected = ["ignored 1 entry: a directory next to shards (such as more)", "ignored 1 entry: an image next to shards (such as sheet.jpg)",
+                "ignored 2 entries: not named as a shard, although its content is one (such as b.tgz)"]
+    for command in (["convert", place, tmp_path / "out"], ["verify", place], ["inspect", place], ["index", place], ["ls", place]):
+        assert beside(bale.ok(*command), place) == expected, command
+    assert beside(bale.ok("ls", place / "*.tar"), place) == []
+    assert bale("convert", place, tmp_path / "strict", "--strict").code == FAILURE
+
+
+def test_shards_that_the_names_count_and_that_are_not_there(bale, shards_of, tmp_path):
+    place = tmp_path / "place"
+    place.mkdir()
+    names = [f"train-{number:05}-of-00004{suffix}" for suffix in ("", ".tar") for number in (0, 1, 3)]
+    for name in names:
+        (place / name).write_bytes(shards_of[0 if name.endswith("tar") else 1])
+    said = "1 of the 4 shards that the names count is missing (such as train-00002-of-00004"
+    missing = [f"{place}: {said})", f"{place}: {said}.tar)"]
+    assert beside(bale.ok("convert", place / "train-*", tmp_path / "out"), place) == missing
+    assert beside(bale.ok("verify", place / "train-?????-of-00004"), place) == missing[:1]
+    assert beside(bale.ok("inspect", place / "train-{00000,00001}-of-00004"), place) == []  # named one by one
+    (place / "train-00002-of-00004").write_bytes(shards_of[1])
+    (place / "train-00000-of-00004.tar").rename(place / "train-00004-of-00004.tar")
+    found = bale.ok("verify", place / "train-*")
+    assert beside(found, place) == [f"{place}: 1 of the 4 shards that the names count is missing (such as train-00002-of-00004.tar)"]
+
+
+def test_a_directory_of_shards_by_content_is_read_after_it_was_indexed(bale, shards_of, tmp_path):
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "a.tfrecord").write_bytes(shards_of[1])
+    before = key_names(bale, place)
+    bale.ok("index", place)
+    assert (place / "a.tfrecord.bidx").exists() and key_names(bale, place) == before
+
+
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+def test_class_folders_without_labels_are_said(bale, own, tmp_path, kind):
+    archive = shutil.make_archive(str(tmp_path / "own"), kind, tmp_path, "own")
+    said = "the samples have no labels; give --class-folders if the 3 folders in their keys, such as c0, are the classes"
+    assert said in bale.ok("convert", archive, tmp_path / "out").err
+    assert "no labels" not in bale.ok("pack", archive, tmp_path / "classes", "--class-folders").err
+    assert "no labels" not in bale.ok("convert", archive, tmp_path / "one", "--include", "own/c1/*").err
+    assert "no labels" not in bale.ok("convert", tmp_path / "out", tmp_path / "again").err

@@ -67,6 +67,23 @@ KeyFolders class_folders_of(std::uint64_t size, const std::function<std::string(
   return found;
 }
 
+NoticeLog class_folders_notice(std::uint64_t size, const std::function<std::string(std::uint64_t)>& key) {
+  NoticeLog found;
+  if (size == 0 || key(0).find('/') == std::string::npos) return found;  // as most archives
+  KeyFolders folders;
+  try {
+    folders = class_folders_of(size, key, {});
+  } catch (const Error&) {
+    return found;  // a sample lies in none
+  }
+  if (folders.names.size() < 2 || folders.names.size() == size) return found;
+  found.warn(
+      fmt::format("the samples have no labels; give `class_folders` if the {} folders in their keys, such as {}, are "
+                  "the classes",
+                  folders.names.size(), printable(*std::min_element(folders.names.begin(), folders.names.end()))));
+  return found;
+}
+
 void warn_of_odd_class_folders(const std::string& root, const std::vector<std::string>& names, bool have_folders,
                                NoticeLog& notices) {
   NoticeLog found;

@@ -22,6 +22,9 @@ struct KeyFolders {
 KeyFolders class_folders_of(std::uint64_t size, const std::function<std::string(std::uint64_t)>& key,
                             const std::string& path);
 
+/// Says that samples without labels lie in several folders, which `class_folders` makes classes; else empty.
+NoticeLog class_folders_notice(std::uint64_t size, const std::function<std::string(std::uint64_t)>& key);
+
 /// Class folders that are probably not meant as classes.
 /// Adds a warning about the folder `root` if all of its class folders have names of splits (train, val, ...), or the
 /// only one has folders (`have_folders`), so that the classes are probably one level below, and one if a class folder
