@@ -287,13 +287,14 @@ std::vector<std::string> InputFile::read_fixed_strings(const InputDataset& datas
   if (!text.empty() && H5Dread(dataset.id.id(), dataset.type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) {
     throw_h5(ErrorCode::damaged, fmt::format("read /{}", printable(dataset.name)), path());
   }
-  const bool space_padded = H5Tget_strpad(dataset.type.id()) == H5T_STR_SPACEPAD;
+  const H5T_str_t padding = H5Tget_strpad(dataset.type.id());
   std::vector<std::string> strings;
   strings.reserve(dataset.count);
   for (std::uint64_t i = 0; i < dataset.count; ++i) {
     std::string value = text.substr(i * dataset.element_bytes, dataset.element_bytes);
-    value.resize(std::min(value.find('\0'), value.size()));
-    if (space_padded) value.resize(value.find_last_not_of(' ') + 1);
+    if (padding == H5T_STR_NULLTERM) value.resize(std::min(value.find('\0'), value.size()));
+    value.resize(value.find_last_not_of('\0') + 1);  // a NUL within is a part of the others, as for h5py
+    if (padding == H5T_STR_SPACEPAD) value.resize(value.find_last_not_of(' ') + 1);
     strings.push_back(std::move(value));
   }
   return strings;

@@ -143,6 +143,11 @@ def test_every_dataset_with_a_row_per_image_is_a_field(bale, photos, tmp_path):
         file["captions"] = texts
         file["short"] = np.array([text.encode()[:20] for text in texts], "S20")
         file.create_dataset("packed", data=np.array([str(i) for i in range(ROWS)], "S3"), compression="lzf")
+        file["inner"] = np.array([b"a\0b"] * ROWS, "S5")  # padded by NUL: the one within is a part of it
+        ended = h5py.h5t.C_S1.copy()  # ends at the first NUL
+        ended.set_size(5)
+        h5py.h5d.create(file.id, b"ended", ended, h5py.h5s.create_simple((ROWS,))).write(
+            h5py.h5s.ALL, h5py.h5s.ALL, np.array([b"ab\0c"] * ROWS, "S5"), ended)
         for name, values in columns.items():
             file.create_dataset(name, data=values, compression="gzip" if name == "boxes" else None)
         file["labels"] = np.arange(ROWS)
@@ -156,6 +161,7 @@ def test_every_dataset_with_a_row_per_image_is_a_field(bale, photos, tmp_path):
         assert fields.pop("captions.txt").decode() == texts[i]
         assert fields.pop("short.txt") == texts[i].encode()[:20]
         assert fields.pop("packed.txt") == str(i).encode()
+        assert fields.pop("inner.txt") == b"a\0b" and fields.pop("ended.txt") == b"ab"
         for name, values in columns.items():
             row = array(fields.pop(f"{name.lower()}.npy"))
             assert row.dtype == values.dtype and np.array_equal(row, values[i])

@@ -108,6 +108,13 @@ def test_dots_lead_nowhere(bale, name, tmp_path):
     assert [p for p in tmp_path.rglob("*") if p.is_file() and inside not in p.parents] == [tmp_path / "x.tar"]
 
 
+def test_a_name_that_no_file_can_have(bale, tmp_path):
+    write_tar(tmp_path / "x.tar", [("x" * 300 + ".jpg", b"x")])
+    for options in ([], ["--force"]):
+        result = bale("extract", tmp_path / "x.tar", tmp_path / "out", *options)
+        assert result.code == 1 and "File name too long" in result.error_line() and "there already" not in result.err
+
+
 @pytest.mark.parametrize("names", [("n/A.jpg", "n/a.jpg"), ("N/a.jpg", "n/b.jpg"), ("./n/a.jpg", "N/b.jpg")])
 def test_names_that_differ_by_case(bale, names, tmp_path):
     """Where the file system cannot tell them apart, nothing is merged or lost: nothing is written."""

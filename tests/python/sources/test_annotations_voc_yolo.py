@@ -485,5 +485,7 @@ def test_options_that_contradict_each_other(bale, tmp_path):
                           (["--annotations-format", "x"], "choose one of"), (["--resize-short", "8"], "boxes.json")):
         result = bale("pack", images, tmp_path / "p", "--annotations", yaml, *options)
         assert result.code in (1, 2) and says in result.error_line(), (options, result)
+    result = bale("pack", images, tmp_path / "p", "--annotations", yaml, "--annotations", labels)
+    assert result.code == 2 and "one of its --annotations" in result.error_line() and "--pair" not in result.err
     result = bale("pack", images, tmp_path / "p", "--annotations", root / "nothing.json")
     assert result.code == 1 and "no such annotations" in result.error_line()

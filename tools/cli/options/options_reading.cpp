@@ -28,11 +28,13 @@ void declare_log(LogCommand& command, CommandModel& app) {
   const std::size_t first = app.options.size();
   add_prune_options(app.options, command.pruning);
   for (std::size_t n = first; n < app.options.size(); ++n) app.options[n].needs(prune);
+  add_json(app, command.json);
+  OptionModel& json = app.options.back();
   add_flag(app.options, "--removed", command.removed,
            "Instead, list the samples that versions removed, by hashes, for `bale remove --from` of other copies")
       .excludes(find)
-      .excludes(prune);
-  add_json(app, command.json);
+      .excludes(prune)
+      .excludes(json);
   show_flags(app);
   app.footer =
       "The first line is the current version. Any of them is read as \"SPEC@VERSION\", of which the first 4 digits "

@@ -59,9 +59,11 @@ bool holds(int fd, Bytes bytes) {
   return true;
 }
 
-/// What exists under the name. Does not follow links or wait for a FIFO.
-Existing compare_existing(int parent, const std::string& base, Bytes bytes) {
+/// What exists under the name. Does not follow links or wait for a FIFO. Throws for a name that no file can have, as
+/// `shown`.
+Existing compare_existing(int parent, const std::string& base, Bytes bytes, const std::string& shown) {
   const int fd = ::openat(parent, base.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0 && errno == ENAMETOOLONG) throw_errno("create", shown);
   if (fd < 0) return errno == ENOENT ? Existing::nothing : Existing::other;
   struct stat info {};
   const bool same = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
@@ -152,7 +154,7 @@ Written SafeDirectory::write(std::string_view name, Bytes bytes, bool replace) {
   check_contained(name);
   const int parent = parent_of(name);
   const std::string base = base_name(std::string(name));
-  const Existing found = compare_existing(parent, base, bytes);
+  const Existing found = compare_existing(parent, base, bytes, shown(name));
   if (found == Existing::same) return Written::kept;
   if (found == Existing::other && !replace) {
     throw Error(ErrorCode::exists, "file is there already with other content",

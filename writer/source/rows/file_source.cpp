@@ -68,8 +68,10 @@ void FileSource::name_fields(const std::vector<std::string>& extra_fields) {
         fields_.begin() + static_cast<std::ptrdiff_t>(i)) {
       continue;
     }
+    const auto& paired = listing_.companion_fields;
+    const bool is_paired = std::find(paired.begin(), paired.end(), fields_[i]) != paired.end();
     throw Error(ErrorCode::invalid_argument, fmt::format("two sources for the field \"{}\"", printable(fields_[i])),
-                {.hint = "leave its extension out of `pair`"});
+                {.hint = is_paired ? "leave its extension out of `pair`" : "give one of its `annotations` only"});
   }
 }
 
