@@ -183,6 +183,7 @@ void VersionCatalog::refresh(const RemoteUrl& location) {
   if (cache_ && ::unlink(cache_->path_of(location.identity(), ".url").c_str()) == 0) cache_->removed(k_unit_bytes);
   const std::lock_guard lock(mutex_);
   versions_.forget(location.identity());
+  missing_.clear();  // what is new there may name files that were not
 }
 
 /// Not durable: a record that is lost is asked for again.

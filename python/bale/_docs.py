@@ -137,7 +137,7 @@ torch_dataset = Shared({
 of_sample = Shared({"i": ("int", "Position of the sample.")}, raises="IndexError\n    If there is no sample at this position.")
 of_field = Shared({"name": ("str", "Name of the field.")}, raises="KeyError\n    If there is no such field.")
 reporting = Shared({
-    "dataset": ("path", "The directory of the packed dataset."),
+    "dataset": ("path", "The directory of the packed dataset, or its s3:// name."),
     "dry_run": ("bool", "Change nothing."),
     "message": ("str or None", "What `bale log` says of the new version."),
     "progress": ("bool or None", "As for pack()."),

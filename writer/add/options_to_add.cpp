@@ -5,7 +5,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
@@ -14,6 +13,7 @@
 #include "bale/writer/add/packed_options.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
+#include "bale/writer/run/version_stage.hpp"
 #include "bale/writer/shard/shard_copy.hpp"
 
 namespace bale {
@@ -64,17 +64,11 @@ std::string side_of_images(const std::string& directory, const Manifest& manifes
 }  // namespace
 
 Manifest manifest_to_change(const std::string& directory) {
-  require_local_name(directory, UrlUse::packing);
   if (is_object_store(directory)) {
-    refuse(directory, ErrorCode::unsupported, "a dataset in an object store cannot be changed",
+    refuse(directory, ErrorCode::unsupported, "shards of a dataset in an object store are not added or written again",
            "change a local copy, and upload what is new, the manifest last");
   }
-  const std::string path = join_path(directory, k_manifest_name);
-  if (!path_exists(path)) {
-    refuse(directory, ErrorCode::not_found, "is not a packed dataset: there is no manifest.json",
-           "`bale pack` makes a dataset");
-  }
-  return load_manifest(path);
+  return parse_manifest(read_current_manifest(directory).text, join_path(directory, k_manifest_name));
 }
 
 PackOptions options_as_packed(PackOptions asked, const Manifest& manifest) {

@@ -10,27 +10,14 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/version.hpp"
 #include "bale/formats/shard/field_layer.hpp"
-#include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/journal/journal.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 
 namespace bale {
 namespace {
-
-void require_dataset(const std::string& directory) {
-  require_local_name(directory, UrlUse::packing);
-  if (is_object_store(directory)) {
-    throw Error(ErrorCode::unsupported, "a dataset in an object store cannot be changed",
-                {.path = directory, .hint = "change a local copy, and upload what is new, the manifest last"});
-  }
-  if (path_exists(join_path(directory, k_manifest_name))) return;
-  throw Error(ErrorCode::not_found, "is not a packed dataset: there is no manifest.json",
-              {.path = directory, .hint = "name the directory of the dataset, without a version"});
-}
 
 /// The numbers of these rows in the shard as it is stored.
 std::vector<std::uint32_t> stored_rows(const std::vector<RowChange>& rows, const ShardAmendments* amendments) {
@@ -61,10 +48,8 @@ std::uint64_t PendingLayer::num_rows() const {
 }
 
 LayerChange::LayerChange(const std::string& directory) : directory_(directory) {
-  require_dataset(directory);
-  const std::string path = join_path(directory, k_manifest_name);
-  base_text_ = as_text(read_file(path));
-  base_ = parse_manifest(base_text_, path);
+  file_ = read_current_manifest(directory);
+  base_ = parse_manifest(file_.text, join_path(directory, k_manifest_name));
   id_ = version_id(base_);
   dataset_ = Dataset::open(directory, {.version = id_});
 }
@@ -173,51 +158,38 @@ ChangeReport LayerChange::report() const {
   return report;
 }
 
-/// Until the manifest has its name, nobody looks at the other files, so a run that is killed leaves nothing to carry
-/// out.
 ChangeReport LayerChange::publish(const std::string& message, Progress& progress) {
   ChangeReport report = this->report();
   if (is_empty()) return report;
-  Journal journal = lock_versions(directory_);
-  try {
-    require_base();
-    Replacement moves;
-    const auto stage_file = [&](const WriteFile& write) {
-      std::string staged = Journal::staged_name(fmt::format("change-{}", moves.files.size()));
-      std::string name = write(journal.path_of(staged));
-      moves.files.push_back({std::move(staged), std::move(name)});
-    };
-    const auto stage_text = [&](const std::string& name, const std::string& text) {
-      std::string staged = Journal::staged_name(base_name(name));
-      write_durably(journal.path_of(staged), as_bytes(text));
-      report.num_bytes += text.size();
-      return std::pair(std::move(staged), name);
-    };
-    stage(stage_file, progress);
-    report.num_bytes += num_staged_bytes_;
-    Manifest manifest = base_;
-    manifest.change = {};
-    apply(manifest);
-    report.version = version_id(manifest);
-    manifest.created_by = fmt::format("bale {}", version());
-    if (report.version != id_) {
-      manifest.parent = id_;
-      manifest.change.message = message;
-      moves.files.push_back(stage_text(kept_version(id_), text_to_keep(directory_, id_, base_text_)));
-    } else {  // the same content with a longer list of removals
-      manifest.change = base_.change;
-    }
-    moves.manifests.push_back(stage_text(k_manifest_name, manifest_text(manifest)));
-    DirectoryTree tree(Directory::open(directory_));
-    for (const Replacement::Move& move : moves.files) tree.make(parent_directory(move.second));
-    const Directory partial = journal.destination().make(k_partial_name);
-    partial.sync();
-    carry_out(moves, tree, partial);
-  } catch (...) {
-    journal.remove();
-    throw;
+  const std::unique_ptr<VersionStage> place = VersionStage::begin(directory_, file_, progress);
+  Replacement moves;
+  const auto stage_file = [&](const WriteFile& write) {
+    std::string staged = Journal::staged_name(fmt::format("change-{}", moves.files.size()));
+    std::string name = write(place->path_of(staged));
+    moves.files.push_back({std::move(staged), std::move(name)});
+  };
+  const auto stage_text = [&](const std::string& name, const std::string& text) {
+    std::string staged = Journal::staged_name(base_name(name));
+    write_durably(place->path_of(staged), as_bytes(text));
+    report.num_bytes += text.size();
+    return std::pair(std::move(staged), name);
+  };
+  stage(stage_file, progress);
+  report.num_bytes += num_staged_bytes_;
+  Manifest manifest = base_;
+  manifest.change = {};
+  apply(manifest);
+  report.version = version_id(manifest);
+  manifest.created_by = fmt::format("bale {}", version());
+  if (report.version != id_) {
+    manifest.parent = id_;
+    manifest.change.message = message;
+    moves.files.push_back(stage_text(kept_version(id_), text_to_keep(directory_, id_, file_.text)));
+  } else {  // the same content with a longer list of removals
+    manifest.change = base_.change;
   }
-  journal.remove();
+  moves.manifests.push_back(stage_text(k_manifest_name, manifest_text(manifest)));
+  place->publish(moves);
   return report;
 }
 
@@ -234,14 +206,6 @@ std::string LayerChange::verb() const {
   if (names.empty()) return "remove";
   if (names.size() == 1) return names.front().substr(0, names.front().find(' '));
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-void LayerChange::require_base() const {
-  const std::string path = join_path(directory_, k_manifest_name);
-  if (as_text(read_file(path)) == base_text_) return;
-  throw Error(ErrorCode::retryable,
-              fmt::format("another run published version {} of it, after {}", version_id(load_manifest(path)), id_),
-              {.path = directory_, .hint = "run the same again, to change that version"});
 }
 
 void LayerChange::stage(const std::function<void(const WriteFile& write)>& stage_file, Progress& progress) {

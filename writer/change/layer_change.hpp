@@ -24,6 +24,7 @@
 #include "bale/writer/change/keyed_rows.hpp"
 #include "bale/writer/publish/removal_list.hpp"
 #include "bale/writer/publish/run_store.hpp"
+#include "bale/writer/run/version_stage.hpp"
 
 namespace bale {
 
@@ -55,7 +56,7 @@ struct AddedKeys {
 
 class LayerChange {
  public:
-  /// Opens the current version of the dataset in a directory.
+  /// Opens the current version of the dataset in a directory or an object store.
   explicit LayerChange(const std::string& directory);
 
   const std::string& directory() const { return directory_; }
@@ -98,7 +99,7 @@ class LayerChange {
   ChangeReport publish(const std::string& message, Progress& progress);
 
   /// Throws `retryable` if the version that it began with is not the current one any more. The dataset must be locked.
-  void require_base() const;
+  void require_base() const { require_current(directory_, file_); }
   /// Has its files written one by one: layers, and the list of what is removed.
   void stage(const std::function<void(const WriteFile& write)>& stage_file, Progress& progress);
   /// Of the files that stage() wrote.
@@ -113,7 +114,7 @@ class LayerChange {
   ManifestLayer write(const PendingLayer& pending, const std::string& path, Progress& progress) const;
 
   std::string directory_;
-  std::string base_text_;  // its manifest, as it is
+  ManifestFile file_;  // of the base
   Manifest base_;
   std::string id_;
   std::optional<Dataset> dataset_;

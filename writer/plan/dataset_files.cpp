@@ -87,7 +87,7 @@ std::vector<std::string> OldDataset::files() const {
 
 std::string text_to_keep(const std::string& directory, const std::string& id, const std::string& text) {
   const std::string path = join_path(directory, kept_version(id));
-  if (!name_is_taken(path)) return text;
+  if (!path_exists(path)) return text;
   std::string kept(as_text(read_file(path)));
   return parse_gone_version(kept) ? text : kept;
 }

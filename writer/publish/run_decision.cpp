@@ -69,11 +69,8 @@ void require_way_is_free(const PackOptions& options, const Plan& plan, const std
 
 /// Throws `retryable` if the dataset is no longer the version that the plan was made for.
 void require_base(const PackOptions& options, const Plan& plan) {
-  const std::string current = version_id(load_manifest(join_path(options.destination, k_manifest_name)));
-  if (current == plan.base->id) return;
-  throw Error(ErrorCode::retryable,
-              fmt::format("another run published version {} of it, after {}", current, plan.base->id),
-              {.path = options.destination, .hint = "run the same command again, to change that version"});
+  const Manifest current = load_manifest(join_path(options.destination, k_manifest_name));
+  if (version_id(current) != plan.base->id) throw other_version_published(options.destination, current, plan.base->id);
 }
 
 std::vector<std::string> files_of_all(const std::vector<OldDataset>& datasets) {
@@ -294,6 +291,12 @@ Destination prepare_destination(const PackOptions& options, const Plan& plan, co
     }
     throw;
   }
+}
+
+Error other_version_published(const std::string& directory, const Manifest& current, const std::string& base) {
+  return {ErrorCode::retryable,
+          fmt::format("another run published version {} of it, after {}", version_id(current), base),
+          {.path = directory, .hint = "run the same again, to change that version"}};
 }
 
 Error resumable(const Error& error, DestinationMode mode) {

@@ -76,12 +76,20 @@ class StoreRequests {
 
   const ObjectSender& sender() const { return sender_; }
 
-  bool put(const std::string& key, const ObjectRequest::Body& body, bool only_new) const {
-    ObjectRequest request{.method = "PUT", .key = key, .body = body};
-    if (only_new) request.headers.emplace_back("If-None-Match", "*");
-    const HttpResponse response =
-        only_new ? sender_.send(request, {k_precondition_failed, k_not_implemented}) : sender_.send(request);
-    if (response.status == k_precondition_failed) return false;
+  void put(const std::string& key, const ObjectRequest::Body& body) const {
+    sender_.send({.method = "PUT", .key = key, .body = body});
+  }
+
+  /// Returns false if the condition, a header, does not hold.
+  bool put_if(std::pair<std::string, std::string> condition, const std::string& key, Bytes content) const {
+    ObjectRequest request{.method = "PUT", .key = key, .headers = {std::move(condition)}, .body = [&] {
+                            return std::string(as_text(content));
+                          }};
+    const HttpResponse response = sender_.send(request, {k_precondition_failed, k_not_found, k_not_implemented});
+    if (response.status == k_not_found && parse_s3_error(response.body).code != "NoSuchKey") {
+      throw sender_.error_of(key, response);
+    }
+    if (response.status == k_precondition_failed || response.status == k_not_found) return false;
     if (response.status != k_not_implemented) return true;
     request.headers.clear();  // a server without conditions; the caller has looked
     sender_.send(request);
@@ -164,9 +172,12 @@ class S3Store final : public ObjectStore {
     return found;
   }
 
-  std::optional<std::vector<std::byte>> read(const std::string& key) const override {
+  std::optional<ObjectContent> read_with_etag(const std::string& key) const override {
     HttpResponse response = requests_.sender().send({.method = "GET", .key = key}, {k_not_found});
-    if (response.status != k_not_found) return std::move(response.body);
+    if (response.status != k_not_found) {
+      std::string etag = without_quotes(response.header("etag"));
+      return ObjectContent{std::move(response.body), std::move(etag)};
+    }
     if (parse_s3_error(response.body).code == "NoSuchBucket") throw requests_.sender().error_of(key, response);
     return std::nullopt;
   }
@@ -178,8 +189,7 @@ class S3Store final : public ObjectStore {
       try {
         if (size <= k_part_bytes) {
           const PartSlot slot([this] { requests_.sender().poll(); });
-          requests_.put(
-              key, [&] { return read_part(file, 0, size); }, false);
+          requests_.put(key, [&] { return read_part(file, 0, size); });
         } else {
           requests_.upload_in_parts(key, file, size);
         }
@@ -197,14 +207,18 @@ class S3Store final : public ObjectStore {
   }
 
   void put(const std::string& key, Bytes content) const override {
-    requests_.put(
-        key, [&] { return std::string(as_text(content)); }, false);
+    requests_.put(key, [&] { return std::string(as_text(content)); });
   }
 
   bool put_if_absent(const std::string& key, Bytes content) const override {
     if (find(key)) return false;
-    return requests_.put(
-        key, [&] { return std::string(as_text(content)); }, true);
+    return requests_.put_if({"If-None-Match", "*"}, key, content);
+  }
+
+  bool replace(const std::string& key, const std::string& etag, Bytes content) const override {
+    const std::optional<StoredObject> there = find(key);
+    if (!there || there->etag != etag) return false;
+    return requests_.put_if({"If-Match", '"' + etag + '"'}, key, content);
   }
 
   void remove(const std::string& key) const override {

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
@@ -34,6 +35,11 @@ struct StoredObject {
   std::string etag{};  // without quotes; empty if the server has none
 
   friend bool operator==(const StoredObject&, const StoredObject&) = default;
+};
+
+struct ObjectContent {
+  std::vector<std::byte> bytes{};
+  std::string etag{};  // as StoredObject::etag
 };
 
 /// A multipart upload that was neither completed nor aborted.
@@ -60,7 +66,11 @@ class ObjectStore {
   /// One object as a listing has it; nullopt if there is none.
   virtual std::optional<StoredObject> find(const std::string& key) const = 0;
   /// The content of a small object; nullopt if there is none.
-  virtual std::optional<std::vector<std::byte>> read(const std::string& key) const = 0;
+  virtual std::optional<ObjectContent> read_with_etag(const std::string& key) const = 0;
+  std::optional<std::vector<std::byte>> read(const std::string& key) const {
+    std::optional<ObjectContent> content = read_with_etag(key);
+    return content ? std::optional(std::move(content->bytes)) : std::nullopt;
+  }
 
   /// Stores a local file and returns what the server has then. An upload that fails is aborted.
   virtual StoredObject upload(const std::string& key, const std::string& path) const = 0;
@@ -68,6 +78,9 @@ class ObjectStore {
   /// Stores it unless there is an object of this name: then returns false, also if an earlier try of this call stored
   /// it. Atomic if the server has conditional writes (If-None-Match); others are asked first.
   virtual bool put_if_absent(const std::string& key, Bytes content) const = 0;
+  /// Stores it if the object still has the ETag that read_with_etag() gave: else returns false, also if an earlier try
+  /// of this call stored it. Atomic if the server has conditional writes (If-Match); others are asked first.
+  virtual bool replace(const std::string& key, const std::string& etag, Bytes content) const = 0;
   /// No error if there is none.
   virtual void remove(const std::string& key) const = 0;
 

@@ -6,7 +6,7 @@ LAYERS = ("python", "tests/python/versions/test_remove_and_set.py", "-k")
 
 MUTATIONS = [
     Mutation("a version that another run published is replaced", "writer/publish/run_decision.cpp",
-             "  if (current == plan.base->id) return;\n", "  if (!current.empty()) return;\n",
+             "  if (version_id(current) != plan.base->id) throw other", "  if (false) throw other",
              ("python", "tests/python/versions/test_add_faults.py", "-k", "two_at_once")),
     Mutation("a new class gets the number of another", "reader/dataset/class_merge.cpp", "    if (is_new) classes_.push_back(name);\n",
              "    if (is_new) classes_.insert(classes_.begin(), name);\n", (*ADD, "keep_their_numbers")),
@@ -14,8 +14,8 @@ MUTATIONS = [
              "field == nullptr || crc32c(field->bytes) != extent.crc32c", "field == nullptr", (*ADD, "is_compared")),
     Mutation("what was removed may be added again", "writer/add/addition.cpp", "  if (!rules_.allow_removed) {", "  if (false) {",
              (*LAYERS, "not_added_again")),
-    Mutation("a change replaces the version of another run", "writer/change/layer_change.cpp", "  if (as_text(read_file(path)) == base_text_) return;\n",
-             "  if (!base_text_.empty()) return;\n", ("python", "tests/python/versions/test_remove_and_set_faults.py", "-k", "two_at_once")),
+    Mutation("a change replaces the version of another run", "writer/run/version_stage.cpp", "  if (current.text == base.text) return;\n",
+             "  if (!base.text.empty()) return;\n", ("python", "tests/python/versions/test_remove_and_set_faults.py", "-k", "two_at_once")),
     Mutation("a sample that an edit removed gets labels", "writer/change/layer_change.cpp", "      if (removes(shard, row)) continue;\n", "", ("writer", "an edit is one version*")),
     Mutation("of two values in an edit the earlier holds", "writer/change/layer_change.cpp",
              "rows.begin(), rows.end(), known.begin(), known.end()", "known.begin(), known.end(), rows.begin(), rows.end()",

@@ -2,6 +2,7 @@
 from mutations.mutation import Mutation
 
 WRITING = ("python", "tests/python/objects/test_remote_writing.py", "-k")
+CHANGES = ("python", "tests/python/objects/test_remote_changes.py", "-k")
 FAULTS = ("python", "tests/python/objects/test_remote_writing_faults.py", "-k")
 
 ODD = ("python", "tests/python/remote/test_remote_odd_servers.py", "-k")
@@ -31,7 +32,14 @@ MUTATIONS = [
              "return request.method != \"POST\" || parse_s3_error(response.body).code.empty();", "return true;",
              (*FAULTS, "status_200")),
     Mutation("the manifest takes the place of another", "formats/storage/objects/object_store.cpp",
-             "request.headers.emplace_back(\"If-None-Match\", \"*\");", "only_new = true;", (*WRITING, "appears_in_the_meantime")),
+             "return requests_.put_if({\"If-None-Match\", \"*\"}, key, content);", "return requests_.put_if({\"X-None\", \"*\"}, key, content);",
+             (*WRITING, "appears_in_the_meantime")),
+    Mutation("a change takes the place of another's", "formats/storage/objects/object_store.cpp", "return requests_.put_if({\"If-Match\",",
+             "return requests_.put_if({\"X-Match\",", (*CHANGES, "two_at_once")),
+    Mutation("a change whose manifest was replaced at once says nothing", "writer/run/objects/object_manifest.cpp",
+             "  if (now && now->text == text) return;\n", "  if (now) return;\n", (*CHANGES, "without_conditions")),
+    Mutation("what was missing is missing for ever", "formats/storage/version_catalog.cpp", "  missing_.clear();  // what is new", "  // what is new",
+             (*CHANGES, "keeps_its_version")),
     Mutation("a run that was replaced publishes", "writer/run/objects/object_run_store.cpp",
              "    if (error.code() == ErrorCode::changed) withdraw();\n    throw;\n", "", (*WRITING, "was_replaced")),
     Mutation("a run that begins does not look again", "writer/run/objects/object_destination.cpp",

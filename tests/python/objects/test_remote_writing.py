@@ -3,14 +3,13 @@ import base64
 import hashlib
 import re
 import signal
-import threading
 
 import pytest
 from conftest import ALL_FORMATS, by_tier, format_options, tree_bytes
 from remote_support import ends_well, heavy_images, moto, remote, start  # noqa: F401
 from servers.network import wait_for
 from test_remote_s3 import ODD as ODD_NAMES
-from writing_support import moto_place, place, prefix_in, rclone_place, rclone_store  # noqa: F401
+from writing_support import blocked, moto_place, place, prefix_in, rclone_place, rclone_store  # noqa: F401
 
 FAILURE, USAGE, SKIPPED, TRY_AGAIN, INTERRUPTED = 1, 2, 4, 5, 130
 OPTIONS = ["--name", "x", "--shard-samples", "7"]
@@ -232,17 +231,6 @@ def test_a_run_that_fails_at_once_leaves_nothing(moto_place, photos):
 
 
 # --- two writers
-
-def blocked(place, *what):
-    """Events: the first request that fits has come; it may continue."""
-    came, go = threading.Event(), threading.Event()
-
-    def before(_):
-        came.set()
-        assert go.wait(60)
-    place.proxy.add(*what, before=before)
-    return came, go
-
 
 def test_a_second_writer_is_refused(bale, moto_place, photos, tmp_path):
     came, go = blocked(moto_place, "PUT", "*/x-000002.tar")

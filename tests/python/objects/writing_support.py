@@ -1,6 +1,7 @@
 """What tests of writing to S3 share: buckets seen through boto3, and a proxy that spoils requests."""
 import contextlib
 import functools
+import threading
 import uuid
 
 import pytest
@@ -61,6 +62,17 @@ def prefix_in(run, server, key=None):
     with StoreProxy(server) as proxy:
         run.env |= proxy.env
         yield Prefix(run, server, proxy, key or f"t-{uuid.uuid4().hex}/packed")
+
+
+def blocked(place, *what):
+    """Events: the first request that fits has come; it may continue."""
+    came, go = threading.Event(), threading.Event()
+
+    def before(_):
+        came.set()
+        assert go.wait(60)
+    place.proxy.add(*what, before=before)
+    return came, go
 
 
 @pytest.fixture(scope="module")

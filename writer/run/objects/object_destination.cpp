@@ -55,7 +55,6 @@ ObjectRun run_from_text(std::string_view text, const std::string& path) {
   }
 }
 
-constexpr const char* k_run_name = ".bale-partial/run.json";
 constexpr const char* k_own_prefix = ".bale-partial/";
 constexpr std::string_view k_record_prefix = ".bale-partial/shard-";
 constexpr std::string_view k_record_suffix = ".json";

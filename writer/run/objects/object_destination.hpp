@@ -29,7 +29,10 @@
 
 namespace bale {
 
-/// What an unfinished run keeps in an object store: DESTINATION/.bale-partial/run.json.
+/// Of the file that an unfinished run keeps in an object store.
+inline constexpr const char* k_run_name = ".bale-partial/run.json";
+
+/// What is in it.
 ///
 /// It is written before the first file of a dataset and removed after the manifest, so the objects of an unfinished run
 /// are known by it, and by the owner a run sees that another one took its place.

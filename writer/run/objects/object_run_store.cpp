@@ -5,28 +5,14 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/publish/finished_check.hpp"
 #include "bale/writer/publish/run_decision.hpp"
 #include "bale/writer/run/objects/object_decision.hpp"
+#include "bale/writer/run/objects/object_manifest.hpp"
 
 namespace bale {
-namespace {
-
-/// Whether the object has this content.
-bool has_text(const ObjectStore& store, const std::string& name, const std::string& text) {
-  const auto content = store.read(name);
-  return content && as_text(*content) == text;
-}
-
-/// Readers of this machine believe for a minute what the cache knows of a file.
-void forget_versions(const std::string& name) {
-  if (const Storage* const storage = remote_storage_of(name)) storage->cache().refresh(name);
-}
-
-}  // namespace
 
 ObjectRunStore::ObjectRunStore(const PackOptions& options, const Plan& plan, const Progress& progress)
     : options_(options),
@@ -213,7 +199,7 @@ std::vector<PackReport::Replaced> ObjectRunStore::finish(const FinishedShards&) 
     throw;
   }
   destination_.clear();
-  for (const auto& [name, text] : manifests_) forget_versions(store.name_of(name));
+  for (const auto& [name, text] : manifests_) forget_version(store.name_of(name));
   return std::move(replaced_);
 }
 

@@ -72,7 +72,7 @@ struct ChangeReport {
 };
 
 /// Removes samples and returns when everything is durable. Throws `not_found` for a key that the dataset does not have,
-/// and if there is no dataset; `unsupported` for one in an object store; `exists` if an unfinished run is there;
+/// and if there is no dataset; `exists` if an unfinished run is there;
 /// `retryable` if another run is at work or published another version; `invalid_argument` for a bad condition and if
 /// nothing is named; `interrupted` soon after `progress.stop` is set. Then nothing is changed.
 ChangeReport remove(const RemovalChoice& choice, const ChangeOptions& options, Progress& progress);

@@ -38,8 +38,8 @@ struct Plan;
 
 class Edit {
  public:
-  /// Begins with the current version of the dataset in a directory. Throws `not_found` if there is none, `unsupported`
-  /// for one in an object store, and what opening it throws.
+  /// Begins with the current version of the dataset in a directory or at an s3:// name. Throws `not_found` if there is
+  /// none, and what opening it throws.
   explicit Edit(const std::string& directory);
   ~Edit();
   Edit(Edit&&) noexcept;

@@ -1,0 +1,121 @@
+#include "bale/writer/run/version_stage.hpp"
+
+#include <utility>
+
+#include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
+#include "bale/formats/base/names/url_rules.hpp"
+#include "bale/formats/base/storage.hpp"
+#include "bale/formats/storage/objects/object_store.hpp"
+#include "bale/reader/version.hpp"
+#include "bale/writer/destination/directory.hpp"
+#include "bale/writer/journal/journal.hpp"
+#include "bale/writer/publish/run_decision.hpp"
+#include "bale/writer/run/objects/object_destination.hpp"
+#include "bale/writer/run/objects/object_manifest.hpp"
+#include "bale/writer/run/objects/staging_directory.hpp"
+
+namespace bale {
+namespace {
+
+/// Until the manifest has its name, nobody looks at the other files, so a run that is killed leaves nothing to carry
+/// out.
+class DirectoryStage final : public VersionStage {
+ public:
+  DirectoryStage(const std::string& directory, const ManifestFile& base)
+      : directory_(directory), journal_(lock_versions(directory)) {
+    try {
+      require_current(directory, base);
+    } catch (...) {
+      journal_.remove();
+      throw;
+    }
+  }
+  ~DirectoryStage() override {
+    if (is_published_) return;
+    try {
+      journal_.remove();
+    } catch (const Error&) {  // the next run does
+    }
+  }
+
+  std::string path_of(const std::string& staged) const override { return journal_.path_of(staged); }
+
+  void publish(const Replacement& moves) override {
+    DirectoryTree tree(Directory::open(directory_));
+    for (const Replacement::Move& move : moves.files) tree.make(parent_directory(move.second));
+    const Directory partial = journal_.destination().make(k_partial_name);
+    partial.sync();
+    carry_out(moves, tree, partial);
+    is_published_ = true;
+    journal_.remove();
+  }
+
+ private:
+  const std::string& directory_;
+  Journal journal_;
+  bool is_published_ = false;
+};
+
+class ObjectStage final : public VersionStage {
+ public:
+  ObjectStage(const std::string& directory, const ManifestFile& base, Progress& progress)
+      : directory_(directory),
+        base_(base),
+        store_(ObjectStore::open(directory, [&progress] { progress.throw_if_stopped(); })),
+        staging_({}) {
+    if (store_->find(k_run_name)) {
+      throw Error(ErrorCode::exists, "holds an unfinished run",
+                  {.path = directory,
+                   .hint = "wait for it, continue it with `resume`, or drop it with `restart` or `overwrite`"});
+    }
+    require_current(directory, base);
+  }
+
+  std::string path_of(const std::string& staged) const override { return join_path(staging_.path(), staged); }
+
+  void publish(const Replacement& moves) override {
+    for (const auto& [staged, name] : moves.files) store_->upload(name, path_of(staged));
+    for (const auto& [staged, name] : moves.manifests) {
+      replace_object_manifest(*store_, directory_, base_, std::string(as_text(read_file(path_of(staged)))));
+    }
+    for (const auto& [staged, name] : moves.files) forget_version(store_->name_of(name));
+  }
+
+ private:
+  const std::string& directory_;
+  const ManifestFile& base_;
+  const std::unique_ptr<const ObjectStore> store_;
+  const StagingDirectory staging_;
+};
+
+}  // namespace
+
+ManifestFile read_current_manifest(const std::string& directory) {
+  require_local_name(directory, UrlUse::packing);
+  const std::string path = join_path(directory, k_manifest_name);
+  if (is_object_store(directory)) {
+    if (auto found = read_object_manifest(*ObjectStore::open(directory))) return *std::move(found);
+  } else if (path_exists(path)) {
+    return {.text = std::string(as_text(read_file(path)))};
+  }
+  throw Error(
+      ErrorCode::not_found, "is not a packed dataset: there is no manifest.json",
+      {.path = directory, .hint = "name the directory of the dataset, without a version; `bale pack` makes one"});
+}
+
+void require_current(const std::string& directory, const ManifestFile& base) {
+  const ManifestFile current = read_current_manifest(directory);
+  if (current.text == base.text) return;
+  const std::string path = join_path(directory, k_manifest_name);
+  throw other_version_published(directory, parse_manifest(current.text, path),
+                                version_id(parse_manifest(base.text, path)));
+}
+
+std::unique_ptr<VersionStage> VersionStage::begin(const std::string& directory, const ManifestFile& base,
+                                                  Progress& progress) {
+  if (is_object_store(directory)) return std::make_unique<ObjectStage>(directory, base, progress);
+  return std::make_unique<DirectoryStage>(directory, base);
+}
+
+}  // namespace bale
