@@ -13,6 +13,7 @@ from bale._docs import changing, reporting
 from bale._keywords import check_keywords
 from bale._requests import run
 from bale._types import Options, Path, Report
+from bale._writer.field_values import label_of
 from bale.options import AddOptions
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ def set_labels(dataset: Path, labels: Path | Mapping[str, str | int], /, *, miss
         If the dataset does not have a key; the code is `retryable` if another run publishes a version at the same time.
     ValueError
         If the dataset does not have a class (also a bale.Error).
+    TypeError
+        For a label that is neither a number nor a name.
     """
     with labels_file(labels) as path:
         return run("set", [dataset, f"label={path}"], {"missing": missing, "message": message, "dry_run": dry_run}, progress)
@@ -115,7 +118,8 @@ def labels_file(labels: Path | Mapping[str, str | int]) -> Iterator[str]:
         yield os.fsdecode(labels)
         return
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as table:
-        table.writelines(json.dumps({"key": _bale.printed_key(key), "label": str(label)}) + "\n" for key, label in labels.items())
+        numbers = {key: label if isinstance(label, str) else label_of(label, {}) for key, label in labels.items()}
+        table.writelines(json.dumps({"key": _bale.printed_key(key), "label": label}) + "\n" for key, label in numbers.items())
         table.flush()
         yield table.name
 

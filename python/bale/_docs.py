@@ -145,7 +145,7 @@ reporting = Shared({
 changing = replace(reporting, parameters={
     **reporting.parameters,
     "from_file": ("path or None", "A file with one key per line, or with lines of `bale log --removed`."),
-    "labels": ("path or mapping", "A CSV or TSV file with the columns key and label. Or labels by key. Labels are names or numbers of classes."),
+    "labels": ("path or mapping", "A CSV, TSV or JSONL file with the columns key and label: names of classes, else numbers.\nOr by key: an int is a number, a str as in a file."),
     "missing": ("{'keep', 'error'}", "Samples that get nothing keep what they have, or are an error."),
 })
 

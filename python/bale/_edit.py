@@ -110,6 +110,8 @@ class Edit:
             If the dataset does not have a key.
         ValueError
             If the dataset does not have a class (also a bale.Error).
+        TypeError
+            For a label that is neither a number nor a name.
         """
         with labels_file(labels) as path:
             return self._run("set", [f"label={path}"], {"missing": missing})

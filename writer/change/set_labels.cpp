@@ -22,8 +22,9 @@ class ClassTable {
     }
   }
 
-  std::int64_t number_of(const std::string& text) const {
-    if (const auto named = numbers_.find(text); named != numbers_.end()) return named->second;
+  std::int64_t number_of(const std::string& text, bool may_be_name) const {
+    const auto named = may_be_name ? numbers_.find(text) : numbers_.end();
+    if (named != numbers_.end()) return named->second;
     const std::int64_t number = parse_label(as_bytes(text));
     if (number != k_no_label &&
         (num_classes_ == 0 || (number >= 0 && static_cast<std::uint64_t>(number) < num_classes_)))
@@ -42,7 +43,7 @@ KeyedRows labels_of(const std::string& path, const ClassTable& classes) {
   KeyedRows rows;
   const std::string column = "label";
   read_keyed_table(path, std::span(&column, 1), false, [&](KeyedCell& cell) {
-    const std::int64_t label = classes.number_of(cell.text);
+    const std::int64_t label = classes.number_of(cell.text, cell.json == nullptr);
     const std::string key = cell.key;
     const KeyedRows::Row* const known = rows.add(std::move(cell.key), label, cell.line);
     if (known == nullptr || known->value == label) return;

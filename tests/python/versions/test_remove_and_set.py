@@ -378,6 +378,26 @@ def test_python(out, tmp_path):
         bl.set_labels(out, {"brick/o_brick_0001": "oak"})
 
 
+def test_numbers_of_classes_are_not_their_names(bale, tmp_path):
+    """Folders 0, 1, 10 and 2 are classes 0, 1, 2 and 3."""
+    out = tmp_path / "out"
+    with bl.Writer(out, classes=["0", "1", "10", "2"]) as writer:
+        writer.add("a", {"txt": "x"}, 0)
+    lines = tmp_path / "labels.jsonl"
+    for label, number in [(2, 2), ("2", 3), (np.int64(3), 3), ("3", 3), ("10", 2), (1, 1)]:
+        bl.set_labels(out, {"a": label})
+        assert bl.Dataset(out).label(0) == number, label
+        lines.write_text(json.dumps({"key": "a", "label": label if isinstance(label, str) else int(label)}))
+        bl.set_labels(out, {"a": 0})
+        bale.ok("set", out, f"label={lines}")
+        assert bl.Dataset(out).label(0) == number, label
+    with pytest.raises(ValueError, match='no class "10"'):
+        bl.set_labels(out, {"a": 10})
+    for label in (1.0, True, [1]):
+        with pytest.raises(TypeError, match="not a class number"):
+            bl.set_labels(out, {"a": label})
+
+
 def test_python_takes_any_key(bale, tmp_path):
     """As Dataset.keys has them, which `bale ls` prints in another way."""
     keys = ["a\\b", "a\\\\b", "a\\x62", "ab", "n\ne", " s ", "\udcff", "q\",;"]

@@ -39,7 +39,9 @@ struct RemovalChoice {
 
 /// Which samples get which label.
 struct LabelChoice {
-  std::string table{};     // CSV, TSV or JSONL with the columns `key` and `label`: names or numbers of classes
+  /// CSV, TSV or JSONL with the columns `key` and `label`: names of classes, else numbers. Numbers of JSONL are no
+  /// names.
+  std::string table{};
   bool needs_all = false;  // throw `invalid_argument` if a sample is not in the table; else it keeps its label
 };
 
