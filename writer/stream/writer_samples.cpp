@@ -86,6 +86,11 @@ void CheckedSample::take_label(const std::vector<std::string>& classes) {
   if (cls != fields_.end()) {
     const std::int64_t given = parse_label(cls->bytes);
     if (label_ == k_no_label) label_ = given;
+    if (given == k_no_label && !cls->bytes.empty()) {
+      refuse(
+          fmt::format("the field \"cls\" is \"{}\", not a whole number", printable(as_text(cls->bytes).substr(0, 40))),
+          "give the number or name of a class as the label, or call the field class.txt");
+    }
     if (label_ != given) refuse(fmt::format("the label is {}, and the field \"cls\" says otherwise", label_));
   }
   if (label_ != k_no_label && !classes.empty() && (label_ < 0 || label_ >= static_cast<std::int64_t>(classes.size()))) {

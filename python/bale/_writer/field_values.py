@@ -48,9 +48,13 @@ class FieldValues:
             return json.dumps(value, ensure_ascii=False, default=_plain).encode()
         if isinstance(value, bool) or value is None:
             raise _wrong(name, value)
-        if isinstance(value, numbers.Integral):
+        if extension == "npy" and isinstance(value, numbers.Real):
+            import numpy
+
+            value = numpy.asarray(value)
+        elif isinstance(value, numbers.Integral):
             return str(int(value)).encode()
-        if isinstance(value, numbers.Real):
+        elif isinstance(value, numbers.Real):
             return repr(float(value)).encode()
         return self._pixels_or_array(name, extension, value)
 

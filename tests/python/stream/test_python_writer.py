@@ -65,7 +65,9 @@ def test_values(tmp_path):
             ("json", [np.float32(0.5), np.arange(2)], b"[0.5, [0, 1]]"), ("json", '{"a":1}', b'{"a":1}'),
             ("meta.json", 3, b"3"), ("json", None, b"null")]):
         assert _written(tmp_path / f"v{number}", name, value) == expected, (name, value)
-    assert np.array_equal(np.load(io.BytesIO(_written(tmp_path / "npy", "mask.npy", array))), array)
+    for number, value in enumerate([array, np.float32(0.5), 0.5, 7]):
+        read = np.load(io.BytesIO(_written(tmp_path / f"npy{number}", "mask.npy", value)))
+        assert np.array_equal(read, value) and read.dtype == np.asarray(value).dtype
 
 
 def test_pixels_and_images(tmp_path):
@@ -109,8 +111,13 @@ def test_labels(tmp_path):
         for label, kind in [("cow", ValueError), (2, ValueError), (-1, ValueError), (0.5, TypeError), (True, TypeError)]:
             with pytest.raises(kind):
                 writer.add("no", {"ppm": PPM}, label=label)
+        for text in ("dog", 0.5, b"1,2"):  # would be a sample without a label
+            with pytest.raises(ValueError, match='the field "cls" is .* not a whole number'):
+                writer.add("no", {"ppm": PPM, "cls": text})
+        writer.add("4", {"ppm": PPM, "cls": b" 1\n"})
+        writer.add("5", {"ppm": PPM, "cls": b""})
     dataset = bale.Dataset(tmp_path / "out")
-    assert [dataset.label(i) for i in range(4)] == [1, 0, 1, None]
+    assert [dataset.label(i) for i in range(6)] == [1, 0, 1, None, 1, None]
     assert dataset.classes == ["cat", "dog"] and dataset[0]["cls"] == b"1"
 
 
