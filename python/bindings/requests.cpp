@@ -122,10 +122,12 @@ struct Call {
 };
 
 /// What is said about what was packed, and its report.
-std::string report_of_outcome(const PackOutcome& outcome, const RunRemarks& remarks, const Call& call) {
+std::string report_of_outcome(const PackOutcome& outcome, RunRemarks remarks, const Call& call) {
   call.say(replaced_lines(outcome.report));
   call.say(added_lines(outcome.report));
-  call.say(unusable_image_lines(outcome.images, call.names));
+  const Lines unusable = unusable_image_lines(outcome.images, call.names);
+  call.say(unusable);
+  remarks.warnings.insert(remarks.warnings.end(), unusable.begin(), unusable.end());
   call.say(kinds_lines(outcome.report));
   call.say(skipped_lines(outcome.report.skipped, call.names));
   return pack_json(outcome.report, outcome.seconds, remarks, outcome.images);

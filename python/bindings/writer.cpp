@@ -20,6 +20,7 @@
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/python/bindings/value.hpp"
+#include "bale/reader/check/notice_lines.hpp"
 #include "bale/writer/request/pack_request.hpp"
 #include "bale/writer/request/report_json.hpp"
 #include "bale/writer/source/classes/class_map.hpp"
@@ -190,7 +191,8 @@ class PythonWriter {
       const GilFreeWait waiting;
       const PackReport report = writer_->close();
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-      json = pack_json(report, seconds, {}, conditions_of(report, max_pixels_));
+      const ImageConditions images = conditions_of(report, max_pixels_);
+      json = pack_json(report, seconds, {.warnings = unusable_image_lines(images, {})}, images);
     }
     return to_str(json);
   }

@@ -94,7 +94,10 @@ class Order(NamedTuple):
 
     def _selection(self, size: int) -> _bale.Selection:
         """The deliveries of an epoch of a dataset of `size` samples."""
-        return selection_of(size, self.subset, self.weights, self.num_draws, self.repeats)
+        selection = selection_of(size, self.subset, self.weights, self.num_draws, self.repeats)
+        if self._chooses() and not len(selection):
+            warn(f"an epoch has no samples: where, subset or num_draws chooses none of {size}")
+        return selection
 
     def _chooses(self) -> bool:
         """Whether an epoch is something else than each sample once."""

@@ -56,11 +56,17 @@ class Place(NamedTuple):
     @classmethod
     def of_state(cls, state: Json, what: str) -> Place:
         """Raises ValueError if it is not a state."""
-        if state.get("version") != 1:
-            raise ValueError(f"not a state of {what}: {state!r}")
-        epoch, again, position = state["epoch"], state.get("pass", COUNTED), state["position"]
-        if state.get("passes_before", 0) and not position:
-            epoch, again = epoch - 1, state["passes_before"]
+        try:
+            if state["version"] != 1:
+                raise ValueError
+            epoch, again, position, before = (operator.index(number) for number in (
+                state["epoch"], state.get("pass", COUNTED), state["position"], state.get("passes_before", 0)))
+            if min(epoch, again + 1, position, before) < 0:
+                raise ValueError
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise ValueError(f"not a state of {what}: {state!r}") from None
+        if before and not position:
+            epoch, again = epoch - 1, before
         return cls(epoch + max(again, 0), again, position)
 
 

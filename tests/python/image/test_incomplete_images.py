@@ -171,6 +171,16 @@ def test_what_does_not_decode_is_left_out_on_request(bale, tmp_path, policy, for
     assert done.code == 4 and json.loads(done.out)["samples"] == 5, done
 
 
+def test_python_names_what_no_loader_can_decode(tmp_path):
+    bl = pytest.importorskip("bale")
+    write_images(tmp_path / "in" / "c")
+    with pytest.warns(UserWarning, match='the image is incomplete, so loaders treat it as a bad sample .key "c/cut"') as caught:
+        bl.pack(tmp_path / "in", tmp_path / "packed", progress=False)
+    assert all(name in str(caught[0].message) for name in INCOMPLETE | {"no_size"})
+    with pytest.warns(UserWarning, match='the image is incomplete'), bl.Writer(tmp_path / "written") as writer:
+        writer.add("cut", {"jpg": WHOLE["baseline"][:-400]})
+
+
 def test_a_writer_leaves_out_what_does_not_decode(tmp_path):
     bl = pytest.importorskip("bale")
     flipped = bytearray(WHOLE["png"])

@@ -4,6 +4,7 @@ import inspect
 import itertools
 import json
 
+import numpy as np
 import pytest
 from torch_support import torch  # noqa: F401 - a fixture
 
@@ -137,6 +138,17 @@ def test_states_of_earlier_versions(pack):
         for epoch in (None, 1):
             with resumed(pack, state, epoch) as other:
                 assert contents(other) == rest and contents(other) == following
+
+
+def test_a_state_of_something_else_is_refused(pack):
+    with made(pack) as loader:
+        state = loader.state_dict()
+        for wrong in (None, 5, [state], {}, {"epoch": 0}, *({**state, name: value} for name, value in [
+                ("version", 9), ("epoch", "0"), ("epoch", -1), ("position", 1.5), ("position", -1), ("pass", -2), ("passes_before", -1)])):
+            with pytest.raises(ValueError, match=r"not a state of bale\.Loader"):
+                loader.load_state_dict(wrong)
+        loader.load_state_dict({**state, "epoch": np.int64(2)})
+        assert type(loader.state_dict()["epoch"]) is int
 
 
 @pytest.mark.parametrize("epoch", [-1, 1 << 40])

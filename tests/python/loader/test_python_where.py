@@ -28,6 +28,12 @@ def test_select(packed):
         dataset.select("label =")
 
 
+@pytest.mark.parametrize("order", [bl.Order(where="class = 'Typo'"), bl.Order(subset=[])])
+def test_an_epoch_without_samples_is_told(packed, order):
+    with pytest.warns(UserWarning, match="an epoch has no samples"):
+        assert keys_of(bl.Loader(packed, order=order, **OPTIONS)) == []
+
+
 def test_loaders(packed):
     dataset = bl.Dataset(packed)
     wanted = sorted(dataset.keys[i] for i in dataset.select("label = 1"))
