@@ -200,7 +200,8 @@ void declare_run(PackRequest& request, OptionTable& table) {
       table, "overwrite", [&] { options.mode = DestinationMode::overwrite; },
       "Replace the dataset in DST, if it has the same name: it stays until the new one is complete, so there must be "
       "room "
-      "for both (in an object store its manifest is removed first); files that bale did not write stay")
+      "for both (in an object store its manifest is removed first); files that bale did not write stay, and so does "
+      "quarantine/")
       .excludes(resume);
   add_flag(
       table, "n,dry_run", request.dry_run,

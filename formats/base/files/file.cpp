@@ -49,7 +49,8 @@ int open_regular(const std::string& path, int flags) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(fd);
-    throw Error(ErrorCode::unsupported, "not a regular file", {.path = path});
+    const char* const hint = S_ISDIR(info.st_mode) ? "" : "write what comes out of it to a file, and name that";
+    throw Error(ErrorCode::unsupported, "not a regular file", {.path = path, .hint = hint});
   }
   return fd;
 }

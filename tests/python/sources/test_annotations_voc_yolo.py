@@ -57,8 +57,9 @@ def voc(tmp_path):
 
 def test_voc(bale, tmp_path):
     root, names, objects = voc(tmp_path)
-    bale.ok("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations", "--pair", "jpg,mask.png",
-            "--pair-path", "mask.png=../SegmentationClass/{stem}.png")
+    done = bale.ok("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations", "--pair", "jpg,mask.png",
+                   "--pair-path", "mask.png=../SegmentationClass/{stem}.png")
+    assert "Annotations: elements of objects that no field has: part (3)\n" in done.err
     classes = bl.Dataset(tmp_path / "p").classes
     assert list(classes) == ["aeroplane", "dog", "person"]
     got = rows(bale, tmp_path / "p")
@@ -381,7 +382,7 @@ def open_images(tmp_path):
 def test_open_images(bale, tmp_path):
     images, table, boxes = open_images(tmp_path)
     result = bale.ok("pack", images, tmp_path / "p", "--annotations", table)
-    assert "1 of 3 images have no rows" in result.err
+    assert "1 of 3 images have no rows" in result.err and "columns that no field has: Source\n" in result.err
     classes = bl.Dataset(tmp_path / "p").classes
     got = rows(bale, tmp_path / "p")
     assert list(classes) == ["/m/01g317", "/m/0284d"] and len(got) == 3

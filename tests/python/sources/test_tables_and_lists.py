@@ -1,5 +1,6 @@
 """Tables and lists as other programs write them: columns that name paths, several rows of an image, labels in lists, JSON by class."""
 import json
+import os
 
 import pytest
 from conftest import fields_by_key, labels_by_key, names_of
@@ -183,3 +184,9 @@ def test_tables_that_cannot_be_read(bale, photos, text, words):
     (photos / "t.csv").write_bytes(text)
     result = bale("pack", photos / "t.csv", photos / "out", "--root", photos / "photos")
     assert result.code in (FAILURE, USAGE) and words in result.error_line() and "t.csv" in result.error_line(), result
+
+
+def test_a_table_that_is_a_pipe(bale, tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    result = bale("pack", tmp_path / "pipe.csv", tmp_path / "out")
+    assert result.code == 1 and "not a regular file; write what comes out of it to a file" in result.error_line()

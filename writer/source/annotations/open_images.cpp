@@ -65,6 +65,10 @@ class OpenImages : public AnnotationSet {
                            printable(folder.root), printable(first_lost)),
                num_lost);
     }
+    if (!left_out_.empty()) {
+      log.warn(path(),
+               fmt::format("columns that no field has: {}", printable(fmt::format("{}", fmt::join(left_out_, ", ")))));
+    }
     std::uint64_t num_bare = 0;
     for (std::size_t row = 0; row < folder.paths.size(); ++row) num_bare += starts_[row] == starts_[row + 1] ? 1 : 0;
     if (num_bare > 0) {
@@ -142,6 +146,12 @@ class OpenImages : public AnnotationSet {
     if (!has_boxes_) fields_ = {"image_labels.json"};
     for (const std::string_view name : k_further) {
       if (column(name) != names.size()) further_.emplace_back(name, column(name));
+    }
+    for (std::size_t at = 0; at < names.size(); ++at) {
+      const auto is_it = [at](const auto& taken) { return taken.second == at; };
+      const bool is_taken = std::find(columns_.begin(), columns_.end(), at) != columns_.end() ||
+                            std::any_of(further_.begin(), further_.end(), is_it);
+      if (!is_taken) left_out_.push_back(names[at]);
     }
   }
 
@@ -311,6 +321,7 @@ class OpenImages : public AnnotationSet {
   std::size_t num_cells_ = 0;
   std::vector<std::size_t> columns_;  // of k_needed
   std::vector<std::pair<std::string, std::size_t>> further_;
+  std::vector<std::string> left_out_;                    // names of the other columns
   std::unordered_map<std::string, std::uint32_t> rows_;  // by ImageID
   std::vector<Piece> pieces_;                            // in the order of the images
   std::vector<std::uint64_t> starts_;

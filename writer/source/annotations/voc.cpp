@@ -1,10 +1,13 @@
 // Pascal VOC: one XML file per image in Annotations, and lists of images in ImageSets
 // (http://host.robots.ox.ac.uk/pascal/VOC/voc2012/htmldoc/index.html).
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pugixml.hpp>
 
 #include "bale/formats/base/error.hpp"
@@ -22,7 +25,9 @@ namespace bale {
 namespace {
 
 constexpr const char* k_attributes[] = {"difficult", "truncated", "occluded"};
+constexpr std::string_view k_taken[] = {"name", "bndbox", "pose", "difficult", "truncated", "occluded"};
 constexpr unsigned k_xml_jobs = 8;
+constexpr std::size_t k_max_left_out = 20;  // names that are told
 constexpr std::uint64_t k_max_list_bytes = std::uint64_t{256} << 20;
 
 /// The <object> elements of one file.
@@ -78,7 +83,8 @@ class Voc : public AnnotationSet {
     if (files_.size() == 0) {
       throw Error(ErrorCode::invalid_argument, "no XML file with annotations", {.path = directory_});
     }
-    labels_.take_names(labels_.has_map() ? std::vector<std::string>() : names_in_files());
+    std::vector<std::string> names = read_objects();
+    labels_.take_names(labels_.has_map() ? std::vector<std::string>() : std::move(names));
   }
 
   const std::string& path() const override { return path_; }
@@ -105,8 +111,12 @@ class Voc : public AnnotationSet {
       }
       for (const std::string& image : folder.paths) num_bare += rows_.contains(std::string(stem_of(image))) ? 0 : 1;
     }
-    if (num_bare == 0) return;
-    log.warn(directory_, fmt::format("{} images have no XML file; they are packed without boxes", num_bare));
+    if (num_bare > 0)
+      log.warn(directory_, fmt::format("{} images have no XML file; they are packed without boxes", num_bare));
+    std::vector<std::string> elements;
+    for (const auto& [name, count] : left_out_) elements.push_back(fmt::format("{} ({})", printable(name), count));
+    if (!elements.empty())
+      log.warn(directory_, fmt::format("elements of objects that no field has: {}", fmt::join(elements, ", ")));
   }
 
   std::uint32_t row_of(const std::string& image) const override {
@@ -173,13 +183,23 @@ class Voc : public AnnotationSet {
     });
   }
 
-  /// The classes are those of all files, not of the listed ones, so that every list of a dataset has the same.
-  std::vector<std::string> names_in_files() const {
+  /// The classes, which are those of all files, not of the listed ones, so that every list of a dataset has the same.
+  /// Counts the elements that are left out.
+  std::vector<std::string> read_objects() {
     std::set<std::string, std::less<>> names;
     for (std::uint32_t row = 0; row < files_.size(); ++row) {
       try {
         const Objects objects(files_.read(row), files_.path(row));
-        objects.for_each([&](pugi::xml_node object) { names.emplace(objects.text(object, "name")); });
+        objects.for_each([&](pugi::xml_node object) {
+          names.emplace(objects.text(object, "name"));
+          for (const pugi::xml_node element : object.children()) {
+            const std::string_view name = element.name();
+            if (element.type() != pugi::node_element) continue;
+            if (std::find(std::begin(k_taken), std::end(k_taken), name) != std::end(k_taken)) continue;
+            if (left_out_.size() < k_max_left_out || left_out_.contains(std::string(name)))
+              ++left_out_[std::string(name)];
+          }
+        });
       } catch (const Error& error) {
         if (is_lack_of_resources(error)) throw;  // else reading the sample will report it
       }
@@ -208,6 +228,7 @@ class Voc : public AnnotationSet {
   std::unordered_map<std::string, std::uint32_t> rows_;  // by the name without its extension
   std::vector<std::string> listed_;                      // names of ImageSets; empty: all
   std::vector<std::string> images_;
+  std::map<std::string, std::uint64_t> left_out_;  // elements of objects, by name
 };
 
 }  // namespace
