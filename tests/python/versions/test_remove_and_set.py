@@ -190,7 +190,7 @@ def test_what_one_dataset_removed_does_not_come_back_from_another(bale, files, o
     assert result.code == USAGE and "was removed from" in result.error_line() and "moss/of_another_name" in result.error_line()
     assert not (tmp_path / "merged").exists()
     assert len(key_names(bale, out)) + 2 == bl.merge([out, other], tmp_path / "merged", allow_removed=True)["samples"]
-    assert bale("log", "--removed", "--json", out).code == USAGE  # its lines are no JSON
+    assert bale("log", "--removed", "--json", out).code == USAGE  # its lines are not JSON
     (tmp_path / "list").write_text(bale.ok("log", "--removed", out).out)
     bale.ok("remove", other, "--from", tmp_path / "list")
     bale.ok("merge", out, other, "-o", tmp_path / "cleaned")
