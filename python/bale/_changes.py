@@ -13,7 +13,7 @@ from bale._docs import changing, reporting
 from bale._keywords import check_keywords
 from bale._requests import run
 from bale._types import Options, Path, Report
-from bale._writer.field_values import label_of
+from bale._writer.field_values import label_of, plain
 from bale.options import AddOptions
 
 if TYPE_CHECKING:
@@ -164,7 +164,8 @@ def values_files(field: str, values: Path | Mapping[str, object] | object,
         elif isinstance(values, Mapping) and not field.endswith("npy"):
             path = os.path.join(directory, "values.jsonl")
             with open(path, "w", encoding="utf-8") as table:
-                table.writelines(json.dumps({"key": _bale.printed_key(key), "value": value}) + "\n" for key, value in values.items())
+                table.writelines(json.dumps({"key": _bale.printed_key(key), "value": value}, default=plain, allow_nan=False) + "\n"
+                                 for key, value in values.items())
         else:
             import numpy as np
             if isinstance(values, Mapping):

@@ -99,6 +99,13 @@ void require_length(const std::string& name, std::size_t length, std::size_t num
   throw nb::value_error(fmt::format("{}: {} values for {} keys", printable(name), length, num_keys).c_str());
 }
 
+std::string name_of(nb::handle name) {
+  if (!PyUnicode_Check(name.ptr())) {
+    throw nb::type_error(fmt::format("the name of a field is a str, not {}", nb::repr(name).c_str()).c_str());
+  }
+  return from_str(nb::borrow<nb::str>(name));
+}
+
 class PythonWriter {
  public:
   PythonWriter(const nb::str& destination, const nb::dict& given, const nb::list& classes,
@@ -126,7 +133,7 @@ class PythonWriter {
     std::vector<FieldView> fields;
     Buffers buffers;
     for (const auto& [name, value] : values) {
-      fields.push_back({names.emplace_back(from_str(nb::cast<nb::str>(name))), buffers.bytes_of(value)});
+      fields.push_back({names.emplace_back(name_of(name)), buffers.bytes_of(value)});
     }
     const GilFreeWait waiting;
     return writer_->add(raw_key, fields, label.value_or(k_no_label));
@@ -148,7 +155,7 @@ class PythonWriter {
     std::vector<FieldView> fields(count * columns.size());
     Buffers buffers;
     for (const auto& [name, column] : columns) {
-      const std::string& raw_name = names.emplace_back(from_str(nb::cast<nb::str>(name)));
+      const std::string& raw_name = names.emplace_back(name_of(name));
       const auto values = nb::cast<nb::list>(column);
       require_length(raw_name, values.size(), count);
       std::size_t at = names.size() - 1;

@@ -226,6 +226,9 @@ OLD_KEYWORDS = frozenset(_MOVED)
 
 def with_old_keywords(function: str, given: Mapping[str, Any], **values: Any) -> tuple[Any, ...]:
     """The values (order, reading, device) with what old keywords say. Raises TypeError for a keyword that never was one."""
+    for keyword, kind in (("order", Order), ("reading", Reading)):
+        if not isinstance(values.get(keyword, kind()), kind):
+            raise TypeError(f"{function}: {keyword}={values[keyword]!r} is not a bale.{kind.__name__}")
     spellings = []
     for keyword, value in given.items():
         option, member = _MOVED.get(keyword, ("", ""))

@@ -45,7 +45,7 @@ class FieldValues:
             return value.encode()
         extension = name.lower().rpartition(".")[2]
         if extension == "json":
-            return json.dumps(value, ensure_ascii=False, default=_plain).encode()
+            return json.dumps(value, ensure_ascii=False, default=plain).encode()
         if isinstance(value, bool) or value is None:
             raise _wrong(name, value)
         if extension == "npy" and isinstance(value, numbers.Real):
@@ -141,7 +141,7 @@ def _untouched_file(image: object) -> bytes | None:
     return content
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """A value inside of JSON that the json module does not know: of numpy or torch."""
     for method in ("tolist", "item"):
         if hasattr(value, method):

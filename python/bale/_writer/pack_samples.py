@@ -327,7 +327,12 @@ def _is_pair_of_arrays(source: object) -> bool:
     if not (isinstance(source, (tuple, list)) and len(source) == 2):
         return False
     images, labels = source
-    return getattr(images, "ndim", 0) in (3, 4) and getattr(labels, "ndim", 0) >= 1 and len(images) == len(labels)
+    if getattr(images, "ndim", 0) not in (3, 4) or getattr(labels, "ndim", 1) not in (1, 2) or not hasattr(labels, "__len__"):
+        return False
+    if not hasattr(labels, "ndim") or len(images) != len(labels):
+        raise make_error("invalid_argument", f"source: an array of {len(images)} images, and {type(labels).__name__} of {len(labels)} labels: "
+                         "give two arrays of one length")
+    return True
 
 
 def _has_files(source: object) -> bool:

@@ -217,6 +217,8 @@ class Writer:
         -----
         If it raises, the sample was not added.
         """
+        if not isinstance(key, str):
+            raise TypeError(f"key: {key!r} is not a str")
         bytes_of = self._values.bytes_of
         try:
             values = {name: value if type(value) is bytes else bytes_of(name, value) for name, value in fields.items()}

@@ -34,6 +34,12 @@ def test_an_epoch_without_samples_is_told(packed, order):
         assert keys_of(bl.Loader(packed, order=order, **OPTIONS)) == []
 
 
+@pytest.mark.parametrize("option, kind", [("order", "Order"), ("reading", "Reading")])
+def test_groups_of_options_have_their_types(packed, option, kind):
+    with pytest.raises(TypeError, match=rf"{option}='x' is not a bale\.{kind}"):
+        bl.Loader(packed, **{option: "x"}, **OPTIONS)
+
+
 def test_loaders(packed):
     dataset = bl.Dataset(packed)
     wanted = sorted(dataset.keys[i] for i in dataset.select("label = 1"))

@@ -113,6 +113,17 @@ def test_keywords_that_there_are_not(tmp_path, photos, source):
         assert caught.value.code == "invalid_argument"
 
 
+@pytest.mark.parametrize("labels, words", [([0, 1], "2 images, and list of 2 labels"), (np.arange(3), "2 images, and ndarray of 3 labels")])
+def test_a_pair_that_is_not_of_two_arrays(tmp_path, labels, words):
+    with pytest.raises(ValueError, match=words):
+        bale.pack((np.zeros((2, 5, 6, 3), np.uint8), labels), tmp_path / "out")
+
+
+def test_two_images_are_not_an_image_and_its_labels(tmp_path):
+    with pytest.raises(TypeError, match="sample 0: ndarray is none of"):
+        bale.pack([np.zeros((5, 6, 3), np.uint8)] * 2, tmp_path / "out")
+
+
 def test_pairs_of_a_path_and_a_label(tmp_path):
     """The files stay as they are, whatever their names."""
     contents = [jpeg(0), encoded_as("PNG", 1), encoded_as("WEBP", 2)]

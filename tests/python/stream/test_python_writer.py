@@ -111,6 +111,9 @@ def test_labels(tmp_path):
         for label, kind in [("cow", ValueError), (2, ValueError), (-1, ValueError), (0.5, TypeError), (True, TypeError)]:
             with pytest.raises(kind):
                 writer.add("no", {"ppm": PPM}, label=label)
+        for key, name, words in [(5, "txt", "key: 5 is not a str"), ("no", 5, "name of a field is a str, not 5")]:
+            with pytest.raises(TypeError, match=words):
+                writer.add(key, {name: b"x"})
         for text in ("dog", 0.5, b"1,2"):  # would be a sample without a label
             with pytest.raises(ValueError, match='the field "cls" is .* not a whole number'):
                 writer.add("no", {"ppm": PPM, "cls": text})

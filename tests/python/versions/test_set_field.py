@@ -151,6 +151,11 @@ def test_a_damaged_value_makes_its_sample_bad(bale, out, tmp_path, workers):
 def test_scalars_are_names_of_conditions(bale, out, tmp_path):
     keys = key_names(bale, out)
     bl.set_field(out, "aesthetic.txt", {key: n / 2 for n, key in enumerate(keys) if n != 7})
+    bl.set_field(out, "score.txt", {keys[0]: np.float32(0.5)})
+    assert bl.Dataset(out)[0]["score.txt"] == b"0.5"
+    for field, value, kind in [("score.txt", float("nan"), ValueError), ("score.json", {"a": float("inf")}, ValueError), ("score.bin", b"x", TypeError)]:
+        with pytest.raises(kind, match="JSON"):
+            bl.set_field(out, field, {keys[0]: value})
     bl.set_field(out, "split.json", {key: "train" if n % 3 else "val" for n, key in enumerate(keys)})
     where = "aesthetic >= 2 and split = 'train'"
     expected = [n for n in range(12) if n % 3 and n >= 4 and n != 7]
