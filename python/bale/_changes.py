@@ -55,7 +55,8 @@ def remove(dataset: Path, keys: Iterable[str] = (), /, *, from_file: Path | None
     where : str or None, default None
         A condition (docs/WHERE.md); samples for which it is true are removed.
     purge : bool, default False
-        Then run rewrite() with purge=True; its report is `purged`.
+        Then write shards that hold removed samples again and delete the old ones, as rewrite() with purge=True does; its report
+        is `purged`. Fields and labels of other shards stay in layers.
 
     Raises
     ------

@@ -152,16 +152,13 @@ class DatasetManifest {
     manifest_.num_skipped = before.num_skipped;
     manifest_.fields = before.fields;
     manifest_.shards = before.shards;
-    manifest_.layers = before.layers;
+    manifest_.layers = before.layers;  // facts.change() has what a rewriting leaves of them
     manifest_.removals = parse_manifest(base_text_, path).removals;  // they may have become more since
     manifest_.edits = merge_edits({before.edits, manifest_.edits});
     manifest_.parent = base.id;
     manifest_.change = {.verb = rewritten == nullptr ? "add" : "rewrite", .message = options_.change_message};
     rewritten_ = rewritten;
-    if (rewritten != nullptr) {
-      manifest_.layers.clear();  // they are applied
-      leave_out_replaced(directory);
-    }
+    if (rewritten != nullptr) leave_out_replaced(directory);
     num_kept_ = manifest_.num_samples;
     if (before.num_skipped != 0) ledger_ = as_text(read_file(join_path(directory, k_ledger_name)));
   }

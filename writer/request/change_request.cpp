@@ -179,6 +179,7 @@ ChangeOutcome change(const ChangeRequest& request, Progress& progress) {
     options.destination = request.options.destination;
     options.message = request.options.message;
     options.dry_run = request.options.dry_run;
+    options.only_removed = !rewrites;
     outcome.rewriting = rewrite(options, progress);
   }
   return outcome;

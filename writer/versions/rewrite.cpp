@@ -20,6 +20,7 @@
 #include "bale/writer/run/pack_run.hpp"
 #include "bale/writer/shard/shard_job.hpp"
 #include "bale/writer/versions/kept_versions.hpp"
+#include "bale/writer/versions/remaining_layers.hpp"
 
 namespace bale {
 namespace {
@@ -46,6 +47,9 @@ class Rewriting {
     report_ = {.directory = asked.destination, .parent = base_->id};
     const std::vector<Group> groups = choose();
     if (!groups.empty()) make_plan(groups);
+    std::set<std::string> written;
+    for (const std::size_t number : rewritten().replaced) written.insert(manifest().shards[number].digest);
+    remaining_ = RemainingLayers(layers_, std::move(written));
     retire();
     report_.num_removed_files = rewritten().removed.size();
     for (const GoneVersion& gone : rewritten().gone) report_.gone.push_back(gone.id);
@@ -72,6 +76,13 @@ class Rewriting {
                   .facts = {.classes = manifest().classes, .earlier_edits = manifest().edits, .keys = manifest().keys},
                   .samples = {},
                   .write = {}};
+    work.stage = [&](RunStore& store) {
+      remaining_.stage(store, progress_);
+      // A file of the same content is not one that goes.
+      for (const ManifestLayer& layer : remaining_.all())
+        std::erase(work.plan.rewritten->removed, layer_name(layer.digest));
+    };
+    work.facts.change = [&](Manifest& version) { version.layers = remaining_.all(); };
     work.write = [this](const Slot& slot, const std::string& staged) {
       return write_shard({.source = *source_,
                           .options = options_,
@@ -119,7 +130,10 @@ class Rewriting {
                               {.keys_name_files = options_.format.layout->keys_name_files});
   }
 
-  bool is_touched(const ManifestShard& shard) const { return asked_.all || layers_.of(shard.digest) != nullptr; }
+  bool is_touched(const ManifestShard& shard) const {
+    const ShardAmendments* const amendments = layers_.of(shard.digest);
+    return asked_.all || (amendments != nullptr && (!asked_.only_removed || !amendments->removed.empty()));
+  }
 
   /// Which shards are written again, together with which neighbors.
   std::vector<Group> choose() const {
@@ -234,11 +248,11 @@ class Rewriting {
     if (!base_is_kept && !rewritten().replaced.empty()) take(base_->id, manifest());
     std::set<std::string> needed;
     Manifest rest = manifest();
+    rest.layers = remaining_.unchanged();
     rest.shards.clear();
     for (std::size_t n = 0; n < manifest().shards.size(); ++n) {
       if (!rewritten().replaced.contains(n)) rest.shards.push_back(manifest().shards[n]);
     }
-    if (!rewritten().replaced.empty()) rest.layers.clear();  // they will be applied
     add_files(rest, needed);
     DirectoryTree tree(Directory::open(asked_.destination));
     for (const std::string& file : needed_by_older) {
@@ -288,6 +302,7 @@ class Rewriting {
   Progress& progress_;
   const std::shared_ptr<const BaseVersion> base_;
   const Layers layers_;
+  RemainingLayers remaining_;
   PackOptions options_;
   Plan plan_{.rewritten = RewrittenShards{}};
   std::unique_ptr<Source> source_;

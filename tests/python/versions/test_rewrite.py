@@ -126,6 +126,52 @@ def has_marker(directory):
     return False
 
 
+@pytest.mark.parametrize("layout", ["tar.plain", "lmdb.plain"])
+def test_a_purge_writes_no_shard_for_what_else_layers_say(bale, files, layout, tmp_path):
+    """Fields and labels of other shards stay in layers, without those of the shards that were written."""
+    out = packed(bale, files, tmp_path / "out", layout=layout)
+    keys = [key.decode() for key in key_list(bale, out)]
+    values = {key: f"value of {key}" for key in keys}
+    values["amber/o_amber_0003"] = MARKER.decode()
+    (tmp_path / "all.csv").write_text("".join(f"{key},{value}\n" for key, value in {"key": "note", **values}.items()))
+    (tmp_path / "one.csv").write_text(f"key,split\n{keys[-1]},val\n")
+    bale.ok("set", out, f"note.txt={tmp_path / 'all.csv'}")
+    bale.ok("set", out, f"split.txt={tmp_path / 'one.csv'}")
+    bale.ok("remove", out, keys[0])
+    relabel(bale, out, tmp_path, "brick/o_brick_0005", "amber")
+    bale.ok("remove", out, "amber/o_amber_0003")
+    bale.ok("convert", out, tmp_path / "converted")
+    hidden, before, layers = version_of(bale, out), stamps(out), {path.name for path in (out / "layers").iterdir()}
+    report = json.loads(bale.ok("remove", out, "amber/o_amber_0003", "--purge", "--json").out)["purged"]
+    assert (report["replaced"], report["shards"], report["samples"]) == (1, 1, 2) and hidden in report["gone"]
+    assert not has_marker(out) and bale.ok("verify", out)
+    after = stamps(out)
+    assert {name for name in before if after.get(name) != before[name]} - {"data.json"} == {
+        name for name in before if name.startswith("x-000000")} | {"manifest.json"}
+    assert bale("diff", out, tmp_path / "converted").code == 0
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert [(layer["kind"], layer["num_rows"]) for layer in manifest["layers"]] == [("field note.txt", 8), ("field split.txt", 1), ("label", 1)]
+    left = {path.name for path in (out / "layers").glob("*.blay")}
+    assert len(left) == 3 and len(left & layers) == 2  # what says nothing of the shard is the same file
+    result = bale("ls", f"{out}@{hidden}")
+    assert result.code == FAILURE and "removed on purpose" in result.error_line()
+    assert rewrite(bale, out)["replaced"] == 2 and bale("diff", out, tmp_path / "converted").code == 0
+    assert "layers" not in json.loads((out / "manifest.json").read_text())
+
+
+def test_a_purge_keeps_no_damaged_value(bale, files, tmp_path):
+    """A value that was damaged does not get a right checksum in the new layer: the purge ends, and changes nothing."""
+    out = packed(bale, files, tmp_path / "out")
+    (tmp_path / "notes.csv").write_text("key,note\n" + "".join(f"{key.decode()},of {key.decode()}\n" for key in key_list(bale, out)))
+    bale.ok("set", out, f"note.txt={tmp_path / 'notes.csv'}")
+    bale.ok("remove", out, "amber/o_amber_0003")
+    [layer] = [path for path in (out / "layers").glob("*.blay") if b"of brick" in path.read_bytes()]
+    layer.write_bytes(layer.read_bytes().replace(b"of brick/o_brick_0004", b"of brick/o_brick_0005"))
+    before = tree_bytes(out)
+    result = bale("remove", out, "amber/o_amber_0003", "--purge")
+    assert result.code == FAILURE and layer.name in result.error_line() and tree_bytes(out) == before
+
+
 def test_what_was_purged_is_not_packed_again_in_its_place(bale, files, tmp_path):
     out = packed(bale, files, tmp_path / "out")
     bale.ok("remove", out, "amber/o_amber_0003", "--purge")
@@ -292,21 +338,24 @@ def test_what_cannot_be_rewritten(bale, files, tmp_path):
     assert "no manifest.json" in bale("rewrite", files).error_line()
 
 
-@pytest.mark.parametrize("purge", [[], ["--purge"]], ids=["kept", "purged"])
-def test_killed_at_every_call(bale, files, purge, tmp_path):
-    """The old version or the new one, whole; the next run completes it."""
-    old = packed(bale, files, tmp_path / "old")
+@pytest.mark.parametrize("command", ["rewrite", "rewrite --purge", "remove --purge"])
+def test_killed_at_every_call(bale, files, command, tmp_path):
+    """The old version or the new one, whole, with removed samples, labels and a field; the next run completes it."""
+    old, purge, removed = packed(bale, files, tmp_path / "old"), "purge" in command, "amber/o_amber_0003"
     bale.ok("add", old, files / "new", "--shard-samples", "3")
-    bale.ok("remove", old, "amber/o_amber_0003", "amber/o_amber_0000", "brick/o_brick_0003")
-    arguments = ["--jobs", "1", *purge]
+    relabel(bale, old, tmp_path, "brick/new_brick_0001", "amber")
+    (tmp_path / "notes.csv").write_text(f"key,note\n{removed},{MARKER.decode()}\namber/o_amber_0001,1\nbrick/new_brick_0002,2\n")
+    bale.ok("set", old, f"note.txt={tmp_path / 'notes.csv'}")
+    bale.ok("remove", old, removed, "amber/o_amber_0000", "brick/o_brick_0003")
+    command, *arguments = command.replace("rewrite", "rewrite --jobs 1").replace("remove", f"remove {removed}").split()
     whole = shutil.copytree(old, tmp_path / "whole")
-    calls = count_calls(bale, tmp_path, "rewrite", whole, *arguments)
+    calls = count_calls(bale, tmp_path, command, whole, *arguments)
     expected, earlier = tree_bytes(whole), versions_of(bale, old)
     hidden, new = version_of(bale, old), version_of(bale, whole)
     seen = set()
-    for n in sorted({*range(1, calls + 1, 3), *range(calls - 20, calls + 1)}):
+    for n in sorted({*range(1, calls + 1, by_tier(7, 1)), *range(calls - 20, calls + 1)}):
         out = shutil.copytree(old, tmp_path / f"kill-{n}")
-        assert bale("rewrite", out, *arguments, env=shim(KILL_AT=n)).code == KILLED
+        assert bale(command, out, *arguments, env=shim(KILL_AT=n)).code == KILLED
         now = version_of(bale, out)
         assert now in (hidden, new)
         seen.add(now)
@@ -316,8 +365,8 @@ def test_killed_at_every_call(bale, files, purge, tmp_path):
             if result.code == 0 and not (purge and now == new):  # else its shards are about to go
                 bale.ok("verify", f"{out}@{version}")
         assert len(key_list(bale, out)) == 15
-        bale.ok("rewrite", out, *arguments)
-        assert tree_bytes(out) == expected, n
+        bale.ok(command, out, *arguments)
+        assert tree_bytes(out) == expected and not (purge and has_marker(out)), n
         bale.ok("verify", out)
         shutil.rmtree(out)
     assert seen == {hidden, new}

@@ -264,4 +264,7 @@ def test_add_and_merge_take_versions_with_fields(bale, files, out, tmp_path):
     assert values_of(tmp_path / "merged", "a.txt") == values_of(out, "a.txt")
     bale.ok("verify", tmp_path / "merged")
     bale.ok("remove", out, keys[0], "--purge")
-    assert len(key_names(bale, out)) == 13 and not list((out / "layers").glob("*.blay"))
+    assert len(key_names(bale, out)) == 13 and len(list((out / "layers").glob("*.blay"))) == 1
+    bale.ok("rewrite", out, "--purge")
+    assert values_of(out, "a.txt") == {**dict.fromkeys(keys[1:], "1"), **dict.fromkeys(key_names(bale, out)[-2:])}
+    assert "layers" not in json.loads((out / "manifest.json").read_text())

@@ -249,18 +249,24 @@ def test_old_or_new_version(bale, tiny, verb, layout, tmp_path):
 
 
 @pytest.mark.parametrize("verb, layout", [("rewrite", "tar.plain --sidecars wids"), ("rewrite", "lmdb.plain"), ("purge", "tar.plain"),
-                                          ("prune", "tar.plain")])
+                                          ("remove", "tar.plain"), ("prune", "tar.plain")])
 def test_old_or_new_version_when_files_go(bale, tiny, verb, layout, tmp_path):
-    """In every state: the current version is whole, so is each older one that is not gone, and the run can be finished."""
+    """In every state: the current version is whole, so is each older one that is not gone, and the run can be finished. Layers of
+    several kinds, of which `remove --purge` leaves some, and writes some again without what they say of its shard."""
     out, record = tmp_path / "out", tmp_path / "record"
     bale.pack(tiny, out, *options(layout, 2))
-    bale.ok("remove", out, key_names(bale, out)[0])
+    keys = key_names(bale, out)
+    for column, rows in (("label", [(keys[-1], 1)]), ("note", [(key, f"of {key}") for key in keys]), ("label", [(keys[0], 1), (keys[2], 1)])):
+        (tmp_path / "table.csv").write_text(f"key,{column}\n" + "".join(f"{key},{value}\n" for key, value in rows))
+        if verb in ("purge", "remove"):
+            bale.ok("set", out, f"{column if column == 'label' else 'note.txt'}={tmp_path / 'table.csv'}")
+    bale.ok("remove", out, keys[0])
     if verb == "prune":
         bale.ok("rewrite", out)
     known, disk = tree_bytes(out), Disk(out)
     disk.hold(out)
     command = {"prune": ["log", out, "--keep", "1", "--prune", "--force"], "rewrite": ["rewrite", out, "--jobs", "1"],
-               "purge": ["rewrite", out, "--jobs", "1", "--purge"]}[verb]
+               "purge": ["rewrite", out, "--jobs", "1", "--purge"], "remove": ["remove", out, keys[0], "--purge"]}[verb]
     bale.ok(*command, env=shim(RECORD=record))
     new, found = tree_bytes(out), tmp_path / "found"
     command[1] = found
@@ -269,7 +275,11 @@ def test_old_or_new_version_when_files_go(bale, tiny, verb, layout, tmp_path):
         lay_out(state, out, found)
         assert (found / "manifest.json").read_bytes() in (known["manifest.json"], new["manifest.json"]), call
         for manifest in [found / "manifest.json", *(found / "versions").glob("*.json")]:
-            for shard in json.loads(manifest.read_bytes()).get("shards", []):  # none if the version is gone
+            version = json.loads(manifest.read_bytes())
+            for layer in version.get("layers", []):
+                name = layer["digest"].partition(":")[2] + ".blay"
+                assert (found / "layers" / name).read_bytes() == contents[name], (call, manifest, name)
+            for shard in version.get("shards", []):  # none if the version is gone
                 for name in (shard["file"], shard["file"] + ".bidx"):
                     places = [path for path in (found / name, found / "versions" / name) if path.exists()]
                     assert {path.read_bytes() for path in places} == {contents[name]}, (call, manifest, name)

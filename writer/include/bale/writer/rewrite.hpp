@@ -1,7 +1,8 @@
 // rewrite(): writes shards of a packed dataset again, as a new version of it: without the samples that were removed,
 // and with the labels that were corrected, so that other programs see the version as it is. Small shards are joined.
 //
-// Only those shards are written, under new names; the order of the samples stays. The shards that they replace go to
+// Only those shards are written, under new names; the order of the samples stays. With `only_removed` just those that
+// hold removed samples are, and layers of others stay, without what they said of the written. Replaced shards go to
 // "versions/", where readers of older versions find them, after the new manifest is published. With `purge` every
 // shard of any version that holds a removed sample goes instead, and the versions that need it: who opens one of these
 // gets `removed` with the reason. What the cache of this machine (bale/formats/storage/remote_cache.hpp) has of these
@@ -25,6 +26,7 @@ struct RewriteOptions {
   bool purge = false;             // see above
   std::uint64_t small_bytes = 0;  // join neighbors of less than this many bytes, up to as many; 0: none
   bool all = false;               // write every shard again
+  bool only_removed = false;      // of touched shards only those that hold removed samples
   unsigned jobs = 0;              // shards at a time; 0: two per core
   std::string message{};          // what `bale log` says of the new version
   bool dry_run = false;           // look, and change nothing
