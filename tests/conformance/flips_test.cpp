@@ -120,7 +120,7 @@ std::vector<std::uint64_t> spread(std::uint64_t size, std::uint64_t count) {
 }  // namespace
 
 TEST_CASE("every flipped bit of a shard is found and named, and costs one sample at most") {
-  const std::uint64_t wanted = by_tier<std::uint64_t>(1000, k_long_flips, 250);
+  const std::uint64_t wanted = by_tier<std::uint64_t>(1000, k_long_flips, 100);
   for_each_layout([&](const Subject& subject) {
     Victim victim(subject, plain_samples_for(subject, 40, 1700));
     if (victim.text().empty()) return;
@@ -146,7 +146,9 @@ TEST_CASE("every truncation of a shard is found, and nothing wrong is delivered 
     const std::uint64_t size = victim.text().size();
     std::vector<std::uint64_t> sizes = spread(size, cuts);
     for (const std::uint64_t edge : {0, 512, 1024, 4096, 8192, 10240}) sizes.insert(sizes.end(), {edge, edge + 1});
-    for (const auto& [sample, range] : victim.stored()) {
+    const auto step = by_tier<std::size_t>(1, 1, 9);
+    for (std::size_t i = 0; i < victim.stored().size(); i += step) {
+      const FileRange& range = victim.stored()[i].range;
       const std::uint64_t end = range.offset + range.length;
       sizes.insert(sizes.end(), {range.offset - 1, range.offset, range.offset + 1, end - 1, end, end + 1});
     }

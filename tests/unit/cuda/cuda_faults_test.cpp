@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bale/formats/base/random.hpp"
+#include "bale/tests/support/tier.hpp"
 #include "bale/tests/unit/cuda/cuda_support.hpp"
 
 using namespace bale;
@@ -62,7 +63,7 @@ TEST_CASE("A driver that fails once fails one call of next(), and no batch is lo
     for (const char* const function : {"cuEventCreate", "cuEventRecord", "cuEventQuery", "cuStreamWaitEvent",
                                        "cuMemcpyHtoDAsync_v2", "cuLaunchKernel"}) {
       int failures = 0;
-      for (std::uint64_t after = 0; after < 30; after += 1 + after / 6) {
+      for (std::uint64_t after = 0; after < 30; after += by_tier<std::uint64_t>(1 + after / 6, 1 + after / 6, 5)) {
         const FakeDevice device(Pace::when_asked, after);
         CudaLoader loader(pack.path, options, {.depth = 2, .hold = 2});
         Trainer trainer(Context::open(0));

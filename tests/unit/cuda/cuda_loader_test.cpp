@@ -9,6 +9,7 @@
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/cuda/kernels/converter.hpp"
 #include "bale/tests/support/error_of.hpp"
+#include "bale/tests/support/tier.hpp"
 #include "bale/tests/unit/cuda/cuda_support.hpp"
 
 using namespace bale;
@@ -203,13 +204,13 @@ TEST_CASE("Hundreds of epochs, with jumps, batches that are kept, and a device t
   LoaderOptions options = small_batches(2, WorkerMode::threads);
   options.batch_size = 5;
   options.transform = float_transform(DType::bfloat16, PixelLayout::nhwc, 12);
-  constexpr std::uint64_t k_epochs = 300;
+  const auto epochs = by_tier<std::uint64_t>(300, 300, 60);
   std::vector<std::vector<Snapshot>> expected;
   {
     LoaderOptions plain = options;
     plain.workers = 0;
     Loader host(pack.path, plain);
-    for (std::uint64_t epoch = 0; epoch < k_epochs; ++epoch) expected.push_back(snapshots(host));
+    for (std::uint64_t epoch = 0; epoch < epochs; ++epoch) expected.push_back(snapshots(host));
   }
   for (const Pace pace : {Pace::when_asked, Pace::thread}) {
     const FakeDevice device(pace, 77);
@@ -218,7 +219,7 @@ TEST_CASE("Hundreds of epochs, with jumps, batches that are kept, and a device t
     Trainer trainer(Context::open(0));
     KeyedRandom random{5, static_cast<std::uint64_t>(pace)};
     std::deque<DeviceBatch> kept;
-    for (std::uint64_t epoch = 0; epoch < k_epochs;) {
+    for (std::uint64_t epoch = 0; epoch < epochs;) {
       std::size_t count = 0;
       bool broken_off = false;
       for (;;) {
@@ -238,7 +239,7 @@ TEST_CASE("Hundreds of epochs, with jumps, batches that are kept, and a device t
       REQUIRE(trainer.finish() == wanted);
       ++epoch;
       if (broken_off) {
-        epoch = std::min(epoch + random.below(3), k_epochs - 1);
+        epoch = std::min(epoch + random.below(3), epochs - 1);
         loader.set_epoch(epoch);
       }
     }

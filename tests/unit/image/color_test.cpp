@@ -62,13 +62,14 @@ void on_each_target(const Check& check) {
   use_targets(0);
 }
 
-/// Each of the 2^24 colors once.
+/// Each of the 2^24 colors once. Under AddressSanitizer every fifth.
 Pixels all_colors() {
-  constexpr std::uint32_t k_colors = 1 << 24;
-  Pixels colors(std::size_t{3} * k_colors);
-  for (std::uint32_t color = 0; color < k_colors; ++color) {
+  const auto step = bale::test::by_tier<std::uint32_t>(1, 1, 5);
+  Pixels colors;
+  colors.reserve((3U << 24) / step + 3);
+  for (std::uint32_t color = 0; color < 1 << 24; color += step) {
     for (std::uint32_t channel = 0; channel < 3; ++channel) {
-      colors[3 * color + channel] = static_cast<std::uint8_t>(color >> (8 * channel));
+      colors.push_back(static_cast<std::uint8_t>(color >> (8 * channel)));
     }
   }
   return colors;
@@ -136,11 +137,9 @@ TEST_CASE("The gray level of every color is Pillow's, on every instruction set")
   on_each_target([&] {
     bale::gray_of(colors.data(), gray.size(), gray.data());
     std::uint32_t wrong = 0;
-    for (std::uint32_t color = 0; color < gray.size(); ++color) {
-      const std::uint32_t red = color & 255;
-      const std::uint32_t green = color >> 8 & 255;
-      const std::uint32_t blue = color >> 16;
-      if (gray[color] != (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16) ++wrong;
+    for (std::size_t i = 0; i < gray.size(); ++i) {
+      const std::uint8_t* color = &colors[3 * i];
+      if (gray[i] != (color[0] * 19595 + color[1] * 38470 + color[2] * 7471 + 0x8000) >> 16) ++wrong;
     }
     CHECK(wrong == 0);
   });

@@ -13,6 +13,7 @@
 #include "bale/formats/image/similarity/frequency_hash.hpp"
 #include "bale/formats/image/similarity/thumbprint.hpp"
 #include "bale/tests/support/catch.hpp"
+#include "bale/tests/support/tier.hpp"
 #include "bale/tools/survey/duplicates/hash_index.hpp"
 #include "bale/tools/survey/duplicates/near_pairs.hpp"
 #include "bale/tools/survey/duplicates/spare_images.hpp"
@@ -254,16 +255,17 @@ TEST_CASE("mirrored copies are found on request", "[duplicates]") {
 
 TEST_CASE("a thousand pictures that look the same are one group and take bounded work", "[duplicates]") {
   const Thumbprint same = print_of(picture(3));
-  std::vector<Thumbprint> prints(1000, same);
+  const auto count = bale::test::by_tier<std::size_t>(1000, 1000, 150);
+  std::vector<Thumbprint> prints(count, same);
   for (std::size_t i = 0; i < prints.size(); ++i) prints[i].luma[i % 256] ^= 1;
   std::vector<const Thumbprint*> pointers;
   for (const Thumbprint& print : prints) pointers.push_back(&print);
   bale::Progress progress;
   const bale::NearPairs found = bale::find_near_pairs(pointers, {}, progress);
-  CHECK(progress.samples == 1000);
-  CHECK(found.num_cut > 900);
-  CHECK(found.pairs.size() <= 64 * 1000);
-  std::vector<std::size_t> group(1000);
+  CHECK(progress.samples == count);
+  CHECK(found.num_cut > count * 9 / 10);
+  CHECK(found.pairs.size() <= 64 * count);
+  std::vector<std::size_t> group(count);
   for (std::size_t i = 0; i < group.size(); ++i) group[i] = i;
   for (int round = 0; round < 20; ++round) {
     for (const bale::NearPair& pair : found.pairs) {

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "bale/tests/support/error_of.hpp"
+#include "bale/tests/support/tier.hpp"
 #include "bale/tests/unit/formats/tar/tar_support.hpp"
 
 using namespace bale;
@@ -234,7 +235,8 @@ TEST_CASE_METHOD(InTempDir, "no flipped bit of a header goes unseen") {
   std::size_t refused = 0;
   File file = File::open_update(path);
   const std::size_t end = good.find_last_not_of('\0') / 512 * 512 + 3 * 512;  // with both zero blocks
-  for (std::size_t bit = 0; bit < end * 8; ++bit) {
+  const auto step = by_tier<std::size_t>(1, 1, 7);
+  for (std::size_t bit = 0; bit < end * 8; bit += step) {
     const char flipped = static_cast<char>(good[bit / 8] ^ (1 << (bit % 8)));
     file.write_at(bit / 8, as_bytes({&flipped, 1}));
     const bool is_refused = !error_of_scan(path).empty() || has_flaw(path);
@@ -255,5 +257,6 @@ TEST_CASE_METHOD(InTempDir, "no flipped bit of a header goes unseen") {
       }
     }
   }
-  CHECK(refused > std::size_t{5 * 512 - 5 * 8} * 8);  // every bit of five headers but for the checksums' own padding
+  // Every bit of five headers but for the checksums' own padding.
+  CHECK(refused > std::size_t{5 * 512 - 5 * 8} * 8 / step);
 }
