@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/version.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
@@ -46,12 +47,13 @@ std::string missing_command(int argc, const char* const* argv, const CommandMode
   return fmt::format("there is no command \"{}\"{}", printable(word), suggestion(word, names));
 }
 
-/// What was meant by the first option among `words`, which the command does not have.
+/// What was meant by the first option among `words`, which the command does not have: an option, or a name.
 std::string meant_option(const std::vector<std::string>& words, const CommandModel& command) {
   const std::vector<std::string> names = names_of_options(command);
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
     if (!name.starts_with('-')) continue;
+    if (name.find('/') != std::string::npos || name_is_taken(name)) return "; write -- before names that begin with -";
     return std::find(names.begin(), names.end(), name) == names.end() ? suggestion(name, names) : std::string{};
   }
   return {};

@@ -184,7 +184,9 @@ std::string describe_changes(const PlanFacts& before, const ListSamples& samples
     if (!change.empty()) changes.push_back(std::move(change));
   }
   if (has_samples) add_sample_changes(samples_before, samples_after, changes);
-  if (changes.empty()) return has_samples ? "the order, sizes or times of the samples" : std::string{};
+  if (changes.empty())
+    return has_samples ? "the order, sizes or times of the samples, or an option of how shards are written"
+                       : std::string{};
   return fmt::format("{}", fmt::join(changes, ", "));
 }
 

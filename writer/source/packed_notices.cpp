@@ -71,12 +71,30 @@ void note_split_names(const Dataset& dataset, std::uint64_t size, const At& at, 
                   images, printed_key(dataset.key(at(found.first))), printable(field)));
 }
 
+/// Warns of samples of another program that have no image.
+void note_imageless(const Dataset& dataset, std::uint64_t size, const At& at, NoticeLog& log) {
+  if (dataset.manifest() || size == 0) return;
+  std::uint64_t count = 0;
+  std::uint64_t first = 0;
+  for (std::uint64_t i = 0; i < size; ++i) {
+    const auto [number, sample] = dataset.position(at(i));
+    const IndexInUse index = dataset.use_index(number);
+    bool has_image = index->image_field(sample).has_value();
+    for (const auto& [f, extent] : index->row(sample)) has_image = has_image || is_image_name(index->fields()[f].name);
+    if (!has_image && count++ == 0) first = i;
+  }
+  if (count == 0) return;
+  log.warn(
+      fmt::format("{} of {} samples have no image (such as \"{}\")", count, size, printed_key(dataset.key(at(first)))));
+}
+
 }  // namespace
 
 NoticeLog notices_of_packed(const Dataset& dataset, std::uint64_t size, const At& at) {
   NoticeLog log;
   note_relative_keys(dataset, size, at, log);
   note_split_names(dataset, size, at, log);
+  note_imageless(dataset, size, at, log);
   return log;
 }
 

@@ -7,7 +7,7 @@ import shutil
 import warnings
 
 import pytest
-from conftest import class_names, key_names, ledger
+from conftest import class_names, key_names, ledger, write_tar
 
 FAILURE, SKIPS = 1, 4
 GIF = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
@@ -480,3 +480,10 @@ def test_class_folders_without_labels_are_said(bale, own, tmp_path, kind):
     assert "no labels" not in bale.ok("pack", archive, tmp_path / "classes", "--class-folders").err
     assert "no labels" not in bale.ok("convert", archive, tmp_path / "one", "--include", "own/c1/*").err
     assert "no labels" not in bale.ok("convert", tmp_path / "out", tmp_path / "again").err
+
+
+def test_samples_of_an_archive_without_an_image_are_said(bale, own, tmp_path):
+    image = next(own.rglob("*.jpg")).read_bytes()
+    write_tar(tmp_path / "x.tar", [("a.jpg", image), ("b.txt", b"b"), ("c.json", b"{}"), ("d.v.png", image)])
+    assert 'x.tar: 2 of 4 samples have no image (such as "b")\n' in bale.ok("convert", tmp_path / "x.tar", tmp_path / "out").err
+    assert "have no image" not in bale.ok("convert", tmp_path / "x.tar", tmp_path / "some", "--exclude", "[bc]").err

@@ -398,6 +398,17 @@ def test_numbers_of_classes_are_not_their_names(bale, tmp_path):
             bl.set_labels(out, {"a": label})
 
 
+def test_the_program_takes_keys_as_ls_prints_them(bale, tmp_path):
+    with bl.Writer(tmp_path / "out") as writer:
+        for key in ("a\\b", "n\ne", "-x/\udcff", "rest"):
+            writer.add(key, {"txt": b"x"}, 0)
+    printed = bale.ok("ls", tmp_path / "out").out.splitlines()
+    bale.ok("remove", tmp_path / "out", "--", *(key for key in printed if key != "rest"))
+    assert key_names(bale, tmp_path / "out") == ["rest"]
+    refused = bale("cat", tmp_path / "out", "-x/\\xff")
+    assert refused.code == USAGE and "write -- before names that begin with -" in refused.error_line()
+
+
 def test_python_takes_any_key(bale, tmp_path):
     """As Dataset.keys has them, which `bale ls` prints in another way."""
     keys = ["a\\b", "a\\\\b", "a\\x62", "ab", "n\ne", " s ", "\udcff", "q\",;"]

@@ -254,6 +254,12 @@ def test_a_finished_dataset_says_what_changed(bale, tiny, tmp_path):
     bale.pack(source, out, "--name", "x", "--shard-samples", "2")
     first = sorted(source.rglob("*.JPEG"))[0]
     shutil.copy(first, first.parent / "more.JPEG")
+    result = bale("pack", source, out, "--name", "x", "--shard-samples", "2", "--resume", "--seek-points")
+    assert "1 added" in result.error_line()
+    (first.parent / "more.JPEG").rename(tmp_path / "more.JPEG")
+    result = bale("pack", source, out, "--name", "x", "--shard-samples", "2", "--resume", "--seek-points")
+    assert result.code == 1 and "or an option of how shards are written" in result.error_line()
+    (tmp_path / "more.JPEG").rename(first.parent / "more.JPEG")
     result = bale("pack", source, out, "--name", "x", "--shard-samples", "2", "--resume")
     key = str((first.parent / "more").relative_to(source))
     assert result.code == 1 and f"it holds a packed dataset of other files or options: 1 added ({key})" in result.error_line()

@@ -6,6 +6,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/text/human.hpp"
+#include "bale/formats/base/text/key_text.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/packing/pack_summary.hpp"
 #include "bale/tools/commands/where_option.hpp"
@@ -124,9 +125,11 @@ int run_merge(const MergeCommand& command, Terminal& terminal) {
 }
 
 int run_change(const ChangeCommand& command, Terminal& terminal) {
-  const ChangeOutcome outcome = with_column(command.request.removal.where, terminal, [&] {
+  ChangeRequest request = command.request;
+  for (std::string& key : request.removal.keys) key = read_key(key);  // as `bale ls` prints it
+  const ChangeOutcome outcome = with_column(request.removal.where, terminal, [&] {
     return run_attended("searched", progress_style(command.quiet, false), terminal,
-                        [&](Progress& progress) { return change(command.request, progress); });
+                        [&](Progress& progress) { return change(request, progress); });
   });
   if (!command.quiet) show_lines(change_lines(outcome), terminal);
   if (command.json) terminal.print(change_json(outcome));
