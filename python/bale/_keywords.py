@@ -33,5 +33,6 @@ def option_texts(options: Mapping[str, object]) -> dict[str, list[str]]:
 def _texts(value: object) -> list[str]:
     if value is True:
         return []
-    values = value if isinstance(value, (list, tuple)) else [value]
-    return [os.fsdecode(one) if isinstance(one, (bytes, os.PathLike)) else str(one) for one in values]
+    if isinstance(value, (str, bytes, os.PathLike, Mapping)) or not isinstance(value, Iterable):
+        value = [value]
+    return [os.fsdecode(one) if isinstance(one, (bytes, os.PathLike)) else str(one) for one in value]

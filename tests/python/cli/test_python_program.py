@@ -10,6 +10,7 @@ import termios
 import time
 import warnings
 
+import numpy as np
 import pytest
 from conftest import REPO, SHIM, flip, tree_bytes
 from python_support import ENVIRONMENT, command, run_script
@@ -32,6 +33,12 @@ def test_pack_convert_inspect_verify(bale, photos, tmp_path):
 def test_a_list_of_files(photos, tmp_path):
     (tmp_path / "list").write_text("".join(f"{path}\n" for path in sorted(photos.rglob("*.JPEG"))[:7]))
     assert bl.pack(None, tmp_path / "a", files_from=tmp_path / "list")["samples"] == 7
+
+
+@pytest.mark.parametrize("kind", [list, tuple, set, np.array, iter])
+def test_several_values_of_an_option(photos, tmp_path, kind):
+    bl.pack(photos, tmp_path / "out", exclude=kind(["brick/*", "moss/*"]), strict=True)
+    assert not {key.partition("/")[0] for key in bl.Dataset(tmp_path / "out").keys} & {"brick", "moss"}
 
 
 def test_damage_is_a_finding(photos, tmp_path):
