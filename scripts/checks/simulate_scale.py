@@ -3,7 +3,7 @@
 
     simulate_scale.py generate WORK [--shards 10000] [--samples 10000]   # one real shard, and as many copies of its index
     simulate_scale.py open WORK            # manifests of 10^3 to 10^6 shards: bytes, time and memory to open
-    simulate_scale.py layers WORK          # 10^5 shards without and with layers that remove 10^7 samples and correct labels of as many
+    simulate_scale.py layers WORK          # 10^5 shards without and with layers: 10^7 removed samples, labels of as many, fields of all
     simulate_scale.py first-batch WORK     # the generated dataset: time from process start, memory of each process
     simulate_scale.py order                # positions per second and memory of the orders, up to 10^9 samples and 10^4 ranks
     simulate_scale.py shuffle              # how well each shuffle mixes a dataset that is sorted by class
@@ -122,8 +122,10 @@ def measure_open(folder):
     dataset = bale.Dataset(folder)
     size = len(dataset)
     opened = time.process_time()
+    if (pathlib.Path(folder) / "train-000000.tar").exists():
+        dataset.label(0)  # reads the layers
     print(json.dumps({"size": size, "import_cpu_s": imported - before_cpu, "cpu_s": opened - imported, "s": time.monotonic() - before,
-                      "mib": memory_of()["anonymous"] - base,
+                      "first_cpu_s": time.process_time() - opened, "mib": memory_of()["anonymous"] - base,
                       "peak_mib": memory_of()["peak"]}))
 
 
@@ -166,37 +168,83 @@ def add_layer(folder, manifest, kind, rows_per_shard, labels=None):
             shard.update(num_samples=shard["num_samples"] - rows_per_shard, num_removed=rows_per_shard)
 
 
-LAYERS = {"none": (), "10^7 removed": (("removed", None),), "10^7 removed, 10^7 labels": (("removed", None), ("label", 1)),
-          "10^7 removed, 3 x 10^7 labels": (("removed", None), ("label", 1), ("label", 0), ("label", 1))}
+def add_field(folder, manifest, name, prefix, value, samples, invented):
+    """A layer of a field in which every sample of each shard has the same value. `invented`: rows and values are holes in the file, whose
+    head is as it would be; only the rows of the first shard are written."""
+    import struct
+
+    import google_crc32c
+    import numpy as np
+    import xxhash
+    digests = sorted({shard["digest"].partition(":")[2] for shard in manifest["shards"]})
+    rows = np.empty(samples, [("row", "<u4"), ("bytes", "<u4"), ("crc32c", "<u4")])
+    rows["row"], rows["bytes"], rows["crc32c"] = np.arange(samples), len(value), google_crc32c.value(prefix + value)
+    rows, values = rows.tobytes(), value * samples
+    same = xxhash.xxh3_128_digest(rows) + xxhash.xxh3_128_digest(values)
+    body = struct.pack("<II", len(name), len(prefix)) + name.encode() + prefix + b"".join(
+        bytes.fromhex(digest) + same + struct.pack("<QQ", number * samples, number * len(values)) for number, digest in enumerate(digests, 1))
+    size = 48 + len(body) + len(digests) * (len(rows) + len(values))
+    head = struct.pack("<8sIIQQQI", b"BALELAY", 1, 3, len(digests), len(digests) * samples, size, google_crc32c.value(body))
+    head += struct.pack("<I", google_crc32c.value(head)) + body
+    digest = xxhash.xxh3_128_hexdigest(head)
+    with open(folder / "layers" / f"{digest}.blay", "wb") as file:
+        file.write(head if invented else head + rows * len(digests) + values * len(digests))
+        file.truncate(size)
+        if invented:
+            file.seek(len(head) + digests.index(manifest["shards"][0]["digest"].partition(":")[2]) * len(rows))
+            file.write(rows)
+    manifest["layers"].append({"kind": f"field {name}", "num_rows": len(digests) * samples, "bytes": size, "digest": f"xxh3:{digest}"})
+    manifest["fields"].append({**manifest["fields"][0], "name": name, "stored_bytes": 0})
+
+
+FIELDS = (("split.txt", b"", b"train"), ("aesthetic.txt", b"", b"5.625"),
+          ("clip.npy", b"\x93NUMPY\x01\0\x76\0" + b"{'descr': '<f2', 'fortran_order': False, 'shape': (512,), }".ljust(117) + b"\n", bytes(1024)))
+REMOVED, LABELS = ("removed", None), (("label", 1), ("label", 0), ("label", 1))
+LAYERS = {"none": (), "10^7 removed": (REMOVED,), "10^7 removed, 10^7 labels": (REMOVED, LABELS[0]),
+          "10^7 removed, 3 x 10^7 labels": (REMOVED, *LABELS), "10^7 removed, 3 fields of all": (REMOVED, *FIELDS),
+          "10^7 removed, labels, fields": (REMOVED, LABELS[0], *FIELDS)}
+
+
+def add_layers(folder, manifest, layers, samples, invented):
+    for one in layers:
+        if len(one) == 2:
+            add_layer(folder, manifest, one[0], 100, one[1])
+        else:
+            add_field(folder, manifest, *one, samples, invented)
+    (folder / "manifest.json").write_text(seal(json.dumps(manifest, indent=1) + "\n"))
+
+
+def link_shard(work, real, folder, shard):
+    for suffix in ("", ".bidx"):
+        (folder / (shard["file"] + suffix)).symlink_to(work / "one" / (real["shards"][0]["file"] + suffix))
 
 
 def layers_table(work):
     real = json.loads((work / "one" / "manifest.json").read_text())
-    print("layers of 10^5 shards                  files       open, cpu       memory     most of the process")
-    for name, layers in LAYERS.items():
-        folder = work / "layers" / str(len(layers))
+    print("layers of 10^5 shards                  files       open, cpu   first sample, cpu   memory     most of the process")
+    samples = real["num_samples"]
+    for number, (name, layers) in enumerate(LAYERS.items()):
+        folder = work / "layers" / str(number)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         manifest = json.loads(manifest_of(real, 100_000, invented=True))
-        for kind, labels in layers:
-            add_layer(folder, manifest, kind, 100, labels)
-        (folder / "manifest.json").write_text(seal(json.dumps(manifest, indent=1) + "\n"))
+        link_shard(work, real, folder, manifest["shards"][0])
+        manifest["shards"][0]["digest"] = real["shards"][0]["digest"]
+        add_layers(folder, manifest, layers, samples, invented=True)
         best = min((in_a_process("measure-open", folder) for _ in range(3)), key=lambda one: one["cpu_s"])
-        files = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        print(f"{name:<32} {files / MIB:8.1f} MiB {best['cpu_s']:9.3f} s {best['mib']:8.0f} MiB {best['peak_mib']:8.0f} MiB", flush=True)
+        files = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+        print(f"{name:<32} {files / MIB:8.1f} MiB {best['cpu_s']:9.3f} s {best['first_cpu_s']:15.3f} s {best['mib']:8.0f} MiB {best['peak_mib']:8.0f} MiB",
+              flush=True)
 
     print("1,000 shards that exist                shard opened    position later    anonymous memory")
-    for name, layers in LAYERS.items():
-        folder = work / "layers" / f"real-{len(layers)}"
+    for number, (name, layers) in enumerate(LAYERS.items()):
+        folder = work / "layers" / f"real-{number}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         manifest = json.loads(manifest_of(real, 1_000))
         for shard in manifest["shards"]:
-            (folder / shard["file"]).symlink_to(work / "one" / real["shards"][0]["file"])
-            (folder / f"{shard['file']}.bidx").symlink_to(work / "one" / f"{real['shards'][0]['file']}.bidx")
-        for kind, labels in layers:
-            add_layer(folder, manifest, kind, 100, labels)
-        (folder / "manifest.json").write_text(seal(json.dumps(manifest, indent=1) + "\n"))
+            link_shard(work, real, folder, shard)
+        add_layers(folder, manifest, layers, samples, invented=False)
         best = min((in_a_process("measure-positions", folder) for _ in range(3)), key=lambda one: one["opened_us"])
         print(f"{name:<32} {best['opened_us']:12.0f} us {best['position_us']:12.2f} us {best['mib']:12.0f} MiB", flush=True)
 
