@@ -233,8 +233,8 @@ def layers_table(work):
         add_layers(folder, manifest, layers, samples, invented=True)
         best = min((in_a_process("measure-open", folder) for _ in range(3)), key=lambda one: one["cpu_s"])
         files = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
-        print(f"{name:<32} {files / MIB:8.1f} MiB {best['cpu_s']:9.3f} s {best['first_cpu_s']:15.3f} s {best['mib']:8.0f} MiB {best['peak_mib']:8.0f} MiB",
-              flush=True)
+        print(f"{name:<32} {files / MIB:8.1f} MiB {best['cpu_s']:9.3f} s {best['first_cpu_s']:15.3f} s {best['mib']:8.0f} MiB "
+              f"{best['peak_mib']:8.0f} MiB", flush=True)
 
     print("1,000 shards that exist                shard opened    position later    anonymous memory")
     for number, (name, layers) in enumerate(LAYERS.items()):
