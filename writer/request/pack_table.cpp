@@ -10,6 +10,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/manifest.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/writer/plan/shard_table.hpp"
 #include "bale/writer/request/pack_request.hpp"
@@ -59,7 +60,7 @@ std::vector<Split> parse_splits(std::string_view option, std::string_view text) 
     if (error != std::errc{} || stop != end || !(split.fraction > 0) || split.fraction > 1) {
       refuse_value(option, text, k_accepted);
     }
-    if (split.name.starts_with('.') || split.name.find('/') != std::string::npos) {
+    if (split.name.starts_with('.') || split.name.find('/') != std::string::npos || split.name == k_manifest_name) {
       refuse_value(option, split.name, "a name for a directory");
     }
     const auto same_name = [&](const Split& other) { return other.name == split.name; };

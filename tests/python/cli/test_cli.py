@@ -73,6 +73,7 @@ USAGE_ERRORS = [
     ["pack", "a", "b", "--split", "train=0.9"],
     ["pack", "a", "b", "--split", "train=0.9,train=0.1"],
     ["pack", "a", "b", "--split", "../x=0.5,y=0.5"],
+    ["pack", "a", "b", "--split", "manifest.json=0.5,y=0.5"],
     ["pack", "a", "b", "--stratify"],
     ["pack", "a", "b", "--compress", "gzip"],
     ["pack", "a", "b", "--compress", "zstd:99"],
