@@ -91,6 +91,14 @@ std::vector<DatasetVersion> dataset_versions(const std::string& directory, const
 std::vector<std::string> replaced_versions(const std::string& directory) {
   std::vector<std::string> ids;
   const std::string versions = join_name(directory, k_versions_name);
+  if (const Storage* const storage = remote_storage_of(directory)) {
+    for (const std::string& name : storage->list(versions)) {
+      const std::string id = base_name(name).substr(0, base_name(name).find('.'));
+      if (base_name(name) != base_name(kept_version(id)) || !is_full_id(id)) continue;
+      if (!parse_gone_version(std::string(as_text(read_file(name))))) ids.push_back(id);
+    }
+    return ids;
+  }
   std::error_code error;
   std::filesystem::directory_iterator entry(versions, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {

@@ -19,6 +19,7 @@
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/shard/shard_index.hpp"
+#include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/dataset/class_merge.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/change/layer_change.hpp"
@@ -27,6 +28,7 @@
 #include "bale/writer/packer.hpp"
 #include "bale/writer/plan/plan.hpp"
 #include "bale/writer/publish/removal_list.hpp"
+#include "bale/writer/publish/run_decision.hpp"
 #include "bale/writer/run/objects/object_decision.hpp"
 #include "bale/writer/shard/shard_copy.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
@@ -313,7 +315,13 @@ bool Addition::leave_out_existing(const LayerChange* change, Progress& progress)
   return source_->size() != 0;
 }
 
+void require_may_add(const PackOptions& options, const Plan& plan, const ListSamples& samples) {
+  is_object_store(options.destination) ? require_may_run_objects(options, plan)
+                                       : require_may_run(options, plan, samples);
+}
+
 void finish_replacement_at(const PackOptions& options) {
+  if (is_object_store(options.destination)) return;  // it has no journal
   const JournalContent left = Journal::look(options.destination);
   if (!left.replacement || (left.is_resumed_on_request() && options.mode == DestinationMode::fresh)) return;
   Journal journal = Journal::open(options.destination);

@@ -42,6 +42,9 @@ class Addition {
   AddedSamples added_;
 };
 
+/// Throws what a run that adds throws because of what is at its destination.
+void require_may_add(const PackOptions& options, const Plan& plan, const ListSamples& samples);
+
 /// Carries out what an interrupted run had decided, unless it has to be asked for.
 void finish_replacement_at(const PackOptions& options);
 

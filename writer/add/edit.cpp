@@ -9,6 +9,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/add/addition.hpp"
 #include "bale/writer/change/layer_change.hpp"
@@ -110,7 +111,7 @@ ChangeReport Edit::add(std::unique_ptr<Source> source, const PackOptions& option
   note_sizing(options, plan);
   addition.options().on_warning = {};
   const ListSamples samples = samples_of(addition.source(), plan);
-  if (options.mode != DestinationMode::resume) require_may_run(addition.options(), plan, samples);
+  if (options.mode != DestinationMode::resume) require_may_add(addition.options(), plan, samples);
   AddedKeys added{.classes = addition.source().classes(),
                   .num_samples = plan.num_samples,
                   .num_shards = plan.datasets.front().shards.size()};
@@ -155,7 +156,7 @@ ChangeReport Edit::publish_added(const std::string& message, Progress& progress)
 std::optional<PackReport> Edit::report_if_decided(const Plan& plan, Progress& progress) {
   LayerChange& change = this->change();
   const PackOptions& options = adding_->addition.options();
-  if (options.mode != DestinationMode::resume) return std::nullopt;
+  if (options.mode != DestinationMode::resume || is_object_store(options.destination)) return std::nullopt;
   const JournalContent left = Journal::look(options.destination);
   if (!left.replacement || left.plan != plan.fingerprint) return std::nullopt;
   Journal journal = Journal::open(options.destination);

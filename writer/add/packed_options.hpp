@@ -8,8 +8,7 @@
 
 namespace bale {
 
-/// The manifest of a dataset that a run changes. Throws `not_found` if there is none, `unsupported` for an object
-/// store.
+/// The manifest of a dataset that a run changes. Throws `not_found` if there is none.
 Manifest manifest_to_change(const std::string& directory);
 
 /// `asked` with format, layout, name, sidecars, seek points and codecs of the dataset. Throws `unsupported` for shards

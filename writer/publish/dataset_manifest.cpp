@@ -32,7 +32,7 @@ class DatasetManifest {
  public:
   /// `report` gets what is added. All arguments must outlive this object.
   DatasetManifest(const PackOptions& options, const Plan& plan, const PlannedDataset& dataset,
-                  const ManifestFacts& facts, PackReport& report)
+                  const ManifestFacts& facts, RunStore& store, PackReport& report)
       : options_(options), plan_(plan), dataset_(dataset), facts_(facts), report_(report) {
     // Edits of this run take precedence.
     std::map<std::string, std::string> edits = describe_edits(options.edits, !options.format.layout->keeps_bytes);
@@ -46,7 +46,7 @@ class DatasetManifest {
                  .keys = facts.keys,
                  .plan = plan.fingerprint,
                  .created_by = fmt::format("bale {}", version())};
-    if (plan.base) begin_with(*plan.base, plan.rewritten ? &*plan.rewritten : nullptr);
+    if (plan.base) begin_with(*plan.base, plan.rewritten ? &*plan.rewritten : nullptr, store);
     if (plan.base) manifest_.next_shard = plan.next_shard;
   }
 
@@ -142,11 +142,11 @@ class DatasetManifest {
   }
 
   /// What the version before has comes first.
-  void begin_with(const BaseVersion& base, const RewrittenShards* rewritten) {
+  void begin_with(const BaseVersion& base, const RewrittenShards* rewritten, RunStore& store) {
     const std::string directory = dataset_directory(options_, dataset_);
     base_ = &base;
     const std::string path = join_path(directory, k_manifest_name);
-    base_text_ = as_text(read_file(path));
+    base_text_ = store.text_of(dataset_, k_manifest_name);
     const Manifest& before = base.manifest;
     manifest_.num_samples = before.num_samples;
     manifest_.num_skipped = before.num_skipped;
@@ -160,7 +160,7 @@ class DatasetManifest {
     rewritten_ = rewritten;
     if (rewritten != nullptr) leave_out_replaced(directory);
     num_kept_ = manifest_.num_samples;
-    if (before.num_skipped != 0) ledger_ = as_text(read_file(join_path(directory, k_ledger_name)));
+    if (before.num_skipped != 0) ledger_ = store.text_of(dataset_, k_ledger_name);
   }
 
   /// Union of the shards' fields, in order of first appearance.
@@ -235,7 +235,7 @@ PackReport publish_manifests(const ManifestFacts& facts, const PackOptions& opti
                              const FinishedShards& finished, RunStore& store) {
   PackReport report;
   for (std::size_t number = 0; number < finished.size(); ++number) {
-    DatasetManifest manifest(options, plan, plan.datasets[number], facts, report);
+    DatasetManifest manifest(options, plan, plan.datasets[number], facts, store, report);
     if (report.outputs.empty()) {  // it is not known which split the lost samples belong to
       for (const SourceLoss& loss : facts.losses) {
         manifest.leave_out({.origin = loss.path,

@@ -14,6 +14,10 @@
 
 namespace bale {
 
+std::string RunStore::text_of(const PlannedDataset&, const std::string& name) {
+  throw Error(ErrorCode::unsupported, "versions of a dataset are not made of parts", {.path = name});
+}
+
 void RunStore::stage_file(const WriteFile&) {
   throw Error(ErrorCode::unsupported, "samples of a version are changed in a directory only",
               {.hint = "change a local copy"});

@@ -115,6 +115,8 @@ class RunStore {
 
   /// Whether a file next to the shards of a dataset is there.
   virtual bool has_file(const PlannedDataset& dataset, const std::string& name) const = 0;
+  /// Of a file next to the shards of the plan's base. Of its manifest: throws `retryable` if it is another version's.
+  virtual std::string text_of(const PlannedDataset& dataset, const std::string& name);
   virtual void publish_file(const PlannedDataset& dataset, const std::string& name, const std::string& text) = 0;
   /// Has a file written that finish() publishes before the manifest, of a run whose only dataset has a base. A run that
   /// continues this one has it written again. Throws `unsupported` if the store has no such runs.

@@ -7,6 +7,7 @@
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/writer/request/report_json.hpp"
+#include "bale/writer/versions/kept_versions.hpp"
 
 namespace bale {
 namespace {
@@ -173,6 +174,7 @@ Json json_of(const ChangeReport& report) {
 ChangeOutcome change(const ChangeRequest& request, Progress& progress) {
   ChangeOutcome outcome;
   const bool rewrites = request.command == "rewrite";
+  if (request.rewriting.purge) require_removable_shards(request.options.destination);  // before samples are removed
   if (!rewrites) outcome.change = layered(request, progress);
   if (rewrites || (request.rewriting.purge && !request.options.dry_run)) {
     RewriteOptions options = request.rewriting;

@@ -94,6 +94,10 @@ bool JournalStore::has_file(const PlannedDataset& dataset, const std::string& na
   return is_file(join_path(dataset_directory(options_, dataset), name));
 }
 
+std::string JournalStore::text_of(const PlannedDataset& dataset, const std::string& name) {
+  return std::string(as_text(read_file(join_path(dataset_directory(options_, dataset), name))));
+}
+
 void JournalStore::publish_text(const PlannedDataset& dataset, const std::string& name, const std::string& text,
                                 std::vector<Replacement::Move>& staged) {
   // Staged with the journal's files, it is removed with them however the run ends.

@@ -29,6 +29,7 @@ class JournalStore final : public RunStore {
   FinishedShard write(Slot& slot, const WriteShard& write) override;
   std::string publish(const Slot& slot, const FinishedShard& finished) override;
   bool has_file(const PlannedDataset& dataset, const std::string& name) const override;
+  std::string text_of(const PlannedDataset& dataset, const std::string& name) override;
   void publish_file(const PlannedDataset& dataset, const std::string& name, const std::string& text) override;
   void stage_file(const WriteFile& write) override;
   void publish_manifest(const PlannedDataset& dataset, const std::string& text) override;

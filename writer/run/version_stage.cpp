@@ -64,7 +64,8 @@ class ObjectStage final : public VersionStage {
         base_(base),
         store_(ObjectStore::open(directory, [&progress] { progress.throw_if_stopped(); })),
         staging_({}) {
-    if (store_->find(k_run_name)) {
+    const Manifest manifest = parse_manifest(base.text, join_path(directory, k_manifest_name));
+    if (holds_unfinished_run(*store_, manifest)) {
       throw Error(ErrorCode::exists, "holds an unfinished run",
                   {.path = directory,
                    .hint = "wait for it, continue it with `resume`, or drop it with `restart` or `overwrite`"});

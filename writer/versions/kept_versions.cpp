@@ -9,11 +9,19 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/layer.hpp"
+#include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/publish/removal_list.hpp"
 
 namespace bale {
+
+void require_removable_shards(const std::string& directory) {
+  if (!is_object_store(directory)) return;
+  throw Error(
+      ErrorCode::unsupported, "shards of versions in an object store are not removed or written again",
+      {.path = directory, .hint = "`bale convert` writes a version to another prefix, without what was removed"});
+}
 
 std::vector<KeptVersion> kept_versions(const std::string& directory) {
   std::vector<KeptVersion> kept;

@@ -21,6 +21,9 @@ struct KeptVersion {
 /// All of them. Throws `damaged` for a manifest that is not that of its version.
 std::vector<KeptVersion> kept_versions(const std::string& directory);
 
+/// Throws `unsupported` for a dataset in an object store, whose versions and shards are not removed.
+void require_removable_shards(const std::string& directory);
+
 /// Adds the files that a version needs to `files`: of its shards, its layers and its lists of removed samples.
 void add_files(const Manifest& manifest, std::set<std::string>& files);
 void add_files(const ManifestShard& shard, std::set<std::string>& files);

@@ -9,7 +9,6 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/options/option_values.hpp"
-#include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/versions/kept_versions.hpp"
 
@@ -100,10 +99,8 @@ class Pruning {
 }  // namespace
 
 PruneReport prune_versions(const std::string& directory, const PruneOptions& options) {
+  require_removable_shards(directory);
   require_local_name(directory, UrlUse::writing);
-  if (is_object_store(directory)) {
-    throw Error(ErrorCode::unsupported, "versions in an object store cannot be pruned", {.path = directory});
-  }
   if (options.dry_run) return Pruning(directory, options).report();
   Journal journal = lock_versions(directory);
   try {

@@ -105,6 +105,7 @@ class Rewriting {
   }
 
   static BaseVersion base_of(const RewriteOptions& asked) {
+    require_removable_shards(asked.destination);
     Manifest manifest = manifest_to_change(asked.destination);
     if (!asked.dry_run && end_earlier_run(asked.destination)) manifest = manifest_to_change(asked.destination);
     std::string id = version_id(manifest);

@@ -7,6 +7,7 @@ import pytest
 from conftest import by_tier, key_names, tree_bytes
 from python_support import ENVIRONMENT, command
 from remote_support import ends_well, moto, remote, start  # noqa: F401
+from version_support import make_files
 from writing_support import blocked, moto_place, place, rclone_place, rclone_store  # noqa: F401
 
 FAILURE, TRY_AGAIN = 1, 5
@@ -40,6 +41,12 @@ def remove(changes):
     return changes["remove"]
 
 
+@pytest.fixture(scope="module")
+def adding(tmp_path_factory):
+    """The words of an `add` that makes two shards and a class, after the dataset's name."""
+    return ["add", make_files(tmp_path_factory.mktemp("new") / "files", "n", classes=3, per_class=1), "--shard-samples", "2"]
+
+
 def words(change, name):
     return [change[0], name, *change[1:]]
 
@@ -66,17 +73,17 @@ def is_old(place, before, after):
     return expected is before
 
 
-def test_as_on_a_disk(bale, place, old, changes, tmp_path):
+def test_as_on_a_disk(bale, place, old, changes, adding, tmp_path):
     """One change after the other: the objects are the files of a local dataset, and every version is read."""
     local = shutil.copytree(old, tmp_path / "local")
     store(place, old)
-    for change in list(changes.values())[::-1]:
+    for change in [*list(changes.values())[::-1], adding]:
         bale.ok(*words(change, local))
         place.ok(*words(change, place.name))
         assert place.objects() == tree_bytes(local)
         assert place.ok("ls", place.name).out == bale.ok("ls", local).out
     listed = json.loads(place.ok("log", "--json", place.name).out)["versions"]
-    assert listed == json.loads(bale.ok("log", "--json", local).out)["versions"] and len(listed) == 4
+    assert listed == json.loads(bale.ok("log", "--json", local).out)["versions"] and len(listed) == 5
     assert key_names(place.run, f"{place.name}@{listed[-1]['version']}") == key_names(bale, old)
     place.ok("verify", place.name)
     assert not place.run("remove", place.name, "none").code == 0 and place.objects() == tree_bytes(local)
@@ -182,12 +189,79 @@ def test_faults_that_stay(bale, moto_place, old, remove, path, fault, code, tmp_
     assert moto_place.objects() == changed(bale, old, remove, tmp_path)
 
 
+# --- add
+
+@pytest.mark.parametrize("puts", by_tier([(5, 1), None], [*((n, n // 2) for n in range(9)), None]))
+def test_an_add_that_is_killed(bale, moto_place, old, adding, puts, tmp_path):
+    """Before one of its PUTs, and again while it is continued, or after its manifest: the old version or the new one, and in the end
+    the objects of a run that nothing happened to."""
+    before, after = tree_bytes(old), changed(bale, old, adding, tmp_path)
+    store(moto_place, old)
+    whats = [{"skip": n, "cut": True, "before": lambda _: running[0].kill()} for n in puts or ()]
+    for what in whats or [{"path": "*/manifest.json", "lose": True, "after": lambda _: running[0].kill()}]:
+        running = []
+        moto_place.proxy.heal()
+        moto_place.proxy.add("PUT", **what)
+        running.append(start(moto_place.run, *words(adding, moto_place.name), "--resume"))
+        running[0].communicate(timeout=60)
+        assert is_old(moto_place, before, after) == bool(puts)
+    moto_place.proxy.heal()
+    moto_place.ok(*words(adding, moto_place.name), "--resume")
+    assert moto_place.objects() == after
+    moto_place.ok("verify", moto_place.name)
+
+
+def test_an_unfinished_add(bale, moto_place, old, adding, remove, tmp_path):
+    """Others are told; --restart drops it, with what it had uploaded."""
+    store(moto_place, old)
+    moto_place.proxy.add("PUT", "*/x-000004.tar", status=403, code="AccessDenied", times=None)
+    assert moto_place.run(*words(adding, moto_place.name), "--jobs", "1").code == FAILURE
+    assert "x-000003.tar" in moto_place.names()
+    for other, hint in ((words(adding, moto_place.name), "--resume"), (words(remove, moto_place.name), "unfinished run"),
+                        ([*words(adding, moto_place.name), "--resume", "--max-samples", "1"], "--max-samples")):
+        result = moto_place.run(*other)
+        assert result.code == FAILURE and hint in result.error_line(), result
+    moto_place.proxy.heal()
+    small = [*adding, "--max-samples", "1"]
+    moto_place.ok(*words(small, moto_place.name), "--restart")
+    assert moto_place.objects() == changed(bale, old, small, tmp_path)
+
+
+def test_another_version_during_an_add(bale, moto_place, old, adding, tmp_path):
+    """The add ends with 5 and leaves nothing, also of the lists that it had replaced."""
+    old = shutil.copytree(old, tmp_path / "old")
+    bale.ok("index", old, "--sidecars", "wids")
+    store(moto_place, old)
+    late = shutil.copytree(old, tmp_path / "late")
+    bale.ok("remove", late, LATE)
+
+    def publish(_):
+        for name, content in tree_bytes(late).items():
+            moto_place.put(name, content)
+    moto_place.proxy.add("PUT", "*/manifest.json", before=publish)
+    result = moto_place.run(*words(adding, moto_place.name))
+    assert result.code == TRY_AGAIN and "another run published version" in result.error_line()
+    assert moto_place.objects() == tree_bytes(late)
+    moto_place.ok(*words(adding, moto_place.name))
+    bale.ok(*words(adding, late))
+    assert moto_place.objects() == tree_bytes(late)
+
+
 def test_an_unfinished_run_is_named(moto_place, old, remove):
     store(moto_place, old)
     moto_place.put(".bale-partial/run.json", b"{}")
     before = moto_place.objects()
     result = moto_place.run(*words(remove, moto_place.name))
     assert result.code == FAILURE and "unfinished run" in result.error_line() and moto_place.objects() == before
+
+
+def test_what_is_refused(moto_place, old, remove):
+    """Before anything is changed."""
+    store(moto_place, old)
+    before = moto_place.objects()
+    for refused in (["rewrite"], ["rewrite", "--purge"], [*remove, "--purge"], ["log", "--prune", "--keep", "1"]):
+        result = moto_place.run(*words(refused, moto_place.name))
+        assert result.code == FAILURE and "object store" in result.error_line() and moto_place.objects() == before, result
 
 
 def test_no_dataset(moto_place, remove):
@@ -199,13 +273,14 @@ READER = """
     import sys
     import bale
 
-    name, gone, late = sys.argv[1:]
+    name, gone, late, files = sys.argv[1:]
     dataset = bale.Dataset(name)
     loader = bale.Loader(name, 2, transform=bale.transforms.val(16), seed=1, workers=1)
     batches = iter(loader)
     first = next(batches)
     state = loader.state_dict()["dataset"]
     with bale.edit(name, message="week 48") as e:
+        e.add(files)
         e.remove([gone])
         e.set_labels({late: "amber"})
         e.set_field("score.txt", {late: 0.5})
@@ -213,7 +288,7 @@ READER = """
     assert count == len(dataset) == 6 and dataset.version == state
     now = bale.Dataset(name)
     versions = bale.versions(name)
-    assert now.version == versions[0]["version"] != state == versions[1]["version"] and len(now) == 5
+    assert now.version == versions[0]["version"] != state == versions[1]["version"] and len(now) == 8
     assert versions[0]["change"]["message"] == "week 48" and gone not in now.keys
     assert list(bale.Dataset(f"{name}@{state}").keys) == list(dataset.keys)
     try:
@@ -228,9 +303,9 @@ READER = """
 """
 
 
-def test_a_reader_keeps_its_version(moto_place, old):
+def test_a_reader_keeps_its_version(moto_place, old, adding):
     """bale.edit() publishes while a Loader and a Dataset of the same process are open: they have the samples that they began with."""
     store(moto_place, old)
-    done = subprocess.run(command(READER, moto_place.name, "amber/amber_0000", LATE), env={**ENVIRONMENT, **moto_place.run.env},
+    done = subprocess.run(command(READER, moto_place.name, "amber/amber_0000", LATE, adding[1]), env={**ENVIRONMENT, **moto_place.run.env},
                           capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout) == (0, "4\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr

@@ -170,7 +170,6 @@ def test_what_cannot_be_added_to(bale, files, tmp_path):
     assert "bale convert 'A::B' DST" in bale("add", out, files / "new").error_line()
     assert tree_bytes(out) == before
     assert "no manifest.json" in bale("add", files / "old", files / "new").error_line()
-    assert "object store" in bale("add", "s3://bucket/packed", files / "new").error_line()
     assert "NEW is needed" in bale("add", out).error_line()
     out = packed(bale, files, tmp_path / "out")
     assert "the source itself" in bale("add", out, out).error_line()

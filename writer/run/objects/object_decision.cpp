@@ -34,6 +34,36 @@ void require_object_options(const std::vector<std::string>& places, const PackOp
   }
 }
 
+/// The same of a run that adds to a dataset. No version names what an unfinished one has stored.
+ObjectDecision decide_to_add(const ObjectDestination& destination, const PackOptions& options, const Plan& plan) {
+  const std::optional<ObjectRun>& unfinished = destination.unfinished();
+  if (unfinished && options.mode == DestinationMode::fresh) {
+    throw Error(
+        ErrorCode::exists, "holds an unfinished run",
+        {.path = options.destination,
+         .hint = "continue it with `resume`, or drop it with `restart`, unless another program is at work there"});
+  }
+  if (options.mode == DestinationMode::resume && is_of_another(unfinished, plan)) {
+    refuse_other_plan(options.destination, "holds an unfinished run of other files or options",
+                      describe_changes(unfinished->facts, {}, plan.facts, {}),
+                      "resume with the same source and options, or drop it with `restart`");
+  }
+  const std::vector<std::string> files = OldDataset{{}, plan.base->manifest}.files();
+  ObjectDecision decision{.resumes = unfinished && options.mode == DestinationMode::resume};
+  if (unfinished) {
+    for (const auto* left : {&unfinished->files, &unfinished->replaced}) {
+      for (const std::string& file : *left) {
+        if (destination.holds(file) && std::find(files.begin(), files.end(), file) == files.end())
+          decision.known.push_back(file);
+      }
+    }
+  }
+  std::vector<std::string> ours = files;
+  ours.insert(ours.end(), decision.known.begin(), decision.known.end());
+  destination.require_way_is_free(ours);
+  return decision;
+}
+
 }  // namespace
 
 std::vector<Manifest> manifests_to_resume(const ObjectDestination& destination, const PackOptions& options,
@@ -43,6 +73,7 @@ std::vector<Manifest> manifests_to_resume(const ObjectDestination& destination, 
 }
 
 ObjectDecision decide(const ObjectDestination& destination, const PackOptions& options, const Plan& plan) {
+  if (plan.base) return decide_to_add(destination, options, plan);
   const std::optional<ObjectRun>& unfinished = destination.unfinished();
   ObjectDecision decision;
   if (options.mode == DestinationMode::overwrite) {
@@ -105,7 +136,7 @@ void require_may_run_objects(const PackOptions& options, const Plan& plan) {
   const Progress progress;
   ObjectDestination destination(options, plan, plan.fingerprint, false, progress);
   destination.list();
-  if (!manifests_to_resume(destination, options, plan).empty()) return;
+  if (!plan.base && !manifests_to_resume(destination, options, plan).empty()) return;
   const std::string stay = decide(destination, options, plan).stay;
   if (!stay.empty() && options.on_warning) options.on_warning(stay);
 }

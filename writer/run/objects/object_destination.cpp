@@ -17,6 +17,7 @@
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/plan/plan_facts.hpp"
+#include "bale/writer/publish/run_decision.hpp"
 
 namespace bale {
 namespace {
@@ -84,12 +85,31 @@ unsigned threads_for(std::size_t num_requests) {
   return static_cast<unsigned>(std::min(k_most_requests, 1 + num_requests / k_requests_per_thread));
 }
 
+/// Removes what a run keeps, its own record last.
+void clear_run(const ObjectStore& store) {
+  std::vector<std::string> names;
+  for (const StoredObject& object : store.list()) {
+    if (object.key.starts_with(k_own_prefix) && object.key != k_run_name) names.push_back(object.key);
+  }
+  run_parallel(names.size(), threads_for(names.size()), [&](std::size_t i) { store.remove(names[i]); });
+  store.remove(k_run_name);
+}
+
 /// A name that programs store to show a folder.
 bool is_folder_mark(const StoredObject& object) {
   return object.size == 0 && (object.key.empty() || object.key.ends_with('/'));
 }
 
 }  // namespace
+
+bool holds_unfinished_run(const ObjectStore& store, const Manifest& current) {
+  const auto text = store.read(k_run_name);
+  if (!text) return false;
+  const ObjectRun run = run_from_text(as_text(*text), store.name_of(k_run_name));
+  if (run.is_parts || run.plan != current.plan) return true;
+  clear_run(store);
+  return false;
+}
 
 ObjectDestination::ObjectDestination(const PackOptions& options, const Plan& plan, std::string id, bool is_parts,
                                      const Progress& progress)
@@ -207,7 +227,7 @@ void ObjectDestination::begin() {
   }
   if (is_parts_) return resume();  // others may have begun
   try {
-    require_empty(plan_, held());
+    plan_.base ? void(require_base()) : require_empty(plan_, held());
   } catch (...) {
     store_->remove(k_run_name);
     throw;
@@ -220,7 +240,7 @@ void ObjectDestination::begin_replacing(std::vector<std::string> replaced) {
   // Looked at again: a run that published in the meantime has seen run.json, or its manifest is seen here.
   list();
   for (const PlannedDataset& dataset : plan_.datasets) {
-    store_->remove(below_destination(dataset.subdirectory, k_manifest_name));
+    if (!plan_.base) store_->remove(below_destination(dataset.subdirectory, k_manifest_name));
   }
   for (const auto& [name, object] : objects_) {
     if (name.starts_with(k_own_prefix) && name != k_run_name) store_->remove(name);
@@ -229,6 +249,7 @@ void ObjectDestination::begin_replacing(std::vector<std::string> replaced) {
 
 void ObjectDestination::resume() {
   run_ = *unfinished_;
+  if (plan_.base) return;
   for (const PlannedDataset& dataset : plan_.datasets) {
     const std::string name = below_destination(dataset.subdirectory, k_manifest_name);
     if (!holds(name)) continue;
@@ -255,8 +276,21 @@ void ObjectDestination::abort_uploads(const std::vector<std::string>& files) con
   }
 }
 
-void ObjectDestination::require_owned() const {
+ManifestFile ObjectDestination::require_base() const {
+  std::optional<ManifestFile> found = read_object_manifest(*store_);
+  if (!found) throw Error(ErrorCode::retryable, "another run removed the dataset", {.path = options_.destination});
+  const Manifest current = parse_manifest(found->text, store_->name_of(k_manifest_name));
+  if (version_id(current) == plan_.base->id) return *std::move(found);
+  throw other_version_published(options_.destination, current, plan_.base->id);
+}
+
+void ObjectDestination::clear_published() {
+  if (unfinished_ && !holds_unfinished_run(*store_, plan_.base->manifest)) list();
+}
+
+void ObjectDestination::require_owned(bool or_cleared) const {
   const auto text = store_->read(k_run_name);
+  if (!text && or_cleared) return;
   if (text && is_own(run_from_text(as_text(*text), store_->name_of(k_run_name)))) return;
   throw Error(ErrorCode::changed, "another run took the place of this one",
               {.path = options_.destination, .hint = "let one program at a time write there"});
@@ -362,19 +396,15 @@ void ObjectDestination::remove_replaced() const {
   }
 }
 
-void ObjectDestination::clear() const {
-  std::vector<std::string> names;
-  for (const StoredObject& object : store_->list()) {
-    if (object.key.starts_with(k_own_prefix) && object.key != k_run_name) names.push_back(object.key);
-  }
-  run_parallel(names.size(), threads_for(names.size()), [&](std::size_t i) { store_->remove(names[i]); });
-  store_->remove(k_run_name);
-}
+void ObjectDestination::clear() const { clear_run(*store_); }
 
-void ObjectDestination::abandon() {
+void ObjectDestination::abandon(const std::map<std::string, std::string>& before) {
   is_abandoned_ = true;
   require_owned();
-  for (const auto& [name, file] : stored_) store_->remove(name);
+  for (const auto& [name, file] : stored_) {
+    const auto old = before.find(name);
+    old == before.end() ? store_->remove(name) : store_->put(name, as_bytes(old->second));
+  }
   clear();
 }
 

@@ -26,6 +26,7 @@
 #include "bale/writer/plan/plan_facts.hpp"
 #include "bale/writer/publish/held_datasets.hpp"
 #include "bale/writer/publish/run_store.hpp"
+#include "bale/writer/run/objects/object_manifest.hpp"
 
 namespace bale {
 
@@ -46,6 +47,9 @@ struct ObjectRun {
 
   friend bool operator==(const ObjectRun&, const ObjectRun&) = default;
 };
+
+/// Whether there is an unfinished run. What is left of one that has published the version `current` is removed.
+bool holds_unfinished_run(const ObjectStore& store, const Manifest& current);
 
 class ObjectDestination {
  public:
@@ -81,8 +85,13 @@ class ObjectDestination {
   /// Aborts what killed runs began to upload, of files that this run may write, or of `files` only.
   void abort_uploads() const;
   void abort_uploads(const std::vector<std::string>& files) const;
-  /// Throws `changed` if another run took the place of this one.
-  void require_owned() const;
+  /// Throws `changed` if another run took the place of this one; with `or_cleared` not if there is none any more, which
+  /// has seen that this one published.
+  void require_owned(bool or_cleared = false) const;
+  /// The manifest of the dataset, if it is that of the plan's base; else throws `retryable`.
+  ManifestFile require_base() const;
+  /// Removes what is left of a run that has published the present version. To be called after list().
+  void clear_published();
 
   /// As RunStore::records().
   ShardRecords records(const WantedShards& wanted) const;
@@ -106,8 +115,9 @@ class ObjectDestination {
   void remove_replaced() const;
   /// Removes what the run keeps. Its own record goes last.
   void clear() const;
-  /// Removes all that this run stored, also if the run was stopped. For one that ends before it finished a shard.
-  void abandon();
+  /// Removes all that this run stored, also if the run was stopped, or stores again what was there `before`. For one
+  /// that nobody can continue.
+  void abandon(const std::map<std::string, std::string>& before = {});
 
  private:
   ObjectRun new_run(std::vector<std::string> replaced) const;

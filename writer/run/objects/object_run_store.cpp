@@ -1,11 +1,16 @@
 #include "bale/writer/run/objects/object_run_store.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
+#include "bale/reader/version.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/publish/finished_check.hpp"
 #include "bale/writer/publish/run_decision.hpp"
@@ -33,6 +38,7 @@ ObjectRunStore::ObjectRunStore(const PackOptions& options, const PlanFile& plan,
 }
 
 std::vector<Manifest> ObjectRunStore::manifests() {
+  if (plan_.base) return {};
   published_ = destination_.is_of_parts() ? destination_.finished_manifests()
                                           : manifests_to_resume(destination_, options_, plan_);
   return published_;
@@ -44,6 +50,7 @@ std::vector<Manifest> ObjectRunStore::begin(const std::vector<Slot>& slots) {
 }
 
 void ObjectRunStore::begin_pack() {
+  if (plan_.base) destination_.clear_published();
   ObjectDecision decision = decide(destination_, options_, plan_);
   resumes_ = decision.resumes;
   if (!resumes_) {
@@ -52,7 +59,7 @@ void ObjectRunStore::begin_pack() {
   }
   if (resumes_) {
     destination_.resume();
-  } else if (options_.mode != DestinationMode::overwrite) {
+  } else if (options_.mode != DestinationMode::overwrite || (plan_.base && !destination_.unfinished())) {
     destination_.begin();
   } else {
     for (const OldDataset& old : decision.old) replaced_.push_back(report_of_replaced(options_, old));
@@ -171,8 +178,52 @@ bool ObjectRunStore::has_file(const PlannedDataset& dataset, const std::string& 
   return destination_.holds(below_destination(dataset.subdirectory, name));
 }
 
+/// Calls what throws if another version was published. Then this run cannot be continued.
+void ObjectRunStore::with_base(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::retryable) throw;
+    try {
+      const auto now = read_object_manifest(destination_.store());
+      const bool is_base = now && version_id(parse_manifest(now->text, {})) == plan_.base->id;
+      if (now && !is_base) destination_.abandon(before_);
+    } catch (const Error&) {  // `restart` removes it
+    }
+    throw;
+  }
+}
+
+std::string ObjectRunStore::text_of(const PlannedDataset& dataset, const std::string& name) {
+  const ObjectStore& store = destination_.store();
+  if (name == k_manifest_name) {
+    with_base([&] { base_ = destination_.require_base(); });
+    return base_.text;
+  }
+  const std::string file = below_destination(dataset.subdirectory, name);
+  const auto content = store.read(file);
+  if (!content) throw Error(ErrorCode::not_found, "no such object", {.path = store.name_of(file)});
+  return std::string(as_text(*content));
+}
+
+void ObjectRunStore::stage_file(const WriteFile& write) {
+  const std::string path = join_path(staging(), fmt::format("change-{}", num_staged_++));
+  destination_.store().upload(write(path), path);
+  ::unlink(path.c_str());
+}
+
 void ObjectRunStore::publish_file(const PlannedDataset& dataset, const std::string& name, const std::string& text) {
-  destination_.store_file(below_destination(dataset.subdirectory, name), text);
+  const std::string file = below_destination(dataset.subdirectory, name);
+  if (plan_.base) {
+    const auto old = destination_.store().read(file);
+    if (name == kept_version(plan_.base->id)) {
+      before_.emplace(file, text);  // another run that replaces the base keeps it, too
+    } else if (old) {
+      before_.emplace(file, as_text(*old));
+    }
+  }
+  destination_.store_file(file, text);
+  forget_version(destination_.store().name_of(file));
 }
 
 void ObjectRunStore::publish_manifest(const PlannedDataset& dataset, const std::string& text) {
@@ -184,8 +235,12 @@ std::vector<PackReport::Replaced> ObjectRunStore::finish(const FinishedShards&) 
   destination_.require_owned();
   destination_.require_unchanged();
   destination_.abort_uploads();
-  destination_.remove_replaced();
+  if (!plan_.base) destination_.remove_replaced();
   for (const auto& [name, text] : manifests_) {
+    if (plan_.base) {
+      with_base([&] { replace_object_manifest(store, options_.destination, base_, text); });
+      continue;
+    }
     // The same content is that of an earlier try, or of another run of the same plan.
     if (store.put_if_absent(name, as_bytes(text)) || has_text(store, name, text)) continue;
     throw Error(ErrorCode::exists, "another program has published a dataset here",
@@ -193,19 +248,28 @@ std::vector<PackReport::Replaced> ObjectRunStore::finish(const FinishedShards&) 
   }
   try {
     // A run that replaces this one looks for manifests after it took its place: one of the two sees the other.
-    destination_.require_owned();
+    destination_.require_owned(plan_.base != nullptr);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::changed) withdraw();
     throw;
   }
+  // Not before: they may be of a run that publishes in the meantime.
+  if (plan_.base) destination_.remove_replaced();
   destination_.clear();
   for (const auto& [name, text] : manifests_) forget_version(store.name_of(name));
   return std::move(replaced_);
 }
 
 void ObjectRunStore::withdraw() const {
+  const ObjectStore& store = destination_.store();
   for (const auto& [name, text] : manifests_) {
-    if (has_text(destination_.store(), name, text)) destination_.store().remove(name);
+    const std::optional<ObjectContent> now = store.read_with_etag(name);
+    if (!now || as_text(now->bytes) != text) continue;
+    if (plan_.base) {
+      store.replace(name, now->etag, as_bytes(base_.text));
+    } else {
+      store.remove(name);
+    }
   }
 }
 

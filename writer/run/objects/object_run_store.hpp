@@ -5,6 +5,8 @@
 // two runs one publishes.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,6 +16,7 @@
 #include "bale/writer/plan/plan_file.hpp"
 #include "bale/writer/publish/run_store.hpp"
 #include "bale/writer/run/objects/object_destination.hpp"
+#include "bale/writer/run/objects/object_manifest.hpp"
 #include "bale/writer/run/objects/staging_directory.hpp"
 
 namespace bale {
@@ -35,6 +38,9 @@ class ObjectRunStore final : public PartStore {
   FinishedShard write(Slot& slot, const WriteShard& write) override;
   std::string publish(const Slot& slot, const FinishedShard& finished) override;
   bool has_file(const PlannedDataset& dataset, const std::string& name) const override;
+  std::string text_of(const PlannedDataset& dataset, const std::string& name) override;
+  /// Uploads it at once: no version names it before the manifest does.
+  void stage_file(const WriteFile& write) override;
   void publish_file(const PlannedDataset& dataset, const std::string& name, const std::string& text) override;
   void publish_manifest(const PlannedDataset& dataset, const std::string& text) override;
   /// Throws `exists` if another program has published a dataset, and `changed` if another run took the place of this
@@ -51,6 +57,7 @@ class ObjectRunStore final : public PartStore {
   void join(const std::vector<Slot>& slots);
   bool is_published(const Slot& slot, const ManifestShard& shard, CheckDepth depth) const;
   void withdraw() const;
+  void with_base(const std::function<void()>& call);
   const std::string& staging();
 
   const PackOptions& options_;
@@ -65,6 +72,9 @@ class ObjectRunStore final : public PartStore {
   bool is_replacing_ = false;
   bool resumes_ = false;
   std::vector<std::pair<std::string, std::string>> manifests_;  // names and texts
+  ManifestFile base_;                                           // of Plan::base
+  std::map<std::string, std::string> before_;                   // texts of files that it has replaced
+  std::size_t num_staged_ = 0;                                  // files other than shards
 };
 
 }  // namespace bale

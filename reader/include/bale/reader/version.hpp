@@ -45,8 +45,8 @@ struct DatasetVersion {
 /// as far as they are known. Throws `not_found` if the directory has no manifest.
 std::vector<DatasetVersion> dataset_versions(const std::string& directory, const std::string& newest = {});
 
-/// The ids of the versions in a directory of this machine that were replaced and are kept, also of those to which no
-/// other one leads.
+/// The ids of the versions in a directory that were replaced and are kept, also of those to which no other one leads.
+/// Throws `unsupported` for a server that has no listings.
 std::vector<std::string> replaced_versions(const std::string& directory);
 
 /// A directory and what its spec has after the '@'.

@@ -20,7 +20,7 @@ namespace bale {
 
 /// The options of a run that adds to the dataset in PackOptions::destination: `asked` with format, layout, name, edits,
 /// sidecars and seek points of the dataset, and the size of its images if it has pixels. Throws `not_found` if there is
-/// no dataset, `unsupported` for an object store, for shards whose names have their number (Layout::counted) and for
+/// no dataset, `unsupported` for shards whose names have their number (Layout::counted) and for
 /// edits that cannot be repeated, and `invalid_argument` for splits.
 PackOptions options_to_add(PackOptions asked);
 
