@@ -191,7 +191,7 @@ def test_faults_that_stay(bale, moto_place, old, remove, path, fault, code, tmp_
 
 # --- add
 
-@pytest.mark.parametrize("puts", by_tier([(5, 1), None], [*((n, n // 2) for n in range(9)), None]))
+@pytest.mark.parametrize("puts", by_tier([(5, 1), None], [*((n, min(n // 2, 8 - n)) for n in range(9)), None]))
 def test_an_add_that_is_killed(bale, moto_place, old, adding, puts, tmp_path):
     """Before one of its PUTs, and again while it is continued, or after its manifest: the old version or the new one, and in the end
     the objects of a run that nothing happened to."""
