@@ -353,7 +353,7 @@ def test_killed_at_every_call(bale, files, command, tmp_path):
     expected, earlier = tree_bytes(whole), versions_of(bale, old)
     hidden, new = version_of(bale, old), version_of(bale, whole)
     seen = set()
-    for n in sorted({*range(1, calls + 1, by_tier(7, 1)), *range(calls - 20, calls + 1)}):
+    for n in sorted({*range(1, calls + 1, by_tier(9, 1)), *range(calls - 20, calls + 1, by_tier(2, 1))}):
         out = shutil.copytree(old, tmp_path / f"kill-{n}")
         assert bale(command, out, *arguments, env=shim(KILL_AT=n)).code == KILLED
         now = version_of(bale, out)
