@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     std::uint64_t num_bytes = 0;
     for (std::uint64_t i = 0; i < dataset.size(); ++i) {
       const bale::SampleView sample = dataset.read(i, scratch);  // checksums compared
-      num_bytes += sample.find("jpg")->bytes.size();
+      num_bytes += sample["jpg"].size();
     }
     std::cout << dataset.size() << ' ' << dataset.classes().size() << ' ' << num_bytes << '\n';
   } catch (const bale::Error& error) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <ranges>
 #include <string>
 #include <thread>
 #include <vector>
@@ -237,6 +238,22 @@ TEST_CASE("an owned sample stays while its Scratch is used again", "[open_shards
   REQUIRE(kept.fields.size() == again.fields.size());
   for (const FieldView& field : again.fields) CHECK(std::ranges::equal(kept.find(field.name)->bytes, field.bytes));
   CHECK(kept.find("none") == nullptr);
+  CHECK(kept["jpg"].data() == kept.find("jpg")->bytes.data());
+  CHECK(again["jpg"].data() == again.find("jpg")->bytes.data());
+  for (const bool owns : {false, true}) {
+    const Error error = test::error_of([&] { owns ? (void)kept["none"] : (void)again["none"]; });
+    CHECK(error.code() == ErrorCode::not_found);
+    CHECK(error.context().key == kept.key);
+  }
+}
+
+TEST_CASE("a dataset is a range of the standard library", "[open_shards]") {
+  static_assert(std::ranges::input_range<const Dataset>);
+  const Packed packed;
+  const Dataset dataset = Dataset::open(packed.path);
+  std::vector<std::string> keys;
+  for (const OwnedSample& sample : dataset | std::views::drop(1) | std::views::take(2)) keys.push_back(sample.key);
+  CHECK(keys == std::vector{dataset.key(1), dataset.key(2)});
 }
 
 }  // namespace bale

@@ -1,7 +1,7 @@
 // Dataset: random access to a packed dataset of any format. All its shards are one sequence of samples.
 //
 //   const auto dataset = bale::Dataset::open("packed");
-//   for (const bale::OwnedSample& sample : dataset) use(sample.key, sample.label, sample.find("jpg")->bytes);
+//   for (const bale::OwnedSample& sample : dataset) use(sample.key, sample.label, sample["jpg"]);
 //
 // Shards that a manifest lists are opened when they are first needed; other shards are opened by open(), unless
 // DatasetOptions::counting says later. So a method
@@ -17,6 +17,7 @@
 // Processes: do not use a Dataset after fork(); open one in each process that reads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -224,9 +225,12 @@ class Dataset {
   Held<std::unique_ptr<State>> state_;
 };
 
-/// An input iterator, of which each thread has its own. It reads when it is dereferenced.
+/// A std::input_iterator, of which each thread has its own. It reads when it is dereferenced.
 class Dataset::Iterator {
  public:
+  using value_type = OwnedSample;
+  using difference_type = std::ptrdiff_t;
+
   explicit Iterator(const Dataset& dataset) : dataset_(&dataset) {}
 
   OwnedSample operator*() const { return dataset_->read(i_); }
@@ -234,6 +238,7 @@ class Dataset::Iterator {
     ++i_;
     return *this;
   }
+  void operator++(int) { ++i_; }
   friend bool operator==(const Iterator& at, std::default_sentinel_t) {
     return at.dataset_->count_beyond(at.i_) <= at.i_;
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bale/formats/base/lifetime.hpp"
 #include "bale/formats/shard/sample.hpp"
 
 namespace bale {
@@ -34,12 +35,15 @@ struct OwnedSample {
   }
 
   /// The field of this name, or nullptr if the sample does not have it.
-  const Field* find(std::string_view name) const {
+  const Field* find(std::string_view name) const BALE_LIFETIMEBOUND {
     for (const Field& field : fields) {
       if (field.name == name) return &field;
     }
     return nullptr;
   }
+  /// The bytes of this field: sample["jpg"]. They live as long as the sample. Throws `not_found` if it does not have
+  /// it.
+  Bytes operator[](std::string_view name) const BALE_LIFETIMEBOUND;
 };
 
 }  // namespace bale

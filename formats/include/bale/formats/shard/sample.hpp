@@ -74,6 +74,8 @@ struct SampleView {
     }
     return nullptr;
   }
+  /// The bytes of this field: sample["jpg"]. Throws `not_found` if the sample does not have it.
+  Bytes operator[](std::string_view name) const;
   /// The first field with an image's name (is_image_field()), else the field of pixels (k_array_field), else nullptr.
   const FieldView* find_image() const;
 };
