@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <set>
 #include <system_error>
 
@@ -73,11 +72,20 @@ struct CountedName {
 };
 
 std::optional<CountedName> counted_name(std::string_view name) {
-  static const std::regex k_counted("(.+)-([0-9]{5,9})-of-([0-9]{5,9})(\\..*)?");
-  std::match_results<std::string_view::const_iterator> parts;
-  if (name.find("-of-") == std::string_view::npos) return std::nullopt;  // fast
-  if (!std::regex_match(name.begin(), name.end(), parts, k_counted)) return std::nullopt;
-  return CountedName{parts.str(1), std::stoull(parts.str(2)), parts.str(3), parts.str(4)};
+  constexpr std::string_view k_of = "-of-", k_digits = "0123456789";
+  const std::size_t of = name.rfind(k_of);
+  if (of == std::string_view::npos) return std::nullopt;
+  const std::string_view before = name.substr(0, of), after = name.substr(of + k_of.size());
+  const std::size_t dash = before.rfind('-');
+  if (dash == std::string_view::npos || dash == 0) return std::nullopt;
+  const std::string_view number = before.substr(dash + 1);
+  const std::string_view count = after.substr(0, std::min(after.find_first_not_of(k_digits), after.size()));
+  const std::string_view suffix = after.substr(count.size());
+  const auto is_count = [](std::string_view digits) { return digits.size() >= 5 && digits.size() <= 9; };
+  if (!is_count(number) || number.find_first_not_of(k_digits) != std::string_view::npos) return std::nullopt;
+  if (!is_count(count) || !(suffix.empty() || suffix.front() == '.')) return std::nullopt;
+  return CountedName{std::string(before.substr(0, dash)), std::stoull(std::string(number)), std::string(count),
+                     std::string(suffix)};
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // A packed dataset as a source. Converting a dataset is packing from it.
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -8,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/names/contained_name.hpp"
@@ -21,7 +18,7 @@
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/class_folders.hpp"
 #include "bale/writer/source/classes/labels.hpp"
-#include "bale/writer/source/files/long_path.hpp"
+#include "bale/writer/source/files/steady_file.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
 #include "bale/writer/source/packed_notices.hpp"
 #include "bale/writer/source/saved/row_bytes.hpp"
@@ -30,28 +27,6 @@
 
 namespace bale {
 namespace {
-
-/// A text that changes when the file's content changes. Every write sets the times; the status change time changes even
-/// if the modification time is set back. The ends are compared for file systems with coarse times.
-std::string identity_of_file(const std::string& path) {
-  constexpr std::uint64_t k_end_bytes = 65536;
-  try {
-    const File file = File::open_read(path);
-    struct stat info {};
-    if (::fstat(file.fd(), &info) != 0) throw_errno("examine", path);
-    const auto size = static_cast<std::uint64_t>(info.st_size);
-    DigestStream ends;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(size, k_end_bytes)));
-    for (const std::uint64_t at : {std::uint64_t{0}, size - bytes.size()}) {
-      file.read_exact(at, bytes);
-      ends.update(bytes);
-    }
-    return fmt::format("\t{}\t{}\t{}.{:09}\t{}", size, mtime_ns(info), info.st_ctim.tv_sec, info.st_ctim.tv_nsec,
-                       digest_text(ends.digest()));
-  } catch (const Error&) {
-    return "\tunreadable";  // reading its samples will report why
-  }
-}
 
 /// The format that SourceOptions::kind names; null: detect the format of each shard.
 const Format* wanted_format(const SourceOptions& options) {

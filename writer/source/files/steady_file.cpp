@@ -3,12 +3,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 
 namespace bale {
 
@@ -64,6 +68,26 @@ bool SteadyFile::read(MutableBytes out, const std::string& path) const {
 void read_file_ahead(const std::string& path) {
   const Descriptor file = open_long_path(path, O_RDONLY);
   if (file.valid()) ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_WILLNEED);
+}
+
+std::string identity_of_file(const std::string& path) {
+  constexpr std::uint64_t k_end_bytes = 65536;
+  try {
+    const File file = File::open_read(path);
+    struct stat info {};
+    if (::fstat(file.fd(), &info) != 0) throw_errno("examine", path);
+    const auto size = static_cast<std::uint64_t>(info.st_size);
+    DigestStream ends;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(size, k_end_bytes)));
+    for (const std::uint64_t at : {std::uint64_t{0}, size - bytes.size()}) {
+      file.read_exact(at, bytes);
+      ends.update(bytes);
+    }
+    return fmt::format("\t{}\t{}\t{}.{:09}\t{}", size, mtime_ns(info), info.st_ctim.tv_sec, info.st_ctim.tv_nsec,
+                       digest_text(ends.digest()));
+  } catch (const Error&) {
+    return "\tunreadable";
+  }
 }
 
 }  // namespace bale

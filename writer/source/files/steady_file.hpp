@@ -32,6 +32,11 @@ class SteadyFile {
   struct stat info_ {};
 };
 
+/// A text that changes when the file's content changes. Every write sets the times; the status change time changes even
+/// if the modification time is set back. The ends are compared for file systems with coarse times. Of a file that
+/// cannot be read it says so: reading the content reports why.
+std::string identity_of_file(const std::string& path);
+
 /// Asks the kernel to read the whole file ahead; never fails.
 void read_file_ahead(const std::string& path);
 
