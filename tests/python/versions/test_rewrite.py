@@ -6,9 +6,11 @@ import signal
 import subprocess
 import tarfile
 
+import lmdb
 import numpy as np
 import pytest
-from conftest import PROGRAM, by_tier, key_list, shim, tree_bytes
+import webdataset
+from conftest import PROGRAM, by_tier, key_list, shards, shim, tree_bytes
 from fault_support import KILLED, count_calls
 from remote_support import remote, serve  # noqa: F401 - fixtures
 from version_support import make_files, version_of
@@ -111,6 +113,21 @@ def test_nothing_of_a_purged_sample_stays(bale, files, layout, tmp_path):
     assert result.code == FAILURE and "removed on purpose" in result.error_line() and report["version"] in result.error_line()
     assert bale("add", out, files / "old").code == USAGE
     assert all("purged" in version["why"] for version in json.loads(bale.ok("log", "--json", out).out)["gone"])
+
+
+def test_other_programs_see_no_purged_sample(bale, files, tmp_path):
+    """webdataset and py-lmdb, by all shards that a glob finds."""
+    expected = sorted(path.read_bytes() for path in (files / "old").rglob("*.JPEG") if "amber_0003" not in path.name)
+    seen = {"tar.plain": [], "lmdb.plain": []}
+    for layout in seen:
+        bale.ok("remove", packed(bale, files, tmp_path / layout, layout=layout), "amber/o_amber_0003", "--purge")
+    for sample in webdataset.WebDataset([str(path) for path in shards(tmp_path / "tar.plain")], shardshuffle=False):
+        seen["tar.plain"].append(sample["jpg"])
+    for path in shards(tmp_path / "lmdb.plain"):
+        with lmdb.open(str(path), subdir=False, readonly=True, lock=False) as env, env.begin() as txn:
+            seen["lmdb.plain"] += [txn.get(b"%08d" % i) for i in range(int(txn.get(b"__len__")))]
+    for layout, images in seen.items():
+        assert sorted(images) == expected, layout
 
 
 def has_marker(directory):
