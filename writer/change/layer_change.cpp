@@ -161,7 +161,7 @@ ChangeReport LayerChange::report() const {
 ChangeReport LayerChange::publish(const std::string& message, Progress& progress) {
   ChangeReport report = this->report();
   if (is_empty()) return report;
-  const std::unique_ptr<VersionStage> place = VersionStage::begin(directory_, file_, progress);
+  const std::unique_ptr<VersionStage> place = VersionStage::begin(directory_, &file_, progress);
   Replacement moves;
   const auto stage_file = [&](const WriteFile& write) {
     std::string staged = Journal::staged_name(fmt::format("change-{}", moves.files.size()));

@@ -22,17 +22,17 @@ namespace {
 /// out.
 class DirectoryStage final : public VersionStage {
  public:
-  DirectoryStage(const std::string& directory, const ManifestFile& base)
+  DirectoryStage(const std::string& directory, const ManifestFile* base)
       : directory_(directory), journal_(lock_versions(directory)) {
     try {
-      require_current(directory, base);
+      if (base != nullptr) require_current(directory, *base);
     } catch (...) {
       journal_.remove();
       throw;
     }
   }
   ~DirectoryStage() override {
-    if (is_published_) return;
+    if (is_published_ || journal_.content().replacement) return;
     try {
       journal_.remove();
     } catch (const Error&) {  // the next run does
@@ -51,6 +51,20 @@ class DirectoryStage final : public VersionStage {
     journal_.remove();
   }
 
+  void remove(const std::vector<GoneVersion>& gone, std::vector<std::string> files) override {
+    journal_.begin({.staged = true}, {});
+    Replacement replacement{.old_files = std::move(files)};
+    for (const GoneVersion& version : gone) {
+      write_durably(journal_.staged_path(version.id), as_bytes(gone_version_text(version)));
+      replacement.old_manifests.push_back(kept_version(version.id));
+      replacement.manifests.emplace_back(Journal::staged_name(version.id), kept_version(version.id));
+    }
+    journal_.record(replacement);
+    journal_.finish_replacement();
+    journal_.remove();
+    is_published_ = true;
+  }
+
  private:
   const std::string& directory_;
   Journal journal_;
@@ -59,18 +73,18 @@ class DirectoryStage final : public VersionStage {
 
 class ObjectStage final : public VersionStage {
  public:
-  ObjectStage(const std::string& directory, const ManifestFile& base, Progress& progress)
+  ObjectStage(const std::string& directory, const ManifestFile* base, const Progress& progress)
       : directory_(directory),
-        base_(base),
         store_(ObjectStore::open(directory, [&progress] { progress.throw_if_stopped(); })),
         staging_({}) {
-    const Manifest manifest = parse_manifest(base.text, join_path(directory, k_manifest_name));
+    base_ = base != nullptr ? *base : read_current_manifest(directory);
+    const Manifest manifest = parse_manifest(base_.text, join_path(directory, k_manifest_name));
     if (holds_unfinished_run(*store_, manifest)) {
       throw Error(ErrorCode::exists, "holds an unfinished run",
                   {.path = directory,
                    .hint = "wait for it, continue it with `resume`, or drop it with `restart` or `overwrite`"});
     }
-    require_current(directory, base);
+    if (base != nullptr) require_current(directory, base_);
   }
 
   std::string path_of(const std::string& staged) const override { return join_path(staging_.path(), staged); }
@@ -80,12 +94,23 @@ class ObjectStage final : public VersionStage {
     for (const auto& [staged, name] : moves.manifests) {
       replace_object_manifest(*store_, directory_, base_, std::string(as_text(read_file(path_of(staged)))));
     }
-    for (const auto& [staged, name] : moves.files) forget_version(store_->name_of(name));
+    for (const auto& [staged, name] : moves.files) {
+      // A run may have removed it that looked for what no version names before this one did.
+      if (!store_->find(name)) store_->upload(name, path_of(staged));
+      forget_version(store_->name_of(name));
+    }
+  }
+
+  void remove(const std::vector<GoneVersion>& gone, std::vector<std::string> files) override {
+    ObjectRest rest{.removed = std::move(files)};
+    for (const GoneVersion& version : gone)
+      rest.written.emplace_back(kept_version(version.id), gone_version_text(version));
+    end_with(*store_, directory_, std::move(rest));
   }
 
  private:
   const std::string& directory_;
-  const ManifestFile& base_;
+  ManifestFile base_;
   const std::unique_ptr<const ObjectStore> store_;
   const StagingDirectory staging_;
 };
@@ -113,8 +138,8 @@ void require_current(const std::string& directory, const ManifestFile& base) {
                                 version_id(parse_manifest(base.text, path)));
 }
 
-std::unique_ptr<VersionStage> VersionStage::begin(const std::string& directory, const ManifestFile& base,
-                                                  Progress& progress) {
+std::unique_ptr<VersionStage> VersionStage::begin(const std::string& directory, const ManifestFile* base,
+                                                  const Progress& progress) {
   if (is_object_store(directory)) return std::make_unique<ObjectStage>(directory, base, progress);
   return std::make_unique<DirectoryStage>(directory, base);
 }

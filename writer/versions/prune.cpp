@@ -7,9 +7,9 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/reader/version.hpp"
+#include "bale/writer/run/version_stage.hpp"
 #include "bale/writer/versions/kept_versions.hpp"
 
 namespace bale {
@@ -41,14 +41,15 @@ std::set<std::string> ids_to_keep(const std::string& directory, const std::vecto
 
 class Pruning {
  public:
-  Pruning(const std::string& directory, const PruneOptions& options) : directory_(directory) {
-    const Manifest current = load_manifest(join_path(directory, k_manifest_name));
+  Pruning(const std::string& directory, const PruneOptions& options) : held_(directory) {
+    const Manifest current =
+        parse_manifest(read_current_manifest(directory).text, join_path(directory, k_manifest_name));
     const std::set<std::string> keep = ids_to_keep(directory, options.keep);
     report_.kept.push_back(version_id(current));
     std::set<std::string> needed;
     std::set<std::string> named;
     add_files(current, needed);
-    for (const KeptVersion& version : kept_versions(directory)) {
+    for (const KeptVersion& version : kept_versions(held_)) {
       const bool stays = keep.contains(version.id);
       add_files(version.manifest, stays ? needed : named);
       if (!stays) {
@@ -60,25 +61,31 @@ class Pruning {
         report_.kept.push_back(version.id);
       }
     }
-    DirectoryTree tree(Directory::open(directory));
     for (const std::string& file : named) {
       if (needed.contains(file)) continue;
-      for (std::string& path : paths_of(file, tree)) {
-        count(path);
-        files_.push_back(std::move(path));
-      }
+      for (std::string& path : held_.paths_of(file)) take(std::move(path));
     }
+    // A run that is at work may have stored the newer ones.
+    needed.merge(named);
+    const std::time_t now = std::time(nullptr);
+    for (std::string& layer : held_.layers_beside(needed, options.force ? now + k_day : now - k_day))
+      take(std::move(layer));
   }
 
   const PruneReport& report() const { return report_; }
-  void carry_out(Journal& journal) const {
-    if (!gone_.empty()) remove_versions(journal, gone_, files_);
+  void carry_out(VersionStage& stage) const {
+    if (!gone_.empty() || !files_.empty()) stage.remove(gone_, files_);
   }
 
  private:
   void count(const std::string& path) {
     report_.num_files += 1;
-    report_.num_bytes += file_size(join_path(directory_, path)).value_or(0);
+    report_.num_bytes += held_.size_of(path);
+  }
+
+  void take(std::string path) {
+    count(path);
+    files_.push_back(std::move(path));
   }
 
   void require_old(const KeptVersion& version) const {
@@ -87,10 +94,10 @@ class Pruning {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("version {} was replaced less than {} days ago, and a training run may still read it",
                             version.id, k_least_days),
-                {.path = directory_, .hint = "keep it, or give `force`"});
+                {.path = held_.directory(), .hint = "keep it, or give `force`"});
   }
 
-  const std::string& directory_;
+  HeldFiles held_;
   std::vector<GoneVersion> gone_;
   std::vector<std::string> files_;
   PruneReport report_;
@@ -99,19 +106,13 @@ class Pruning {
 }  // namespace
 
 PruneReport prune_versions(const std::string& directory, const PruneOptions& options) {
-  require_removable_shards(directory);
-  require_local_name(directory, UrlUse::writing);
+  read_current_manifest(directory);  // readers of this machine then ask for it again
   if (options.dry_run) return Pruning(directory, options).report();
-  Journal journal = lock_versions(directory);
-  try {
-    const Pruning pruning(directory, options);
-    pruning.carry_out(journal);
-    journal.remove();
-    return pruning.report();
-  } catch (...) {
-    if (!journal.content().replacement) journal.remove();
-    throw;
-  }
+  const Progress progress;
+  const std::unique_ptr<VersionStage> stage = VersionStage::begin(directory, nullptr, progress);
+  const Pruning pruning(directory, options);
+  pruning.carry_out(*stage);
+  return pruning.report();
 }
 
 }  // namespace bale

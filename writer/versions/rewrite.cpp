@@ -18,6 +18,7 @@
 #include "bale/writer/plan/plan.hpp"
 #include "bale/writer/publish/removal_list.hpp"
 #include "bale/writer/run/pack_run.hpp"
+#include "bale/writer/run/version_stage.hpp"
 #include "bale/writer/shard/shard_job.hpp"
 #include "bale/writer/versions/kept_versions.hpp"
 #include "bale/writer/versions/remaining_layers.hpp"
@@ -223,7 +224,8 @@ class Rewriting {
 
   /// What becomes of the files that the new version does not need.
   void retire() {
-    const std::vector<KeptVersion> kept = kept_versions(asked_.destination);
+    HeldFiles held(asked_.destination);
+    const std::vector<KeptVersion> kept = kept_versions(held);
     const std::set<std::string> purged = asked_.purge ? shards_to_purge(kept) : std::set<std::string>();
     std::set<std::string> named;
     std::set<std::string> needed_by_older;
@@ -255,13 +257,12 @@ class Rewriting {
       if (!rewritten().replaced.contains(n)) rest.shards.push_back(manifest().shards[n]);
     }
     add_files(rest, needed);
-    DirectoryTree tree(Directory::open(asked_.destination));
     for (const std::string& file : needed_by_older) {
       named.erase(file);
-      const bool moves = !needed.contains(file) && file.find('/') == std::string::npos && tree.holds(file);
+      const bool moves = !needed.contains(file) && file.find('/') == std::string::npos && held.holds(file);
       if (!moves) continue;
       const std::string place = join_path(std::string(k_versions_name), file);
-      if (tree.holds(place)) {
+      if (held.holds(place)) {
         throw Error(ErrorCode::exists, "is in the way and was not written by bale",
                     {.path = join_path(asked_.destination, place), .hint = "move it"});
       }
@@ -269,9 +270,8 @@ class Rewriting {
     }
     for (const std::string& file : named) {
       if (needed.contains(file)) continue;
-      for (std::string& path : paths_of(file, tree)) {
-        if (!unwanted_.digests.empty())
-          unwanted_.sizes.insert(file_size(join_path(asked_.destination, path)).value_or(0));
+      for (std::string& path : held.paths_of(file)) {
+        if (!unwanted_.digests.empty()) unwanted_.sizes.insert(held.size_of(path));
         rewritten().removed.push_back(std::move(path));
       }
     }
@@ -281,14 +281,7 @@ class Rewriting {
   void purge_older() {
     report_.version = base_->id;
     if (rewritten().gone.empty()) return;
-    Journal journal = lock_versions(asked_.destination);
-    try {
-      remove_versions(journal, rewritten().gone, rewritten().removed);
-      journal.remove();
-    } catch (...) {
-      if (!journal.content().replacement) journal.remove();
-      throw;
-    }
+    VersionStage::begin(asked_.destination, nullptr, progress_)->remove(rewritten().gone, rewritten().removed);
   }
 
   /// An unfinished run of other options wrote nothing that anyone reads.

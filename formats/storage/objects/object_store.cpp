@@ -158,7 +158,7 @@ class S3Store final : public ObjectStore {
   std::vector<StoredObject> list() const override {
     std::vector<StoredObject> objects;
     requests_.sender().list({}, 0, [&](const S3Object& object, std::string key) {
-      objects.push_back({std::move(key), object.size, without_quotes(object.etag)});
+      objects.push_back({std::move(key), object.size, without_quotes(object.etag), object.modified});
     });
     return objects;
   }
@@ -167,7 +167,7 @@ class S3Store final : public ObjectStore {
     std::optional<StoredObject> found;
     // The name itself is the first of those that begin with it.
     requests_.sender().list(key, 1, [&](const S3Object& object, std::string stored) {
-      if (stored == key) found = StoredObject{key, object.size, without_quotes(object.etag)};
+      if (stored == key) found = StoredObject{key, object.size, without_quotes(object.etag), object.modified};
     });
     return found;
   }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,8 +34,12 @@ struct StoredObject {
   std::string key{};  // below the store's name
   std::uint64_t size = 0;
   std::string etag{};  // without quotes; empty if the server has none
+  std::time_t modified = 0;
 
-  friend bool operator==(const StoredObject&, const StoredObject&) = default;
+  /// Whether they have the same content.
+  friend bool operator==(const StoredObject& a, const StoredObject& b) {
+    return a.key == b.key && a.size == b.size && a.etag == b.etag;
+  }
 };
 
 struct ObjectContent {

@@ -3,6 +3,7 @@ from mutations.mutation import Mutation
 
 WRITING = ("python", "tests/python/objects/test_remote_writing.py", "-k")
 CHANGES = ("python", "tests/python/objects/test_remote_changes.py", "-k")
+VERSIONS = ("python", "tests/python/objects/test_remote_versions.py", "-k")
 FAULTS = ("python", "tests/python/objects/test_remote_writing_faults.py", "-k")
 
 ODD = ("python", "tests/python/remote/test_remote_odd_servers.py", "-k")
@@ -36,13 +37,19 @@ MUTATIONS = [
              (*WRITING, "appears_in_the_meantime")),
     Mutation("a change takes the place of another's", "formats/storage/objects/object_store.cpp", "return requests_.put_if({\"If-Match\",",
              "return requests_.put_if({\"X-Match\",", (*CHANGES, "two_at_once")),
+    Mutation("a prune that was killed is forgotten", "writer/run/objects/object_destination.cpp", "  carry_out(store, run.rest);\n  clear_run(store);\n  return false;",
+             "  clear_run(store);\n  return false;", (*VERSIONS, "killed")),
+    Mutation("layers of runs at work are pruned", "writer/versions/prune.cpp", "now + k_day : now - k_day", "now + k_day : now + k_day",
+             (*VERSIONS, "recent")),
+    Mutation("a layer that was removed before it was named is missing", "writer/run/version_stage.cpp",
+             "      if (!store_->find(name)) store_->upload(name, path_of(staged));\n", "", (*VERSIONS, "before_it_is_named")),
     Mutation("a change whose manifest was replaced at once says nothing", "writer/run/objects/object_manifest.cpp",
              "  if (now && now->text == text) return;\n", "  if (now) return;\n", (*CHANGES, "without_conditions")),
     Mutation("an add that another version stopped leaves the lists that it replaced", "writer/run/objects/object_destination.cpp",
              "old == before.end() ? store_->remove(name) : store_->put(name, as_bytes(old->second));", "if (old == before.end()) store_->remove(name);",
              (*CHANGES, "another_version_during")),
     Mutation("an add that had published is taken for an unfinished one", "writer/run/objects/object_destination.cpp",
-             "if (run.is_parts || run.plan != current.plan) return true;", "return true;", (*CHANGES, "add_that_is_killed")),
+             "if (!run.is_decided && (run.is_parts || run.plan != current.plan)) return true;", "return true;", (*CHANGES, "add_that_is_killed")),
     Mutation("what was missing is missing for ever", "formats/storage/version_catalog.cpp", "  missing_.clear();  // what is new", "  // what is new",
              (*CHANGES, "keeps_its_version")),
     Mutation("a run that was replaced publishes", "writer/run/objects/object_run_store.cpp",

@@ -5,6 +5,7 @@ import threading
 import uuid
 
 import pytest
+from conftest import tree_bytes
 from remote_support import moto, remote  # noqa: F401
 from servers.network import free_port
 from servers.process import running
@@ -41,8 +42,8 @@ class Prefix:
     def get(self, name):
         return self.client.get_object(Bucket=self.server.BUCKET, Key=f"{self.key}/{name}")["Body"].read()
 
-    def put(self, name, content):
-        self.client.put_object(Bucket=self.server.BUCKET, Key=f"{self.key}/{name}", Body=content)
+    def put(self, name, content, **more):
+        self.client.put_object(Bucket=self.server.BUCKET, Key=f"{self.key}/{name}", Body=content, **more)
 
     def remove(self, name):
         self.client.delete_object(Bucket=self.server.BUCKET, Key=f"{self.key}/{name}")
@@ -55,6 +56,17 @@ class Prefix:
             assert error.response["Error"]["Code"] == "NoSuchUpload"
             return []
         return [upload["Key"] for upload in found if upload["Key"].startswith(self.key + "/")]
+
+
+def words(change, name):
+    return [change[0], name, *change[1:]]
+
+
+def store(place, folder):
+    for name, content in tree_bytes(folder).items():
+        place.put(name, content)
+    for name in set(place.names()) - set(tree_bytes(folder)):
+        place.remove(name)
 
 
 @contextlib.contextmanager

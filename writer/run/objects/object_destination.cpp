@@ -15,8 +15,10 @@
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/plan/plan_facts.hpp"
+#include "bale/writer/publish/removal_list.hpp"
 #include "bale/writer/publish/run_decision.hpp"
 
 namespace bale {
@@ -24,15 +26,33 @@ namespace {
 
 constexpr std::uint64_t k_version = 1;
 
+Json pairs_to_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  std::vector<std::string> list;
+  for (const auto& [first, second] : pairs) list.insert(list.end(), {first, second});
+  return bytes_list_to_json(list);
+}
+
+std::vector<std::pair<std::string, std::string>> pairs_from_json(const Json& json, const char* name) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  const std::vector<std::string> list = json.bytes_list(name);
+  for (std::size_t i = 0; i + 1 < list.size(); i += 2) pairs.emplace_back(list[i], list[i + 1]);
+  return pairs;
+}
+
 std::string run_to_text(const ObjectRun& run) {
-  return Json{{"version", k_version},
-              {"plan", run.plan},
-              {"facts", Json::object_of(run.facts)},
-              {"owner", run.owner},
-              {"parts", run.is_parts},
-              {"files", bytes_list_to_json(run.files)},
-              {"replaced", bytes_list_to_json(run.replaced)}}
-      .dump({.sorted = true});
+  Json json{{"version", k_version},
+            {"plan", run.plan},
+            {"facts", Json::object_of(run.facts)},
+            {"owner", run.owner},
+            {"parts", run.is_parts},
+            {"files", bytes_list_to_json(run.files)},
+            {"replaced", bytes_list_to_json(run.replaced)}};
+  if (run.is_decided || run.rest != ObjectRest{}) {
+    json["rest"] = {{"decided", run.is_decided},
+                    {"written", pairs_to_json(run.rest.written)},
+                    {"removed", bytes_list_to_json(run.rest.removed)}};
+  }
+  return json.dump({.sorted = true});
 }
 
 /// Throws `damaged`, or `unsupported` if a newer version of bale wrote it. `path` is used in messages only.
@@ -43,12 +63,17 @@ ObjectRun run_from_text(std::string_view text, const std::string& path) {
       throw Error(ErrorCode::unsupported, "was written by a newer version of bale",
                   {.path = path, .hint = "use that version, or remove the objects of the unfinished run"});
     }
-    return {.plan = json.text("plan"),
-            .facts = facts_from(json),
-            .owner = json.text("owner"),
-            .is_parts = json.truth("parts"),
-            .files = json.bytes_list("files"),
-            .replaced = json.bytes_list("replaced")};
+    ObjectRun run{.plan = json.text("plan"),
+                  .facts = facts_from(json),
+                  .owner = json.text("owner"),
+                  .is_parts = json.truth("parts"),
+                  .files = json.bytes_list("files"),
+                  .replaced = json.bytes_list("replaced")};
+    if (const Json* const rest = json.find("rest")) {
+      run.is_decided = rest->truth("decided");
+      run.rest = {.written = pairs_from_json(*rest, "written"), .removed = rest->bytes_list("removed")};
+    }
+    return run;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;
     throw Error(ErrorCode::damaged, "is not a record of an unfinished run",
@@ -95,6 +120,22 @@ void clear_run(const ObjectStore& store) {
   store.remove(k_run_name);
 }
 
+/// Versions give way before their files. A layer that the current version names stays: it may have been stored since.
+void carry_out(const ObjectStore& store, const ObjectRest& rest) {
+  if (rest == ObjectRest{}) return;
+  for (const auto& [name, text] : rest.written) {
+    store.put(name, as_bytes(text));
+    forget_version(store.name_of(name));
+  }
+  std::vector<std::string> files = rest.removed;
+  if (const auto current = read_object_manifest(store)) {
+    const Manifest manifest = parse_manifest(current->text, store.name_of(k_manifest_name));
+    for (const ManifestLayer& layer : manifest.layers) std::erase(files, layer_name(layer.digest));
+    for (const ManifestRemovals& removals : manifest.removals) std::erase(files, removal_list_name(removals.digest));
+  }
+  run_parallel(files.size(), threads_for(files.size()), [&](std::size_t i) { store.remove(files[i]); });
+}
+
 /// A name that programs store to show a folder.
 bool is_folder_mark(const StoredObject& object) {
   return object.size == 0 && (object.key.empty() || object.key.ends_with('/'));
@@ -106,9 +147,22 @@ bool holds_unfinished_run(const ObjectStore& store, const Manifest& current) {
   const auto text = store.read(k_run_name);
   if (!text) return false;
   const ObjectRun run = run_from_text(as_text(*text), store.name_of(k_run_name));
-  if (run.is_parts || run.plan != current.plan) return true;
+  if (!run.is_decided && (run.is_parts || run.plan != current.plan)) return true;
+  carry_out(store, run.rest);
   clear_run(store);
   return false;
+}
+
+void end_with(const ObjectStore& store, const std::string& directory, ObjectRest rest) {
+  const ObjectRun run{.owner = temporary_name(), .rest = std::move(rest), .is_decided = true};
+  const std::string text = run_to_text(run);
+  store.put_if_absent(k_run_name, as_bytes(text));
+  if (!has_text(store, k_run_name, text)) {  // an earlier try of the request may have stored it
+    throw Error(ErrorCode::retryable, "another run is at work there",
+                {.path = directory, .hint = "run the same again"});
+  }
+  carry_out(store, run.rest);
+  clear_run(store);
 }
 
 ObjectDestination::ObjectDestination(const PackOptions& options, const Plan& plan, std::string id, bool is_parts,

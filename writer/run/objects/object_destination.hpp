@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bale/formats/base/progress.hpp"
@@ -33,6 +34,15 @@ namespace bale {
 /// Of the file that an unfinished run keeps in an object store.
 inline constexpr const char* k_run_name = ".bale-partial/run.json";
 
+/// What is to be done after a run has published, or decided to remove versions. It can be repeated from any point, and
+/// any run does so that finds it. Names are relative to the destination.
+struct ObjectRest {
+  std::vector<std::pair<std::string, std::string>> written{};  // names and texts
+  std::vector<std::string> removed{};
+
+  friend bool operator==(const ObjectRest&, const ObjectRest&) = default;
+};
+
 /// What is in it.
 ///
 /// It is written before the first file of a dataset and removed after the manifest, so the objects of an unfinished run
@@ -44,12 +54,18 @@ struct ObjectRun {
   bool is_parts = false;                // of a plan file
   std::vector<std::string> files{};     // that the run may write, relative to the destination
   std::vector<std::string> replaced{};  // of an older dataset, which the run removes
+  ObjectRest rest{};
+  bool is_decided = false;  // the rest does not depend on what is published
 
   friend bool operator==(const ObjectRun&, const ObjectRun&) = default;
 };
 
-/// Whether there is an unfinished run. What is left of one that has published the version `current` is removed.
+/// Whether there is an unfinished run. One that has decided, or published the version `current`, is ended.
 bool holds_unfinished_run(const ObjectStore& store, const Manifest& current);
+
+/// Removes versions and files, in one step that an interruption does not divide. Throws `retryable` if another run is
+/// at work.
+void end_with(const ObjectStore& store, const std::string& directory, ObjectRest rest);
 
 class ObjectDestination {
  public:
@@ -90,7 +106,7 @@ class ObjectDestination {
   void require_owned(bool or_cleared = false) const;
   /// The manifest of the dataset, if it is that of the plan's base; else throws `retryable`.
   ManifestFile require_base() const;
-  /// Removes what is left of a run that has published the present version. To be called after list().
+  /// Ends a run that has published the present version, or decided. To be called after list().
   void clear_published();
 
   /// As RunStore::records().

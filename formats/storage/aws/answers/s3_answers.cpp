@@ -76,6 +76,12 @@ std::uint64_t parse_size(std::string_view text, const XmlAnswer& answer) {
   return size;
 }
 
+/// Such as "2026-11-28T21:58:17.000Z"; 0 for any other text.
+std::time_t parse_time(const char* text) {
+  std::tm time{};
+  return ::strptime(text, "%Y-%m-%dT%H:%M:%S", &time) == nullptr ? 0 : ::timegm(&time);
+}
+
 /// Some servers write the ETag of a listing without the quotes that the header has.
 std::string quoted_etag(std::string etag) {
   if (etag.empty() || etag.ends_with('"')) return etag;
@@ -92,7 +98,8 @@ S3Listing parse_object_listing(Bytes xml) {
   for (const pugi::xml_node node : root.children("Contents")) {
     S3Object object{.key = answer.name(node.child_value("Key")),
                     .size = parse_size(node.child_value("Size"), answer),
-                    .etag = quoted_etag(node.child_value("ETag"))};
+                    .etag = quoted_etag(node.child_value("ETag")),
+                    .modified = parse_time(node.child_value("LastModified"))};
     if (object.key.empty()) answer.fail("has an object without a key");
     listing.objects.push_back(std::move(object));
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,8 @@ namespace bale {
 struct S3Object {
   std::string key{};  // raw bytes
   std::uint64_t size = 0;
-  std::string etag{};  // with its quotes, as in the header; empty if the server has none
+  std::string etag{};        // with its quotes, as in the header; empty if the server has none
+  std::time_t modified = 0;  // 0: the server does not say it
 };
 
 struct S3Listing {
