@@ -25,8 +25,8 @@ struct Parts {
 // Never destroyed: the process may fork while it exits.
 Parts* const parts = new Parts;
 
-/// Workers write what is copied: what they have not finished is in no batch that the child has. So this is no race to
-/// report, and it is no call of memcpy(), which ThreadSanitizer looks into.
+/// Workers write what is copied. What they have not finished is in no batch of the child, so ThreadSanitizer need not
+/// report it, as it does for memcpy().
 __attribute__((no_sanitize("thread"))) void copy_words(std::byte* to, const std::byte* from, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes;
        at += sizeof(std::uint64_t)) {  // a part begins at a page, and its last page is mapped

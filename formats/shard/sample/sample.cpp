@@ -5,23 +5,14 @@
 #include <cmath>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/shard/owned_sample.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 
 namespace bale {
 
-namespace {
-
-template <class Sample>
-Bytes bytes_of(const Sample& sample, std::string_view name) {
-  if (const auto* const field = sample.find(name)) return field->bytes;
-  throw Error(ErrorCode::not_found, "sample has no field \"" + printable(name) + '"', {.key = std::string(sample.key)});
+Bytes SampleView::operator[](std::string_view name) const {
+  if (const FieldView* const field = find(name)) return field->bytes;
+  throw Error(ErrorCode::not_found, "sample has no field \"" + printable(name) + '"', {.key = std::string(key)});
 }
-
-}  // namespace
-
-Bytes SampleView::operator[](std::string_view name) const { return bytes_of(*this, name); }
-Bytes OwnedSample::operator[](std::string_view name) const { return bytes_of(*this, name); }
 
 const FieldView* SampleView::find_image() const {
   const auto found =
