@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,17 @@ std::string shard_file_name(const Layout& layout, std::string_view dataset, std:
 
 /// Whether a file name ends as this layout's shards do.
 bool has_shard_name(const Layout& layout, std::string_view file);
+
+/// "x-00001-of-00004.tar": the name is x, the suffix .tar.
+struct CountedName {
+  std::string dataset;
+  std::uint64_t number = 0;
+  std::string count;  // with its zeros
+  std::string suffix;
+};
+
+/// nullopt if the name does not count the shards.
+std::optional<CountedName> counted_name(std::string_view file);
 
 /// Path of a sidecar of the shard `shard_path`.
 std::string sidecar_path(std::string_view shard_path, const Layout& layout, const Sidecar& sidecar);

@@ -28,8 +28,8 @@ Parts* const parts = new Parts;
 /// Workers write what is copied. What they have not finished is in no batch of the child, so ThreadSanitizer need not
 /// report it, as it does for memcpy().
 __attribute__((no_sanitize("thread"))) void copy_words(std::byte* to, const std::byte* from, std::size_t bytes) {
-  for (std::size_t at = 0; at < bytes;
-       at += sizeof(std::uint64_t)) {  // a part begins at a page, and its last page is mapped
+  // A part begins at a page, and its last page is mapped.
+  for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
     const auto* word = reinterpret_cast<const std::uint64_t*>(from + at);
     *reinterpret_cast<std::uint64_t*>(to + at) = __atomic_load_n(word, __ATOMIC_RELAXED);
   }

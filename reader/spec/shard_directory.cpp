@@ -63,31 +63,6 @@ std::string kind_of(const std::string& name) {
   return letters;
 }
 
-/// "x-00001-of-00004.tar": the name is x, the suffix .tar.
-struct CountedName {
-  std::string dataset;
-  std::uint64_t number = 0;
-  std::string count;  // with its zeros
-  std::string suffix;
-};
-
-std::optional<CountedName> counted_name(std::string_view name) {
-  constexpr std::string_view k_of = "-of-", k_digits = "0123456789";
-  const std::size_t of = name.rfind(k_of);
-  if (of == std::string_view::npos) return std::nullopt;
-  const std::string_view before = name.substr(0, of), after = name.substr(of + k_of.size());
-  const std::size_t dash = before.rfind('-');
-  if (dash == std::string_view::npos || dash == 0) return std::nullopt;
-  const std::string_view number = before.substr(dash + 1);
-  const std::string_view count = after.substr(0, std::min(after.find_first_not_of(k_digits), after.size()));
-  const std::string_view suffix = after.substr(count.size());
-  const auto is_count = [](std::string_view digits) { return digits.size() >= 5 && digits.size() <= 9; };
-  if (!is_count(number) || number.find_first_not_of(k_digits) != std::string_view::npos) return std::nullopt;
-  if (!is_count(count) || !(suffix.empty() || suffix.front() == '.')) return std::nullopt;
-  return CountedName{std::string(before.substr(0, dash)), std::stoull(std::string(number)), std::string(count),
-                     std::string(suffix)};
-}
-
 }  // namespace
 
 bool is_called_as_shard(const std::string& name) {

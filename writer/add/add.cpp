@@ -23,7 +23,7 @@ namespace {
 /// Removes what is left of a run that published the current version.
 void clear_after_publishing(const PackOptions& options, const Manifest& current) {
   if (is_object_store(options.destination)) {
-    holds_unfinished_run(*ObjectStore::open(options.destination), current);
+    end_decided_run(*ObjectStore::open(options.destination), current);
   } else {
     Journal::open(options.destination).remove();
   }

@@ -39,8 +39,7 @@ void try_format_options(const PackOptions& options, const std::string& directory
 /// staged. Throws `exists` if other files are in the way, `retryable` if another run holds the destination.
 Destination prepare_destination(const PackOptions& options, const Plan& plan, const ListSamples& samples);
 
-/// The error of a run that changes version `base` of a dataset whose version is another one now. `how`: to run it
-/// again.
+/// The error of a run that changes version `base` of a dataset whose version is another one now.
 Error other_version_published(const std::string& directory, const Manifest& current, const std::string& base);
 
 /// The error of a run that has begun: with how it continues, if it was stopped or lacked room.

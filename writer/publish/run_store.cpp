@@ -19,8 +19,7 @@ std::string RunStore::text_of(const PlannedDataset&, const std::string& name) {
 }
 
 void RunStore::stage_file(const WriteFile&) {
-  throw Error(ErrorCode::unsupported, "samples of a version are changed in a directory only",
-              {.hint = "change a local copy"});
+  throw Error(ErrorCode::unsupported, "versions of a dataset are not made of parts");
 }
 
 std::vector<Slot> slots_of(const Plan& plan) {

@@ -79,7 +79,7 @@ class ObjectStage final : public VersionStage {
         staging_({}) {
     base_ = base != nullptr ? *base : read_current_manifest(directory);
     const Manifest manifest = parse_manifest(base_.text, join_path(directory, k_manifest_name));
-    if (holds_unfinished_run(*store_, manifest)) {
+    if (!end_decided_run(*store_, manifest)) {
       throw Error(ErrorCode::exists, "holds an unfinished run",
                   {.path = directory,
                    .hint = "wait for it, continue it with `resume`, or drop it with `restart` or `overwrite`"});

@@ -143,14 +143,14 @@ bool is_folder_mark(const StoredObject& object) {
 
 }  // namespace
 
-bool holds_unfinished_run(const ObjectStore& store, const Manifest& current) {
+bool end_decided_run(const ObjectStore& store, const Manifest& current) {
   const auto text = store.read(k_run_name);
-  if (!text) return false;
+  if (!text) return true;
   const ObjectRun run = run_from_text(as_text(*text), store.name_of(k_run_name));
-  if (!run.is_decided && (run.is_parts || run.plan != current.plan)) return true;
+  if (!run.is_decided && (run.is_parts || run.plan != current.plan)) return false;
   carry_out(store, run.rest);
   clear_run(store);
-  return false;
+  return true;
 }
 
 void end_with(const ObjectStore& store, const std::string& directory, ObjectRest rest) {
@@ -339,7 +339,7 @@ ManifestFile ObjectDestination::require_base() const {
 }
 
 void ObjectDestination::clear_published() {
-  if (unfinished_ && !holds_unfinished_run(*store_, plan_.base->manifest)) list();
+  if (unfinished_ && end_decided_run(*store_, plan_.base->manifest)) list();
 }
 
 void ObjectDestination::require_owned(bool or_cleared) const {

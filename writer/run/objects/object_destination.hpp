@@ -60,8 +60,9 @@ struct ObjectRun {
   friend bool operator==(const ObjectRun&, const ObjectRun&) = default;
 };
 
-/// Whether there is an unfinished run. One that has decided, or published the version `current`, is ended.
-bool holds_unfinished_run(const ObjectStore& store, const Manifest& current);
+/// Ends a run that was interrupted after it had decided, or published the version `current`. Returns false if another
+/// one is unfinished.
+bool end_decided_run(const ObjectStore& store, const Manifest& current);
 
 /// Removes versions and files, in one step that an interruption does not divide. Throws `retryable` if another run is
 /// at work.

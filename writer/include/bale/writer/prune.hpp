@@ -32,11 +32,11 @@ struct PruneReport {
 
 /// Returns when it is durable. Throws
 ///   `not_found`         the directory has no manifest, or no such version
-///   `invalid_argument`  nothing to keep is named, or a version is younger than 14 days
+///   `invalid_argument`  nothing to keep is named, a version is younger than 14 days, or the dataset is on a
+///                       server that is not an object store
 ///   `exists`            the dataset has an unfinished run
 ///   `retryable`         another run writes to the dataset
 ///   `damaged`           a manifest that cannot be read, so that it is unknown which files it needs
-///   `unsupported`       a dataset that is not on a disk of this machine
 PruneReport prune_versions(const std::string& directory, const PruneOptions& options);
 
 }  // namespace bale
