@@ -116,6 +116,7 @@ void UrlFile::read_cached(std::uint64_t offset, MutableBytes out, Retry& retry) 
     if (!outcome.has_room) return read_directly(offset, out, retry);
     if (outcome.error) {
       const std::uint64_t num_now = cached_->num_present(wanted);
+      if (has_moved(*outcome.error, retry)) continue;
       if (num_now > num_present && outcome.error->code() == ErrorCode::retryable) {
         retry.made_progress();
       } else {
@@ -164,8 +165,9 @@ UrlFile::Outcome UrlFile::fetch(const std::vector<UnitRun>& runs, UnitRun wanted
 void UrlFile::fetch_part(UnitRun part, UnitRun wanted, const Retry& retry, Outcome& outcome) const {
   const UnitRun awaited{std::max(part.first, wanted.first), std::min(part.end, wanted.end)};
   const bool is_awaited = awaited.first < awaited.end;
+  const Place from = place();
   const std::shared_ptr<RangeRequest> request =
-      UnitFetch::request(location_, version_, cached_, part, is_awaited ? awaited.end : part.end);
+      UnitFetch::request(from.location, from.version, cached_, part, is_awaited ? awaited.end : part.end);
   request->send([&](HttpRequest& asked) {
     set_limits(asked, retry, is_awaited ? awaited.size() * k_unit_bytes : 0);
     asked.urgent = is_awaited;
@@ -179,6 +181,59 @@ void UrlFile::fetch_part(UnitRun part, UnitRun wanted, const Retry& retry, Outco
   }
   // The body was refused: the disk is full.
   if (outcome.error && outcome.error->code() == ErrorCode::interrupted) outcome = {.has_room = false};
+}
+
+UrlFile::Place UrlFile::place() const {
+  const std::lock_guard lock(mutex_);
+  return moved_ ? *moved_ : Place{location_, version_};
+}
+
+/// Where the same file is that is not at its place. A copy may have another ETag, but keeps it from now on, and the
+/// name of a shard never stands for other content.
+std::optional<UrlFile::Place> UrlFile::find_moved(Retry& retry) const {
+  const std::shared_ptr<const RemoteUrl> location = location_->moved();
+  if (!location) return std::nullopt;
+  FileVersion version{.size = version_.size, .has_ranges = version_.has_ranges};
+  for (;;) {
+    const auto request =
+        std::make_shared<RangeRequest>(location, FileRange{0, 1}, version, [](std::uint64_t, Bytes) { return true; });
+    request->send([&](HttpRequest& asked) {
+      set_limits(asked, retry, 1);
+      asked.urgent = true;
+    });
+    const bool is_in_time = request->wait(retry.end(), [] { return false; });
+    const std::optional<Error> error = is_in_time ? request->error() : too_slow();
+    const HttpResponse response = request->response();
+    if (!error) {
+      version.etag = validator_of(response);
+      return Place{location, std::move(version)};
+    }
+    if (error->code() != ErrorCode::retryable) return std::nullopt;
+    retry.wait_after(named_as_opened(*error), &response);
+  }
+}
+
+/// Whether to ask again, at another place. Throws if the file is not there either; the next read asks the first again.
+bool UrlFile::has_moved(const Error& error, Retry& retry) const {
+  if (error.code() != ErrorCode::not_found) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (moved_) {
+      const bool is_first = error.context().path == location_->shown();  // another thread has found it
+      if (!is_first) moved_.reset();
+      if (is_first) return true;
+      throw named_as_opened(error);
+    }
+  }
+  std::optional<Place> found = find_moved(retry);
+  if (!found) return false;
+  const std::lock_guard lock(mutex_);
+  moved_ = std::move(found);
+  return true;
+}
+
+Error UrlFile::named_as_opened(const Error& error) const {
+  return {error.code(), error.message(), {.path = location_->shown(), .hint = error.context().hint}};
 }
 
 void UrlFile::set_limits(HttpRequest& request, const Retry& retry, std::uint64_t num_bytes) const {
@@ -202,7 +257,9 @@ void UrlFile::read_directly(std::uint64_t offset, MutableBytes out, Retry& retry
     return place + part.size() < offset + out.size() || place + part.size() == end;
   };
   for (;;) {
-    const auto request = std::make_shared<RangeRequest>(location_, FileRange{offset, out.size()}, version_, put);
+    const Place from = place();
+    const auto request =
+        std::make_shared<RangeRequest>(from.location, FileRange{offset, out.size()}, from.version, put);
     bool is_in_time = false;
     try {
       request->send([&](HttpRequest& asked) {
@@ -217,6 +274,7 @@ void UrlFile::read_directly(std::uint64_t offset, MutableBytes out, Retry& retry
     if (!is_in_time) request->end();  // `out` is the caller's
     const std::optional<Error> error = is_in_time ? request->error() : too_slow();
     if (!error) return;
+    if (has_moved(*error, retry)) continue;
     const HttpResponse response = request->response();
     retry.wait_after(*error, &response);
   }
@@ -243,15 +301,15 @@ void UrlFile::fetch_ahead(std::uint64_t offset, std::uint64_t length, std::share
   if (!cached_ || offset >= version_.size || length == 0 || !location_->is_ready()) return;
   const UnitRun wanted = units_of(offset, std::min(length, version_.size - offset));
   if (cached_->has(wanted)) return;
+  const Place from = place();
   for (UnitRun run : cached_->claim(needed(wanted)).runs) {
     while (run.size() > 0) {
       const UnitRun part{run.first, std::min(run.end, run.first + max_request_units())};
       if (!cached_->reserve(part)) break;
       run.first = part.end;
       try {
-        UnitFetch::request(location_, version_, cached_, part, part.end)->send([this, held](HttpRequest& asked) {
-          set_limits(asked, Retry(), 0);
-        });
+        UnitFetch::request(from.location, from.version, cached_, part, part.end)
+            ->send([this, held](HttpRequest& asked) { set_limits(asked, Retry(), 0); });
       } catch (const Error&) {  // whoever reads the range meets it again
         break;
       }

@@ -53,6 +53,16 @@ class UrlFile final : public RemoteFile {
   Error too_slow() const;
   void read_directly(std::uint64_t offset, MutableBytes out, Retry& retry) const;
 
+  /// Where to ask for it, and which version.
+  struct Place {
+    std::shared_ptr<const RemoteUrl> location;
+    FileVersion version;
+  };
+  Place place() const;
+  std::optional<Place> find_moved(Retry& retry) const;
+  bool has_moved(const Error& error, Retry& retry) const;
+  Error named_as_opened(const Error& error) const;
+
   const std::shared_ptr<const RemoteUrl> location_;
   const FileVersion version_;
   const std::shared_ptr<CachedFile> cached_;
@@ -63,6 +73,7 @@ class UrlFile final : public RemoteFile {
   };
   mutable std::mutex mutex_;
   mutable std::deque<Sequence> sequences_;  // the most recent first
+  mutable std::optional<Place> moved_;      // where it was found when it was not where it had been
 };
 
 }  // namespace bale

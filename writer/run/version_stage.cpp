@@ -138,6 +138,36 @@ void require_current(const std::string& directory, const ManifestFile& base) {
                                 version_id(parse_manifest(base.text, path)));
 }
 
+bool end_earlier_run(const std::string& directory) {
+  if (is_object_store(directory)) {
+    const auto store = ObjectStore::open(directory);
+    const auto base = read_object_manifest(*store);
+    return base && read_run(*store) &&
+           end_decided_run(*store, parse_manifest(base->text, store->name_of(k_manifest_name)));
+  }
+  Journal::clear_removed(directory);
+  if (!Journal::present(directory)) return false;
+  const JournalContent left = Journal::look(directory);
+  if (!left.replacement && left.good_bytes != 0) return false;
+  Journal journal = Journal::open(directory);
+  if (journal.content().replacement) journal.finish_replacement();
+  if (!journal.is_unfinished()) journal.remove();
+  return true;
+}
+
+bool has_other_run(const std::string& directory, const std::string& verb, const std::string& plan) {
+  const auto is_other = [&](const PlanFacts& facts, const std::string& of) {
+    const auto found = facts.find("verb");
+    return found != facts.end() && found->second == verb && of != plan;
+  };
+  if (is_object_store(directory)) {
+    const auto run = read_run(*ObjectStore::open(directory));
+    return run && is_other(run->facts, run->plan);
+  }
+  const JournalContent unfinished = Journal::look(directory);
+  return is_other(unfinished.facts, unfinished.plan);
+}
+
 std::unique_ptr<VersionStage> VersionStage::begin(const std::string& directory, const ManifestFile* base,
                                                   const Progress& progress) {
   if (is_object_store(directory)) return std::make_unique<ObjectStage>(directory, base, progress);

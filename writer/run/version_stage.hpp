@@ -26,6 +26,13 @@ ManifestFile read_current_manifest(const std::string& directory);
 /// Throws `retryable` if it is not `base` any more.
 void require_current(const std::string& directory, const ManifestFile& base);
 
+/// Carries out what an interrupted run had decided, or removes what is left of one that had ended. Returns whether
+/// there was one.
+bool end_earlier_run(const std::string& directory);
+
+/// Whether a dataset has an unfinished run of this verb (PlanFacts) and another plan.
+bool has_other_run(const std::string& directory, const std::string& verb, const std::string& plan);
+
 class VersionStage {
  public:
   /// All must outlive the result. Without `base` any version may be current. Throws `retryable` if another run is at

@@ -19,7 +19,7 @@ namespace bale {
 void require_removable_shards(const std::string& directory) {
   if (!is_object_store(directory)) return;
   throw Error(
-      ErrorCode::unsupported, "shards of versions in an object store are not removed or written again",
+      ErrorCode::unsupported, "samples are not purged from an object store",
       {.path = directory, .hint = "`bale convert` writes a version to another prefix, without what was removed"});
 }
 

@@ -106,23 +106,11 @@ class Rewriting {
   }
 
   static BaseVersion base_of(const RewriteOptions& asked) {
-    require_removable_shards(asked.destination);
+    if (asked.purge) require_removable_shards(asked.destination);
     Manifest manifest = manifest_to_change(asked.destination);
     if (!asked.dry_run && end_earlier_run(asked.destination)) manifest = manifest_to_change(asked.destination);
     std::string id = version_id(manifest);
     return {.manifest = std::move(manifest), .id = std::move(id)};
-  }
-
-  /// Carries out what an interrupted run had decided, or removes what is left of one that had ended.
-  static bool end_earlier_run(const std::string& directory) {
-    Journal::clear_removed(directory);
-    if (!Journal::present(directory)) return false;
-    const JournalContent left = Journal::look(directory);
-    if (!left.replacement && left.good_bytes != 0) return false;
-    Journal journal = Journal::open(directory);
-    if (journal.content().replacement) journal.finish_replacement();
-    if (!journal.is_unfinished()) journal.remove();
-    return true;
   }
 
   const Manifest& manifest() const { return base_->manifest; }
@@ -261,6 +249,11 @@ class Rewriting {
       named.erase(file);
       const bool moves = !needed.contains(file) && file.find('/') == std::string::npos && held.holds(file);
       if (!moves) continue;
+      if (is_object_store(asked_.destination) && held.size_of(file) > k_most_copied_bytes) {
+        throw Error(ErrorCode::unsupported, "is larger than what an object store copies by one request, 5 GiB",
+                    {.path = join_path(asked_.destination, file),
+                     .hint = "`bale convert` writes the version to another prefix, in smaller shards"});
+      }
       const std::string place = join_path(std::string(k_versions_name), file);
       if (held.holds(place)) {
         throw Error(ErrorCode::exists, "is in the way and was not written by bale",
@@ -286,10 +279,7 @@ class Rewriting {
 
   /// An unfinished run of other options wrote nothing that anyone reads.
   void drop_other_rewriting() {
-    const JournalContent unfinished = Journal::look(asked_.destination);
-    const auto verb = unfinished.facts.find("verb");
-    const bool is_rewriting = verb != unfinished.facts.end() && verb->second == "rewrite";
-    if (is_rewriting && unfinished.plan != plan_.fingerprint) options_.mode = DestinationMode::overwrite;
+    if (has_other_run(asked_.destination, "rewrite", plan_.fingerprint)) options_.mode = DestinationMode::overwrite;
   }
 
   const RewriteOptions& asked_;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -51,6 +52,8 @@ class RemoteUrl {
   virtual Error error_of(const HttpResponse& response) const;
   /// The name of a file whose path from this directory is `file`, raw bytes.
   virtual std::string join(std::string_view file) const;
+  /// Where the file is if a rewriting of its dataset moved it: in versions/. Null if its server has no such datasets.
+  virtual std::shared_ptr<const RemoteUrl> moved() const { return nullptr; }
   /// Names of the files directly in the directory, sorted. Throws `unsupported` if the server has no listings.
   virtual std::vector<std::string> list() const;
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/aws/answers/s3_answers.hpp"
 #include "bale/formats/storage/aws/s3_location.hpp"
 #include "bale/formats/storage/location/locate.hpp"
@@ -82,6 +83,11 @@ class S3ObjectLocation final : public RemoteUrl {
                    {.path = shown(), .hint = error.context().hint + std::string(k_sources)});
     }
     return Error(error.code(), what, {.path = shown(), .hint = error.context().hint});
+  }
+
+  std::shared_ptr<const RemoteUrl> moved() const override {
+    const std::string versions = join_path(parent_directory(name()), "versions");
+    return std::make_shared<S3ObjectLocation>(join_path(versions, base_name(name())));
   }
 
   std::vector<std::string> list() const override {

@@ -35,8 +35,9 @@ bool is_mangled(const HttpResponse& response) {
 
 bool is_success(const ObjectRequest& request, const HttpResponse& response) {
   if (response.status < 200 || response.status >= 300) return false;
-  // An upload may be completed with a status of success and fail afterwards: the body has the error then.
-  return request.method != "POST" || parse_s3_error(response.body).code.empty();
+  // An upload may be completed, and a copy made, with a status of success and fail afterwards: the body has the error
+  // then.
+  return request.method == "GET" || parse_s3_error(response.body).code.empty();
 }
 
 }  // namespace
@@ -52,6 +53,10 @@ ObjectSender::ObjectSender(const std::string& name, std::function<void()> poll)
 }
 
 std::string ObjectSender::name_of(std::string_view key) const { return join_path(name_, key); }
+
+std::string ObjectSender::copy_source_of(std::string_view key) const {
+  return percent_encode(fmt::format("/{}/{}{}", bucket_, prefix_, key), true);
+}
 
 void ObjectSender::poll() const {
   if (poll_) poll_();

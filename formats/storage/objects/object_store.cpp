@@ -221,6 +221,20 @@ class S3Store final : public ObjectStore {
     return requests_.put_if({"If-Match", '"' + etag + '"'}, key, content);
   }
 
+  bool copy(const std::string& from, const std::string& to) const override {
+    const std::optional<StoredObject> there = find(from);
+    if (!there) return false;
+    const HttpResponse response = requests_.sender().send(
+        {.method = "PUT", .key = to, .headers = {{"x-amz-copy-source", requests_.sender().copy_source_of(from)}}},
+        {k_not_found});
+    if (response.status == k_not_found) {
+      if (parse_s3_error(response.body).code == "NoSuchBucket") throw requests_.sender().error_of(to, response);
+      return false;
+    }
+    if (const auto copied = find(to); copied && copied->size == there->size) return true;
+    throw Error(ErrorCode::retryable, "is not there after the server copied it", {.path = name_of(to)});
+  }
+
   void remove(const std::string& key) const override {
     requests_.sender().send({.method = "DELETE", .key = key}, {k_not_found});
   }

@@ -42,6 +42,8 @@ struct StoredObject {
   }
 };
 
+inline constexpr std::uint64_t k_most_copied_bytes = std::uint64_t{5} << 30;  // by one request, in S3
+
 struct ObjectContent {
   std::vector<std::byte> bytes{};
   std::string etag{};  // as StoredObject::etag
@@ -86,6 +88,8 @@ class ObjectStore {
   /// Stores it if the object still has the ETag that read_with_etag() gave: else returns false, also if an earlier try
   /// of this call stored it. Atomic if the server has conditional writes (If-Match); others are asked first.
   virtual bool replace(const std::string& key, const std::string& etag, Bytes content) const = 0;
+  /// Copies an object within the store, on the server. Returns false if there is none. At most k_most_copied_bytes.
+  virtual bool copy(const std::string& from, const std::string& to) const = 0;
   /// No error if there is none.
   virtual void remove(const std::string& key) const = 0;
 

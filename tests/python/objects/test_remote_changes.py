@@ -248,7 +248,7 @@ def test_what_is_refused(moto_place, old, remove):
     """Before anything is changed."""
     store(moto_place, old)
     before = moto_place.objects()
-    for refused in (["rewrite"], ["rewrite", "--purge"], [*remove, "--purge"]):
+    for refused in (["rewrite", "--purge"], [*remove, "--purge"]):
         result = moto_place.run(*words(refused, moto_place.name))
         assert result.code == FAILURE and "object store" in result.error_line() and moto_place.objects() == before, result
 

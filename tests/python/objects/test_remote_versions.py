@@ -1,10 +1,12 @@
 """Versions of datasets in S3 go as on a disk."""
 import json
 import shutil
+import subprocess
 import time
 
 import pytest
 from conftest import by_tier, key_names, tree_bytes
+from python_support import ENVIRONMENT, command
 from remote_support import moto, remote, start  # noqa: F401
 from writing_support import moto_place, place, rclone_place, rclone_store, store, words  # noqa: F401
 
@@ -111,3 +113,164 @@ def test_a_prune_next_to_an_unfinished_run(moto_place, old):
     before = moto_place.objects()
     result = moto_place.run(*words(PRUNE, moto_place.name))
     assert result.code == FAILURE and "unfinished run" in result.error_line() and moto_place.objects() == before
+
+
+# --- rewrite
+
+@pytest.fixture(scope="module")
+def layered(bale, tiny, tmp_path_factory):
+    """Shards that layers say something of, and others."""
+    root = tmp_path_factory.mktemp("layered")
+    out = root / "packed"
+    bale.pack(tiny, out, "--name", "x", "--shard-samples", "1")
+    keys = key_names(bale, out)
+    bale.ok("remove", out, keys[0], keys[3])
+    (root / "labels.csv").write_text(f"key,label\n{keys[1]},1\n")
+    (root / "score.csv").write_text(f"key,score\n{keys[1]},1\n{keys[4]},2\n")
+    bale.ok("set", out, f"label={root / 'labels.csv'}")
+    bale.ok("set", out, f"score.txt={root / 'score.csv'}")
+    return out
+
+
+@pytest.mark.parametrize("options", [["--small", "1MiB"], *by_tier([], [[], ["--all"]])])
+def test_rewrite(bale, place, layered, options, tmp_path):
+    """The objects are the files of a local dataset, and every version is read."""
+    store(place, layered)
+    place.ok("rewrite", place.name, "--dry-run", *options)
+    assert place.objects() == tree_bytes(layered)
+    versions = [one["version"] for one in json.loads(bale.ok("log", "--json", layered).out)["versions"]]
+    first = len(place.proxy.log)
+    place.ok("rewrite", place.name, *options)
+    assert place.objects() == done(bale, layered, ["rewrite", *options], tmp_path)
+    copies = [asked for asked in place.proxy.log[first:] if "x-amz-copy-source" in asked.headers]
+    assert copies and not any(asked.size for asked in copies)
+    place.ok("verify", place.name)
+    for version in by_tier(versions[-1:], versions):
+        assert place.ok("ls", f"{place.name}@{version}").out == bale.ok("ls", f"{layered}@{version}").out
+        place.ok("verify", f"{place.name}@{version}")
+
+
+def changing(place, command):
+    """What a command that nothing happens to asks that changes something: {place in the order: path}"""
+    first = len(place.proxy.log)
+    place.ok(*words(command, place.name))
+    return [asked.path.removeprefix(f"/bucket/{place.key}/") for asked in place.proxy.log[first:] if asked.method != "GET"]
+
+
+def test_a_rewrite_that_is_killed(bale, moto_place, layered, tmp_path):
+    """The old version or the new one, whole, and the old one is where its readers look; in the end the objects of a run that nothing
+    happened to."""
+    command = ["rewrite", "--jobs", "1"]
+    store(moto_place, layered)
+    asked = changing(moto_place, command)
+    before, after = tree_bytes(layered), done(bale, layered, command, tmp_path)
+    assert moto_place.objects() == after
+    at = asked.index("manifest.json")
+    shards = [name for name in before if "/" not in name and name != "manifest.json"]
+    for n in by_tier([at, at + 2], range(len(asked))):
+        store(moto_place, layered)
+        killed(moto_place, command, n)
+        found = moto_place.objects()
+        is_new = found["manifest.json"] != before["manifest.json"]
+        assert is_new == (n > at)
+        if is_new:
+            assert {name: after[name] for name in after if not name.startswith("versions/")}.items() <= found.items()
+            assert all(before[name] in (found.get(name), found.get(f"versions/{name}")) for name in shards)
+        else:
+            assert before.items() <= found.items()
+        moto_place.ok(*words(command, moto_place.name))
+        assert moto_place.objects() == after, n
+
+
+def test_another_version_during_a_rewrite(bale, moto_place, layered, tmp_path):
+    """It ends with 5 and leaves no shard."""
+    store(moto_place, layered)
+    late = shutil.copytree(layered, tmp_path / "late")
+    bale.ok("remove", late, key_names(bale, layered)[-1])
+    moto_place.proxy.add("PUT", "*/manifest.json", before=lambda _: store(moto_place, late))
+    result = moto_place.run("rewrite", moto_place.name)
+    assert result.code == 5 and "another run published version" in result.error_line()
+    assert not [name for name in moto_place.names() if name not in tree_bytes(late) and not name.startswith("layers/")]
+
+
+def test_a_shard_that_no_server_copies(moto_place, layered):
+    store(moto_place, layered)
+
+    def larger(asked):
+        asked.answer = asked.answer.replace(b"<Size>", b"<Size>1000000000")
+    moto_place.proxy.add("GET", query="*list-type=2*", after=larger, times=None)
+    result = moto_place.run("rewrite", moto_place.name)
+    assert result.code == FAILURE and "5 GiB" in result.error_line()
+    assert moto_place.objects() == tree_bytes(layered)
+
+
+READER = """
+    import sys
+    import bale
+
+    name = sys.argv[1]
+    dataset = bale.Dataset(name)
+    loader = bale.Loader(name, 1, transform=bale.transforms.val(16), seed=1, workers=1)
+    batches = iter(loader)
+    next(batches)
+    before = [repr(dataset[i]) for i in range(6)]
+    bale.rewrite(name, all=True)
+    assert sum(len(batch.labels) for batch in batches) == 5 and sum(len(batch.labels) for batch in loader) == 6
+    assert [repr(dataset[i]) for i in range(6)] == before
+"""
+
+
+@pytest.mark.parametrize("cache", by_tier([False], [False, True]))
+def test_readers_of_the_version_before_read_on(bale, moto_place, tiny, cache, tmp_path):
+    """A Loader and a Dataset that are open find the shards that were moved."""
+    pytest.importorskip("bale")
+    bale.pack(tiny, tmp_path / "packed", "--name", "x", "--shard-samples", "1")
+    store(moto_place, tmp_path / "packed")
+    done = subprocess.run(command(READER, moto_place.name), capture_output=True, text=True, timeout=120,
+                          env={**ENVIRONMENT, **moto_place.run.env, **({} if cache else {"BALE_CACHE_DIR": "none"})})
+    assert done.returncode == 0, done.stderr
+
+
+ASKED = """
+    import sys
+    import bale
+
+    dataset = bale.Dataset(sys.argv[1])
+    for line in sys.stdin:
+        try:
+            print(repr(dataset[int(line)]), flush=True)
+        except bale.Error as error:
+            print(error, flush=True)
+"""
+
+
+def test_a_shard_that_is_missing_once(bale, moto_place, tiny, tmp_path):
+    """The error has the name that was opened, and the next read asks there again, unless the same file is in versions/."""
+    pytest.importorskip("bale")
+    bale.pack(tiny, tmp_path / "packed", "--name", "x")
+    store(moto_place, tmp_path / "packed")
+    name = "x-000000.tar"
+    content = moto_place.get(name)
+    with subprocess.Popen(command(ASKED, moto_place.name), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          env={**ENVIRONMENT, **moto_place.run.env, "BALE_CACHE_DIR": "none"}) as process:
+        def read():
+            process.stdin.write("0\n")
+            process.stdin.flush()
+            return process.stdout.readline()
+        first = read()
+        for other in (None, b"other", content + b"."):
+            if other:
+                moto_place.put(f"versions/{name}", other)
+            moto_place.proxy.add("GET", f"*/packed/{name}", status=404, code="NoSuchKey")
+            said = read()
+            assert "no such file" in said and f"packed/{name}" in said and "versions" not in said
+            assert read() == first
+        moto_place.put(f"versions/{name}", content)
+        moto_place.remove(name)
+        assert read() == first
+        num_asked = len(moto_place.proxy.asked("GET", f"*/packed/{name}"))
+        assert read() == first and len(moto_place.proxy.asked("GET", f"*/packed/{name}")) == num_asked
+        moto_place.put(name, content)
+        moto_place.remove(f"versions/{name}")
+        assert f"packed/{name}" in read() and read() == first
+        process.stdin.close()

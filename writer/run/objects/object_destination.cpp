@@ -49,6 +49,7 @@ std::string run_to_text(const ObjectRun& run) {
             {"replaced", bytes_list_to_json(run.replaced)}};
   if (run.is_decided || run.rest != ObjectRest{}) {
     json["rest"] = {{"decided", run.is_decided},
+                    {"moved", pairs_to_json(run.rest.moved)},
                     {"written", pairs_to_json(run.rest.written)},
                     {"removed", bytes_list_to_json(run.rest.removed)}};
   }
@@ -71,7 +72,9 @@ ObjectRun run_from_text(std::string_view text, const std::string& path) {
                   .replaced = json.bytes_list("replaced")};
     if (const Json* const rest = json.find("rest")) {
       run.is_decided = rest->truth("decided");
-      run.rest = {.written = pairs_from_json(*rest, "written"), .removed = rest->bytes_list("removed")};
+      run.rest = {.moved = pairs_from_json(*rest, "moved"),
+                  .written = pairs_from_json(*rest, "written"),
+                  .removed = rest->bytes_list("removed")};
     }
     return run;
   } catch (const Error& error) {
@@ -120,20 +123,39 @@ void clear_run(const ObjectStore& store) {
   store.remove(k_run_name);
 }
 
-/// Versions give way before their files. A layer that the current version names stays: it may have been stored since.
+/// A file that moves is at one of its two names at any time. Versions give way before their files. A layer that the
+/// current version names stays: it may have been stored since.
 void carry_out(const ObjectStore& store, const ObjectRest& rest) {
   if (rest == ObjectRest{}) return;
   for (const auto& [name, text] : rest.written) {
     store.put(name, as_bytes(text));
     forget_version(store.name_of(name));
   }
+  run_parallel(rest.moved.size(), threads_for(rest.moved.size()), [&](std::size_t i) {
+    const auto& [from, to] = rest.moved[i];
+    if (!store.copy(from, to) && !store.find(to)) {
+      throw Error(ErrorCode::not_found, "no such object", {.path = store.name_of(from)});
+    }
+    forget_version(store.name_of(to));
+  });
   std::vector<std::string> files = rest.removed;
+  for (const auto& [from, to] : rest.moved) files.push_back(from);
   if (const auto current = read_object_manifest(store)) {
     const Manifest manifest = parse_manifest(current->text, store.name_of(k_manifest_name));
     for (const ManifestLayer& layer : manifest.layers) std::erase(files, layer_name(layer.digest));
     for (const ManifestRemovals& removals : manifest.removals) std::erase(files, removal_list_name(removals.digest));
   }
-  run_parallel(files.size(), threads_for(files.size()), [&](std::size_t i) { store.remove(files[i]); });
+  run_parallel(files.size(), threads_for(files.size()), [&](std::size_t i) {
+    store.remove(files[i]);
+    forget_version(store.name_of(files[i]));
+  });
+}
+
+/// The same of a run, and removes its record, unless another run did so in the meantime and one more has begun.
+void end_run(const ObjectStore& store, const ObjectRun& run) {
+  carry_out(store, run.rest);
+  const auto now = read_run(store);
+  if (!now || *now == run) clear_run(store);
 }
 
 /// A name that programs store to show a folder.
@@ -143,13 +165,16 @@ bool is_folder_mark(const StoredObject& object) {
 
 }  // namespace
 
-bool end_decided_run(const ObjectStore& store, const Manifest& current) {
+std::optional<ObjectRun> read_run(const ObjectStore& store) {
   const auto text = store.read(k_run_name);
-  if (!text) return true;
-  const ObjectRun run = run_from_text(as_text(*text), store.name_of(k_run_name));
-  if (!run.is_decided && (run.is_parts || run.plan != current.plan)) return false;
-  carry_out(store, run.rest);
-  clear_run(store);
+  return text ? std::optional(run_from_text(as_text(*text), store.name_of(k_run_name))) : std::nullopt;
+}
+
+bool end_decided_run(const ObjectStore& store, const Manifest& current) {
+  const auto run = read_run(store);
+  if (!run) return true;
+  if (!run->is_decided && (run->is_parts || run->plan != current.plan)) return false;
+  end_run(store, *run);
   return true;
 }
 
@@ -161,8 +186,7 @@ void end_with(const ObjectStore& store, const std::string& directory, ObjectRest
     throw Error(ErrorCode::retryable, "another run is at work there",
                 {.path = directory, .hint = "run the same again"});
   }
-  carry_out(store, run.rest);
-  clear_run(store);
+  end_run(store, run);
 }
 
 ObjectDestination::ObjectDestination(const PackOptions& options, const Plan& plan, std::string id, bool is_parts,
@@ -183,10 +207,7 @@ void ObjectDestination::list() {
     objects_.emplace(std::move(key), std::move(object));
   }
   unfinished_.reset();
-  if (!holds(k_run_name)) return;
-  if (const auto text = store_->read(k_run_name)) {
-    unfinished_ = run_from_text(as_text(*text), store_->name_of(k_run_name));
-  }
+  if (holds(k_run_name)) unfinished_ = read_run(*store_);
 }
 
 const StoredObject* ObjectDestination::find(const std::string& file) const {
@@ -338,14 +359,26 @@ ManifestFile ObjectDestination::require_base() const {
   throw other_version_published(options_.destination, current, plan_.base->id);
 }
 
+void ObjectDestination::decide(ObjectRest rest) {
+  const auto there = store_->read_with_etag(k_run_name);
+  const std::string before = run_to_text(run_);
+  run_.rest = std::move(rest);
+  const std::string text = run_to_text(run_);
+  if (there && as_text(there->bytes) == before) store_->replace(k_run_name, there->etag, as_bytes(text));
+  if (has_text(*store_, k_run_name, text)) return;
+  require_owned();
+  throw Error(ErrorCode::retryable, "was not replaced", {.path = store_->name_of(k_run_name), .hint = "run it again"});
+}
+
+void ObjectDestination::carry_out_rest() const { end_run(*store_, run_); }
+
 void ObjectDestination::clear_published() {
   if (unfinished_ && end_decided_run(*store_, plan_.base->manifest)) list();
 }
 
 void ObjectDestination::require_owned(bool or_cleared) const {
-  const auto text = store_->read(k_run_name);
-  if (!text && or_cleared) return;
-  if (text && is_own(run_from_text(as_text(*text), store_->name_of(k_run_name)))) return;
+  const auto run = read_run(*store_);
+  if (run ? is_own(*run) : or_cleared) return;
   throw Error(ErrorCode::changed, "another run took the place of this one",
               {.path = options_.destination, .hint = "let one program at a time write there"});
 }

@@ -37,6 +37,7 @@ inline constexpr const char* k_run_name = ".bale-partial/run.json";
 /// What is to be done after a run has published, or decided to remove versions. It can be repeated from any point, and
 /// any run does so that finds it. Names are relative to the destination.
 struct ObjectRest {
+  std::vector<std::pair<std::string, std::string>> moved{};    // names and new names
   std::vector<std::pair<std::string, std::string>> written{};  // names and texts
   std::vector<std::string> removed{};
 
@@ -63,6 +64,8 @@ struct ObjectRun {
 /// Ends a run that was interrupted after it had decided, or published the version `current`. Returns false if another
 /// one is unfinished.
 bool end_decided_run(const ObjectStore& store, const Manifest& current);
+
+std::optional<ObjectRun> read_run(const ObjectStore& store);
 
 /// Removes versions and files, in one step that an interruption does not divide. Throws `retryable` if another run is
 /// at work.
@@ -105,6 +108,10 @@ class ObjectDestination {
   /// Throws `changed` if another run took the place of this one; with `or_cleared` not if there is none any more, which
   /// has seen that this one published.
   void require_owned(bool or_cleared = false) const;
+  /// Stores what the run does after it has published. Throws `changed` if another run took its place.
+  void decide(ObjectRest rest);
+  /// Does it, and ends the run.
+  void carry_out_rest() const;
   /// The manifest of the dataset, if it is that of the plan's base; else throws `retryable`.
   ManifestFile require_base() const;
   /// Ends a run that has published the present version, or decided. To be called after list().

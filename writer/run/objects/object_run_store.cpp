@@ -82,7 +82,8 @@ void ObjectRunStore::join(const std::vector<Slot>& slots) {
 }
 
 void ObjectRunStore::abandon(const Error*) {
-  if (destination_.has_recorded() || is_replacing_ || options_.mode == DestinationMode::resume) return;
+  const bool resumes = options_.mode == DestinationMode::resume && !plan_.rewritten;
+  if (destination_.has_recorded() || is_replacing_ || resumes) return;
   try {
     destination_.abandon();
   } catch (...) {  // `overwrite` removes it
@@ -214,6 +215,13 @@ void ObjectRunStore::stage_file(const WriteFile& write) {
 
 void ObjectRunStore::publish_file(const PlannedDataset& dataset, const std::string& name, const std::string& text) {
   const std::string file = below_destination(dataset.subdirectory, name);
+  if (plan_.rewritten) {
+    const std::vector<GoneVersion>& gone = plan_.rewritten->gone;
+    if (std::any_of(gone.begin(), gone.end(), [&](const GoneVersion& one) { return name == kept_version(one.id); })) {
+      rest_.written.emplace_back(file, text);
+      return;
+    }
+  }
   if (plan_.base) {
     const auto old = destination_.store().read(file);
     if (name == kept_version(plan_.base->id)) {
@@ -236,6 +244,11 @@ std::vector<PackReport::Replaced> ObjectRunStore::finish(const FinishedShards&) 
   destination_.require_unchanged();
   destination_.abort_uploads();
   if (!plan_.base) destination_.remove_replaced();
+  if (plan_.rewritten) {
+    rest_.moved = plan_.rewritten->moved;
+    rest_.removed = plan_.rewritten->removed;
+    destination_.decide(std::move(rest_));
+  }
   for (const auto& [name, text] : manifests_) {
     if (plan_.base) {
       with_base([&] { replace_object_manifest(store, options_.destination, base_, text); });
@@ -255,7 +268,7 @@ std::vector<PackReport::Replaced> ObjectRunStore::finish(const FinishedShards&) 
   }
   // Not before: they may be of a run that publishes in the meantime.
   if (plan_.base) destination_.remove_replaced();
-  destination_.clear();
+  destination_.carry_out_rest();
   for (const auto& [name, text] : manifests_) forget_version(store.name_of(name));
   return std::move(replaced_);
 }

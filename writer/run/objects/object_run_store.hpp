@@ -74,6 +74,7 @@ class ObjectRunStore final : public PartStore {
   std::vector<std::pair<std::string, std::string>> manifests_;  // names and texts
   ManifestFile base_;                                           // of Plan::base
   std::map<std::string, std::string> before_;                   // texts of files that it has replaced
+  ObjectRest rest_;                                             // of Plan::rewritten
   std::size_t num_staged_ = 0;                                  // files other than shards
 };
 

@@ -25,7 +25,7 @@ class Spoil:
     cut: bool = False            # the connection is reset instead of asking the server
     lose: bool = False           # the server gets the request; the connection is reset instead of its answer
     before: object = None        # called first, with the request
-    after: object = None         # called when the server has answered, before the client gets it
+    after: object = None         # called when the server has answered, before the client gets `answer`
 
 
 @dataclasses.dataclass
@@ -142,7 +142,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return self._reset()
         kept = [(name, value) for name, value in response.getheaders()
                 if name.lower() not in ("content-length", "transfer-encoding", "connection")]
-        self._answer(asked, response.status, kept, answer)
+        self._answer(asked, response.status, kept, asked.answer)
 
     do_HEAD = do_PUT = do_POST = do_DELETE = do_GET
 

@@ -19,7 +19,8 @@ struct PruneOptions {
   /// Versions that stay, next to the current one: ids or their beginnings, or a number of up to 3 digits, which stands
   /// for that many of the newest, the current one among them. At least one.
   std::vector<std::string> keep{};
-  bool force = false;    // also versions that were replaced less than 14 days ago
+  bool force = false;    // also versions that were replaced less than 14 days ago, and layers of an object store that
+                         // no version names and that are not a day old
   bool dry_run = false;  // look, and change nothing
 };
 

@@ -46,7 +46,8 @@ struct RewriteReport {
 };
 
 /// Returns when everything is durable. If all samples are removed, the new version has no shards. Throws what add()
-/// throws of the dataset, and `unsupported` for shards of pixels and those whose names have their number.
+/// throws of the dataset, and `unsupported` for shards of pixels, those whose names have their number, and `purge` in
+/// an object store.
 RewriteReport rewrite(const RewriteOptions& options, Progress& progress);
 
 }  // namespace bale
