@@ -351,7 +351,6 @@ def test_what_cannot_be_rewritten(bale, files, tmp_path):
         before = tree_bytes(tmp_path / layout)
         assert words in bale("rewrite", tmp_path / layout, "--all").error_line()
         assert tree_bytes(tmp_path / layout) == before
-    assert "object store" in bale("rewrite", "s3://bucket/packed").error_line()
     assert "no manifest.json" in bale("rewrite", files).error_line()
 
 
