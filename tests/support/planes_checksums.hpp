@@ -20,7 +20,7 @@ inline void fix_checksums(std::vector<std::byte>& stored) {
   image_detail::NumberReader reader(stored);
   const auto place = [&] { return stored.size() - reader.rest().size(); };
   reader.bytes(k_signature_bytes);
-  const bool has_tail = reader.u8() == 2;  // by its version
+  const bool has_tail = reader.u8() >= 2;  // by its version
   reader.u8();
   reader.u32();
   reader.number();  // bytes of the original

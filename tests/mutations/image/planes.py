@@ -4,6 +4,8 @@ from mutations.mutation import Mutation
 FIELD = "formats/image/jpeg/planes/jpeg_planes.cpp"
 DECODER = "formats/image/jpeg/planes/plane_decoder.cpp"
 KERNELS = "formats/image/jpeg/planes/kernels/plane_kernels.cpp"
+SCANS = "formats/image/jpeg/transcode/progressive_encoder.cpp"
+RUNS_END = ("image_planes", "*runs of blocks*")
 PASSED_ON = ("formats/image/jpeg/planes/planes_field.cpp", ("image_planes", "*what was restored last*"))
 RESTORED = ("image_planes", "*or the original comes back")
 RIGHT_PIXELS = ("image_planes", "*or the pixels are right")
@@ -28,11 +30,11 @@ MUTATIONS = [
              "restorer_.restore(out_, restored_);", "restored_.assign(jpeg.begin(), jpeg.end());",
              ("image_planes", "*bits that an encoder need not write*")),
     Mutation("what follows an image is not compared with its checksum", FIELD,
-             "if (crc32c(ending_.tail) != tail_crc32c_)", "if (false)", ("image_planes", "*a bit of what follows*")),
+             "if (crc32c(form_.tail) != tail_crc32c_)", "if (false)", ("image_planes", "*a bit of what follows*")),
     Mutation("bytes that were filled with zeros are not", FIELD,
-             "ending_.fills_with_zeros = fills == 1;", "ending_.fills_with_zeros = false;", ("image_planes", "*filled with zeros come back*")),
+             "form_.fills_with_zeros = fills == 1;", "form_.fills_with_zeros = false;", ("image_planes", "*filled with zeros come back*")),
     Mutation("what follows an image makes no other version", FIELD,
-             "ending.tail.empty() && !ending.fills_with_zeros", "!ending.fills_with_zeros", ("image_planes", "*bytes after the end*")),
+             "form.tail.empty() && !form.fills_with_zeros", "!form.fills_with_zeros", ("image_planes", "*bytes after the end*")),
     Mutation("the planes of a row need not end where it says", DECODER,
              "if (bytes_for(state.next[i] - begins[i]) != sizes[i])", "if (bytes_for(state.next[i] - begins[i]) != sizes[i] && false)",
              ("image_planes", "*planes that it does not have*")),
@@ -40,6 +42,20 @@ MUTATIONS = [
              "next[j] += count + reaching;", "next[j] += count;", ("image_planes", "*regions have the pixels*")),
     Mutation("the DC of a group does not go on from the one before it", KERNELS,
              "before = hn::Broadcast<7>(sum);", "", ("image_planes", "*comes back to the byte*")),
+    Mutation("a progressive JPEG makes no other version", FIELD,
+             "{.is_progressive = version == k_version_progressive}", "{}", ("image_planes", "*comes back to the byte*")),
+    Mutation("the scans of planes need not give every bit", "formats/image/jpeg/decode/progressive_scans.hpp",
+             "return next == Next::end && is_complete_to(64);", "return next == Next::end;", ("image_planes", "*leave out a bit*")),
+    Mutation("a code that a scan does not have is written", SCANS,
+             "if (!scan.has_every_code) return false;", "", ("image_planes", "*leave out a bit*")),
+    Mutation("a run of blocks has no longest length", SCANS, "run == k_longest_run || ", "", RUNS_END),
+    Mutation("one correction more waits for the end of a run", SCANS, "k_most_corrections = 937", "k_most_corrections = 938", RUNS_END),
+    Mutation("zeros before the end of a block have symbols", SCANS, "zeros > 15 && found >> k != 0;", "zeros > 15;", RUNS_END),
+    Mutation("scans of one component have the blocks that fill MCUs", SCANS,
+             "row < plane.mcu_down && mcu_row_ * plane.mcu_down + row < plane.real_down;", "row < plane.mcu_down;",
+             ("image_planes", "*comes back to the byte*")),
+    Mutation("a run of blocks goes on after a restart", SCANS,
+             "if (scan.units_to_restart == 0) {\n    scan.end_run();", "if (scan.units_to_restart == 0) {", ("image_planes", "*comes back to the byte*")),
     Mutation("an image as large as the last gets its planes", PASSED_ON[0],
              "std::memcmp(jpeg.data(), last.original.data(), jpeg.size()) != 0", "false", PASSED_ON[1]),
     Mutation("planes that were read are made again", PASSED_ON[0],

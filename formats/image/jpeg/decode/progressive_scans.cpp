@@ -12,8 +12,6 @@ constexpr std::int8_t k_unknown = -1;
 // too.
 constexpr std::uint32_t k_max_scans = 100;
 constexpr std::uint32_t k_max_low = 13;
-// libjpeg-turbo estimates these first coefficients from neighboring blocks if some of their bits are unknown.
-constexpr std::size_t k_estimated = 10;
 
 bool is_skipped(std::uint32_t marker) {
   using namespace jpeg_marker;
@@ -76,7 +74,10 @@ bool ProgressiveScans::take_scan() {
 
 ProgressiveScans::Next ProgressiveScans::go_on(std::uint32_t marker, Bytes rest) {
   while (true) {
-    if (marker == jpeg_marker::k_eoi) return Next::end;
+    if (marker == jpeg_marker::k_eoi) {
+      data_ = rest;
+      return Next::end;
+    }
     const ByteReader in(rest);
     if (!in.has(0, 2) || in.be16(0) < 2 || !in.has(0, in.be16(0))) return Next::refused;
     const std::size_t length = in.be16(0);
@@ -98,6 +99,12 @@ ProgressiveScans::Next ProgressiveScans::go_on(std::uint32_t marker, Bytes rest)
     marker = after.u8(1);
     rest = rest.subspan(2);
   }
+}
+
+ProgressiveScans::Next ProgressiveScans::go_on_without_data() {
+  const ByteReader in(data_);
+  if (!in.has(0, 2) || in.u8(0) != 0xFF) return Next::refused;
+  return go_on(in.u8(1), data_.subspan(2));
 }
 
 /// T.81, B.2.4.2.
@@ -149,12 +156,10 @@ std::uint32_t ProgressiveScans::component_with(std::uint32_t id) const {
   return static_cast<std::uint32_t>(std::find(ids_.begin(), ids_.begin() + num_components_, id) - ids_.begin());
 }
 
-bool ProgressiveScans::is_complete() const {
-  for (std::uint32_t i = 0; i < num_components_; ++i) {
-    const auto& known = known_[i];
-    if (std::any_of(known.begin(), known.begin() + k_estimated, [](int low) { return low != 0; })) return false;
-  }
-  return true;
+bool ProgressiveScans::is_complete_to(std::size_t end) const {
+  return std::all_of(known_.begin(), known_.begin() + num_components_, [end](const auto& known) {
+    return std::all_of(known.begin(), known.begin() + end, [](int low) { return low == 0; });
+  });
 }
 
 }  // namespace bale::image_detail

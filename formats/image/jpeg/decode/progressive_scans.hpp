@@ -40,22 +40,37 @@ class ProgressiveScans {
 
   enum class Next { scan, end, refused };
   /// Goes to what follows: `marker` ended the scan's data, and `rest` is after it. If it is a scan, `data()` is its
-  /// data and all that follows.
+  /// data and all that follows; after the end, it is what follows the end.
   Next go_on(std::uint32_t marker, Bytes rest);
   Bytes data() const { return data_; }
 
   /// After the end: whether the scans gave all bits of those coefficients that libjpeg would estimate otherwise.
-  bool is_complete() const;
+  bool is_complete() const { return is_complete_to(k_estimated); }
+  /// Goes through the scans of a file that has all but their data, and calls `use` at each. False if that does, or if
+  /// the scans do not give all bits of all coefficients.
+  template <typename Use>
+  bool open_without_data(const jpeg_decompress_struct& info, const Use& use) {
+    Next next = open(info) ? Next::scan : Next::refused;
+    for (; next == Next::scan; next = go_on_without_data()) {
+      if (!use()) return false;
+    }
+    return next == Next::end && is_complete_to(64);
+  }
   /// Whether comments or application data came after the first scan.
   bool has_late_metadata() const { return has_late_metadata_; }
 
  private:
+  // libjpeg-turbo estimates these first coefficients from neighboring blocks if some of their bits are unknown.
+  static constexpr std::size_t k_estimated = 10;
+
   struct Table {
     const JHUFF_TBL* use() const { return defined ? &table : nullptr; }
     bool defined = false;
     JHUFF_TBL table{};
   };
 
+  Next go_on_without_data();
+  bool is_complete_to(std::size_t end) const;
   bool take_scan();
   bool read_tables(Bytes segment);
   bool read_scan(Bytes segment);

@@ -36,6 +36,11 @@ struct BaselineFrame {
 
   std::uint32_t mcu_width() const { return components[0].blocks_across * 8; }
   std::uint32_t mcu_height() const { return components[0].blocks_down * 8; }
+  /// With those that only fill MCUs.
+  std::uint64_t num_blocks() const {
+    return std::uint64_t{mcus_across} * mcus_down *
+           (components[0].blocks_across * components[0].blocks_down + num_components - 1);
+  }
 };
 
 /// nullopt if the baseline decoder cannot read the file. To be called after jpeg_read_header(). Borrows from `info`.

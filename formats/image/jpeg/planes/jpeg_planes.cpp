@@ -17,10 +17,13 @@ namespace {
 constexpr std::array<std::byte, 4> k_signature{std::byte{0x8E}, std::byte{'b'}, std::byte{'j'}, std::byte{'p'}};
 constexpr std::uint8_t k_version = 1;
 constexpr std::uint8_t k_version_with_tail = 2;
+constexpr std::uint8_t k_version_progressive = 3;
 constexpr int k_level = 1;  // level 3 takes three times as long, and saves 0.0004 of the bytes
 /// Of the bytes before a scan: marker segments have at most 65,535 each.
 constexpr std::uint64_t k_max_head_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t k_max_rows = 65535;
+/// Of a progressive JPEG, whose coefficients are all in memory while it is packed: 128 MiB.
+constexpr std::uint64_t k_max_progressive_blocks = std::uint64_t{1} << 20;
 constexpr std::array<std::byte, 2> k_end_of_image{std::byte{0xFF}, std::byte{0xD9}};
 
 [[noreturn]] void fail(const char* what) { throw Error(ErrorCode::damaged, fmt::format("JPEG planes: {}", what)); }
@@ -58,21 +61,21 @@ void PlanesHeader::open(Bytes stored, bool is_checked) {
   const std::uint8_t version = reader.u8();
   // A flipped bit is damage, not another version.
   if ((version ^ reader.u8()) != 0xFF) fail("the checksum of the header does not match");
-  if (version != k_version && version != k_version_with_tail) {
+  if (version < k_version || version > k_version_progressive) {
     throw Error(
         ErrorCode::unsupported,
-        fmt::format("JPEG planes of version {}; this bale reads up to version {}", version, k_version_with_tail),
+        fmt::format("JPEG planes of version {}; this bale reads up to version {}", version, k_version_progressive),
         {.hint = "install a newer bale"});
   }
   original_crc32c_ = reader.u32();
   original_bytes_ = reader.number();
-  ending_ = {};
+  form_ = {.is_progressive = version == k_version_progressive};
   std::uint64_t tail_bytes = 0;
   tail_crc32c_ = crc32c({});
-  if (version == k_version_with_tail) {
+  if (version >= k_version_with_tail) {
     const std::uint8_t fills = reader.u8();
     if (fills > 1) fail("it fills bytes in an unknown way");
-    ending_.fills_with_zeros = fills == 1;
+    form_.fills_with_zeros = fills == 1;
     tail_bytes = reader.number();
     tail_crc32c_ = reader.u32();
   }
@@ -107,7 +110,12 @@ void PlanesHeader::open(Bytes stored, bool is_checked) {
   const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
   if (!std::ranges::all_of(stored.last(k_plane_padding), is_zero)) fail("bytes after its rows");
   for (std::size_t& end : ends_) end += first;
-  ending_.tail = stored.subspan(ends_.back(), tail_bytes);
+  form_.tail = stored.subspan(ends_.back(), tail_bytes);
+}
+
+std::optional<BaselineFrame> PlanesHeader::frame(const jpeg_decompress_struct& info) const {
+  std::optional<BaselineFrame> frame = form_.is_progressive ? progressive_frame(info) : baseline_frame(info);
+  return frame && frame->mcus_down == num_rows() ? frame : std::nullopt;
 }
 
 Bytes PlanesHeader::head() {
@@ -125,7 +133,7 @@ Bytes PlanesHeader::head() {
 void PlanesHeader::check_rows() const {
   if (is_verbatim_ && crc32c(verbatim()) != original_crc32c_) fail("the checksum of the original does not match");
   for (std::uint32_t i = 0; i < num_rows(); ++i) check_row(i);
-  if (crc32c(ending_.tail) != tail_crc32c_) fail("the checksum of what follows the image does not match");
+  if (crc32c(form_.tail) != tail_crc32c_) fail("the checksum of what follows the image does not match");
 }
 
 Bytes PlanesHeader::row_bytes(std::uint32_t row) const {
@@ -155,83 +163,135 @@ Bytes PlanesHeader::classes(std::uint32_t row, std::uint32_t num_blocks) {
 
 void PlanesRestorer::restore(Bytes stored, std::vector<std::byte>& out) {
   header_.open(stored);
-  const Bytes first = header_.is_verbatim() ? header_.verbatim() : header_.head();
-  out.assign(first.begin(), first.end());
-  if (!header_.is_verbatim()) {
-    if (!write_scan(out)) fail("a row is damaged");
-    out.insert(out.end(), k_end_of_image.begin(), k_end_of_image.end());
-    out.insert(out.end(), header_.ending().tail.begin(), header_.ending().tail.end());
+  if (header_.is_verbatim()) {
+    out.assign(header_.verbatim().begin(), header_.verbatim().end());
+  } else {
+    out.clear();
+    if (!write_image(out)) fail("a row is damaged");
+    append(header_.form().tail, out);
   }
   if (out.size() != header_.original_bytes() || crc32c(out) != header_.original_crc32c()) {
     fail("what was restored is not the original");
   }
 }
 
-bool PlanesRestorer::write_scan(std::vector<std::byte>& out) {
+bool PlanesRestorer::write_image(std::vector<std::byte>& out) {
   JpegDecoder decoder;
   decoder.open(header_.head());
-  const std::optional<BaselineFrame> frame = baseline_frame(decoder.info());
-  if (!frame || frame->mcus_down != header_.num_rows()) return false;
-  const auto tables = tables_of(*frame);
-  if (!tables) return false;
+  const std::optional<BaselineFrame> frame = header_.frame(decoder.info());
+  if (!frame) return false;
   planes_.open(one_row_of(*frame));
   decoder_.open(*frame);
   decoder_.store_in(planes_.rows(0), {0, frame->mcus_across}, {.order = BlockOrder::zigzag});
-  symbols_.open(frame->restart_interval);
-  for (std::uint32_t row = 0; row < frame->mcus_down; ++row) {
-    if (!decoder_.decode_row(header_.row(row), header_.classes(row, decoder_.num_blocks())) ||
-        !symbols_.add_row(planes_, 0, true))
-      return false;
+  return header_.form().is_progressive ? write_scans(decoder.info(), *frame, out) : write_scan(*frame, out);
+}
+
+bool PlanesRestorer::decode_row(std::uint32_t row) {
+  return decoder_.decode_row(header_.row(row), header_.classes(row, decoder_.num_blocks()));
+}
+
+bool PlanesRestorer::write_scan(const BaselineFrame& frame, std::vector<std::byte>& out) {
+  const auto tables = tables_of(frame);
+  if (!tables) return false;
+  append(header_.head(), out);
+  symbols_.open(frame.restart_interval);
+  for (std::uint32_t row = 0; row < frame.mcus_down; ++row) {
+    if (!decode_row(row) || !symbols_.add_row(planes_, 0, true)) return false;
   }
   if (!encoder_.open(symbols_, *tables)) return false;
-  encoder_.write(out, header_.ending().fills_with_zeros);
+  encoder_.write(out, header_.form().fills_with_zeros);
+  append(k_end_of_image, out);
   return true;
 }
 
-std::optional<Bytes> PlanesPacker::append_rows(const jpeg_decompress_struct& info) {
+bool PlanesRestorer::write_scans(const jpeg_decompress_struct& info, const BaselineFrame& frame,
+                                 std::vector<std::byte>& out) {
+  const Bytes head = header_.head();
+  std::vector<std::size_t> scans_at;
+  progressive_.open(frame, header_.form().fills_with_zeros);
+  const auto add_scan = [&] {
+    scans_at.push_back(head.size() - scans_.data().size());
+    return progressive_.add_scan(scans_);
+  };
+  if (!scans_.open_without_data(info, add_scan)) return false;
+  for (std::uint32_t row = 0; row < frame.mcus_down; ++row) {
+    if (!decode_row(row) || !progressive_.add_row(planes_)) return false;
+  }
+  std::size_t written = 0;
+  for (std::size_t scan = 0; scan < scans_at.size(); ++scan) {
+    append(head.subspan(written, scans_at[scan] - written), out);
+    progressive_.finish(scan, out);
+    written = scans_at[scan];
+  }
+  append(head.subspan(written), out);
+  return true;
+}
+
+bool PlanesPacker::append_row(std::uint32_t row) {
+  const std::size_t begin = rows_.size();
+  if (!encoder_.append_row(planes_, row, rows_, classes_)) return false;
+  sizes_.push_back(rows_.size() - begin);
+  return true;
+}
+
+/// Returns what follows the image's end.
+std::optional<Bytes> PlanesPacker::append_baseline(const jpeg_decompress_struct& info) {
   const std::optional<BaselineFrame> frame = baseline_frame(info);
   if (!frame || !tables_of(*frame)) return std::nullopt;
   planes_.open(one_row_of(*frame));
   if (!reader_.begin_baseline(*frame, planes_, false, BlockOrder::natural)) return std::nullopt;
   for (std::uint32_t row = 0; row < frame->mcus_down; ++row) {
-    const std::size_t begin = rows_.size();
-    if (!reader_.next_row(planes_, 0) || !encoder_.append_row(planes_, rows_, classes_)) return std::nullopt;
-    sizes_.push_back(rows_.size() - begin);
+    if (!reader_.next_row(planes_, 0) || !append_row(0)) return std::nullopt;
   }
   return reader_.after_end();
+}
+
+std::optional<Bytes> PlanesPacker::append_progressive(const jpeg_decompress_struct& info) {
+  const std::optional<BaselineFrame> frame = progressive_frame(info);
+  if (!frame || frame->num_blocks() > k_max_progressive_blocks) return std::nullopt;
+  planes_.open(*frame);
+  const auto tail = reader_.read_progressive(info, *frame, planes_, false, BlockOrder::natural);
+  for (const Bytes segments : reader_.between_scans()) append(segments, head_);
+  for (std::uint32_t row = 0; tail && row < frame->mcus_down; ++row) {
+    if (!append_row(row)) return std::nullopt;
+  }
+  return tail;
 }
 
 std::optional<Bytes> PlanesPacker::pack(Bytes jpeg, std::size_t most_bytes) {
   rows_.clear();
   classes_.clear();
   sizes_.clear();
-  JpegDecoder decoder;
-  JpegEnding ending;
+  JpegForm form;
   try {
+    JpegDecoder decoder;
     decoder.open(jpeg);
-    const auto tail = decoder.has_warnings() ? std::nullopt : append_rows(decoder.info());
+    if (decoder.has_warnings()) return std::nullopt;
+    const jpeg_decompress_struct& info = decoder.info();
+    form.is_progressive = info.progressive_mode != 0;
+    head_.assign(jpeg.begin(), jpeg.end() - static_cast<std::ptrdiff_t>(decoder.scan().size()));
+    const auto tail = form.is_progressive ? append_progressive(info) : append_baseline(info);
     if (!tail) return std::nullopt;
-    ending.tail = *tail;
+    form.tail = *tail;
   } catch (const Error&) {
     return std::nullopt;  // not a JPEG that could be decoded
   }
-  const Bytes head = jpeg.first(jpeg.size() - decoder.scan().size());
   for (const bool zeros : {false, true}) {
-    ending.fills_with_zeros = zeros;
-    put(jpeg, head, ending);
+    form.fills_with_zeros = zeros;
+    put(jpeg, form);
     if (out_.size() > most_bytes) return std::nullopt;
     if (comes_back(jpeg)) return out_;
   }
   return std::nullopt;
 }
 
-void PlanesPacker::put(Bytes jpeg, Bytes head, const JpegEnding& ending) {
-  zstd_compress(head, k_level, packed_);
-  const Bytes packed = packed_.size() < head.size() ? Bytes(packed_) : head;
-  begin(jpeg, ending);
-  append_number(head.size(), out_);
+void PlanesPacker::put(Bytes jpeg, const JpegForm& form) {
+  zstd_compress(head_, k_level, packed_);
+  const std::vector<std::byte>& packed = packed_.size() < head_.size() ? packed_ : head_;
+  begin(jpeg, form);
+  append_number(head_.size(), out_);
   append_number(packed.size(), out_);
-  out_.insert(out_.end(), packed.begin(), packed.end());
+  append(packed, out_);
   append_number(sizes_.size(), out_);
   for (Bytes rest = rows_; const std::uint64_t size : sizes_) {
     append_number(size, out_);
@@ -240,10 +300,10 @@ void PlanesPacker::put(Bytes jpeg, Bytes head, const JpegEnding& ending) {
   }
   zstd_compress(classes_, k_level, packed_);
   append_number(packed_.size(), out_);
-  out_.insert(out_.end(), packed_.begin(), packed_.end());
+  append(packed_, out_);
   append_u32(crc32c(out_), out_);
-  out_.insert(out_.end(), rows_.begin(), rows_.end());
-  out_.insert(out_.end(), ending.tail.begin(), ending.tail.end());
+  append(rows_, out_);
+  append(form.tail, out_);
   out_.resize(out_.size() + k_plane_padding);
 }
 
@@ -257,24 +317,24 @@ bool PlanesPacker::comes_back(Bytes jpeg) {
 }
 
 /// A version that older readers know, if there is nothing that they do not.
-void PlanesPacker::begin(Bytes original, const JpegEnding& ending) {
-  const bool is_usual = ending.tail.empty() && !ending.fills_with_zeros;
-  const std::byte version{is_usual ? k_version : k_version_with_tail};
+void PlanesPacker::begin(Bytes original, const JpegForm& form) {
+  const bool is_usual = form.tail.empty() && !form.fills_with_zeros && !form.is_progressive;
+  const std::byte version{is_usual ? k_version : form.is_progressive ? k_version_progressive : k_version_with_tail};
   out_.assign(k_signature.begin(), k_signature.end());
   out_.insert(out_.end(), {version, ~version});
   append_u32(crc32c(original), out_);
   append_number(original.size(), out_);
   if (is_usual) return;
-  out_.push_back(std::byte{ending.fills_with_zeros});
-  append_number(ending.tail.size(), out_);
-  append_u32(crc32c(ending.tail), out_);
+  out_.push_back(std::byte{form.fills_with_zeros});
+  append_number(form.tail.size(), out_);
+  append_u32(crc32c(form.tail), out_);
 }
 
 Bytes PlanesPacker::pack_verbatim(Bytes bytes) {
   begin(bytes, {});
   for (int i = 0; i < 4; ++i) append_number(0, out_);  // no head, its size as stored, no rows, no classes
   append_u32(crc32c(out_), out_);
-  out_.insert(out_.end(), bytes.begin(), bytes.end());
+  append(bytes, out_);
   return out_;
 }
 

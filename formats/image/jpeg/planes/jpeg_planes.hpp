@@ -12,6 +12,7 @@
 #include "bale/formats/image/jpeg/planes/plane_encoder.hpp"
 #include "bale/formats/image/jpeg/transcode/baseline_encoder.hpp"
 #include "bale/formats/image/jpeg/transcode/coefficient_planes.hpp"
+#include "bale/formats/image/jpeg/transcode/progressive_encoder.hpp"
 #include "bale/formats/image/jpeg/transcode/scan_symbols.hpp"
 
 namespace bale::image_detail {
@@ -19,8 +20,9 @@ namespace bale::image_detail {
 /// Whether bytes begin as JPEG planes do.
 bool has_planes_signature(Bytes bytes);
 
-/// How a JPEG ends otherwise than libjpeg would end it.
-struct JpegEnding {
+/// How a JPEG is otherwise than libjpeg would write it as a baseline JPEG.
+struct JpegForm {
+  bool is_progressive = false;
   bool fills_with_zeros = false;  // the last byte of a scan, and of an interval between restarts
   Bytes tail{};                   // after the end-of-image marker
 };
@@ -34,13 +36,16 @@ class PlanesHeader {
 
   std::uint64_t original_bytes() const { return original_bytes_; }
   std::uint32_t original_crc32c() const { return original_crc32c_; }
-  const JpegEnding& ending() const { return ending_; }
+  const JpegForm& form() const { return form_; }
   /// Whether there are no planes: the original follows as it is.
   bool is_verbatim() const { return is_verbatim_; }
   /// The original, if it is there as it is.
   Bytes verbatim() const { return packed_head_; }
-  /// The bytes of the original up to its scan; inflated by the first call. Valid until the next open().
+  /// The bytes of the original up to its scan, or of a progressive one all up to its end but the data of scans;
+  /// inflated by the first call. Valid until the next open().
   Bytes head();
+  /// Of the image whose header libjpeg has read. nullopt if it cannot be one of these planes.
+  std::optional<BaselineFrame> frame(const jpeg_decompress_struct& info) const;
   /// The classes of the blocks of a row, which has `num_blocks`.
   Bytes classes(std::uint32_t row, std::uint32_t num_blocks);
   std::uint32_t num_rows() const { return static_cast<std::uint32_t>(checksums_.size()); }
@@ -60,7 +65,7 @@ class PlanesHeader {
   bool is_verbatim_ = false;
   std::uint64_t original_bytes_ = 0;
   std::uint32_t original_crc32c_ = 0;
-  JpegEnding ending_{};
+  JpegForm form_{};
   std::uint32_t tail_crc32c_ = 0;
   std::vector<std::byte> head_;  // empty if it is stored as it is, or not inflated yet
   Bytes packed_classes_{};
@@ -76,33 +81,41 @@ class PlanesRestorer {
   void restore(Bytes stored, std::vector<std::byte>& out);
 
  private:
-  bool write_scan(std::vector<std::byte>& out);
+  bool write_image(std::vector<std::byte>& out);
+  bool write_scan(const BaselineFrame& frame, std::vector<std::byte>& out);
+  bool write_scans(const jpeg_decompress_struct& info, const BaselineFrame& frame, std::vector<std::byte>& out);
+  bool decode_row(std::uint32_t row);
 
   PlanesHeader header_;
   CoefficientPlanes planes_;
   PlaneDecoder decoder_;
   ScanSymbols symbols_;
   BaselineEncoder encoder_;
+  ProgressiveScans scans_;
+  ProgressiveEncoder progressive_;
 };
 
 /// Makes planes of JPEGs. For one thread at a time.
 class PlanesPacker {
  public:
-  /// The planes; nullopt if it is not a JPEG of one baseline scan of 8 bits, if restoring it would not give the same
-  /// bytes, or if the planes would have more than `most_bytes`. Valid until the next call.
+  /// The planes; nullopt if it is not a progressive JPEG or one of one baseline scan, of 8 bits, if restoring it would
+  /// not give the same bytes, or if the planes would have more than `most_bytes`. Valid until the next call.
   std::optional<Bytes> pack(Bytes jpeg, std::size_t most_bytes);
   /// Any bytes as they are, marked as such. Valid until the next call.
   Bytes pack_verbatim(Bytes bytes);
 
  private:
-  std::optional<Bytes> append_rows(const jpeg_decompress_struct& info);
-  void put(Bytes jpeg, Bytes head, const JpegEnding& ending);
+  std::optional<Bytes> append_baseline(const jpeg_decompress_struct& info);
+  std::optional<Bytes> append_progressive(const jpeg_decompress_struct& info);
+  bool append_row(std::uint32_t row);
+  void put(Bytes jpeg, const JpegForm& form);
   bool comes_back(Bytes jpeg);
-  void begin(Bytes original, const JpegEnding& ending);
+  void begin(Bytes original, const JpegForm& form);
 
   CoefficientPlanes planes_;
   CoefficientReader reader_;
   PlaneEncoder encoder_;
+  std::vector<std::byte> head_;
   std::vector<std::byte> rows_;
   std::vector<std::uint64_t> sizes_;
   std::vector<std::byte> classes_;

@@ -6,22 +6,16 @@
 #include "bale/formats/image/jpeg/planes/plane_numbers.hpp"
 
 namespace bale::image_detail {
-namespace {
-
-void append(Bytes bytes, std::vector<std::byte>& out) { out.insert(out.end(), bytes.begin(), bytes.end()); }
-
-}  // namespace
 
 /// DC values of the row, each as its difference from the one before, in groups of one width.
-bool PlaneEncoder::put_dc(const CoefficientPlanes::Plane& plane) {
-  const std::int16_t* const first = plane.blocks;
-  const std::uint32_t count = plane.across * plane.mcu_down;
-  std::int32_t before = *first;
-  for (std::uint32_t begin = 0; begin < count; begin += k_dc_group) {
+bool PlaneEncoder::put_dc(std::span<const std::int16_t> row) {
+  const std::size_t count = row.size() / 64;
+  std::int32_t before = row[0];
+  for (std::size_t begin = 0; begin < count; begin += k_dc_group) {
     std::array<std::uint32_t, k_dc_group> differences{};
     std::uint32_t all = 0;
-    for (std::uint32_t i = begin; i < std::min(begin + k_dc_group, count); ++i) {
-      const std::int32_t value = first[std::size_t{i} * 64];
+    for (std::size_t i = begin; i < std::min(begin + k_dc_group, count); ++i) {
+      const std::int32_t value = row[i * 64];
       const std::int32_t difference = value - before;
       before = value;
       differences[i - begin] =
@@ -36,7 +30,7 @@ bool PlaneEncoder::put_dc(const CoefficientPlanes::Plane& plane) {
   return true;
 }
 
-bool PlaneEncoder::append_row(const CoefficientPlanes& planes, std::vector<std::byte>& out,
+bool PlaneEncoder::append_row(const CoefficientPlanes& planes, std::uint32_t mcu_row, std::vector<std::byte>& out,
                               std::vector<std::byte>& classes) {
   std::size_t num_blocks = 0;
   for (const CoefficientPlanes::Plane& plane : planes.planes()) num_blocks += plane.row_size() / 64;
@@ -51,9 +45,9 @@ bool PlaneEncoder::append_row(const CoefficientPlanes& planes, std::vector<std::
   std::vector<std::byte> firsts;
   std::uint32_t number = 0;
   for (const CoefficientPlanes::Plane& plane : planes.planes()) {
-    const std::span<const std::int16_t> row = plane.row(0);
+    const std::span<const std::int16_t> row = plane.row(mcu_row);
     append_i16(row[0], firsts);
-    if (!put_dc(plane)) return false;
+    if (!put_dc(row)) return false;
     for (std::size_t at = 0; at < row.size(); at += 64, ++number) {
       BlockBits& block = blocks_[number];
       if (!kernels.look_at(row.data() + at, block)) return false;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bale/formats/image/jpeg/planes/kernels/plane_kernels.hpp"
@@ -14,12 +15,13 @@ namespace bale::image_detail {
 /// For one thread at a time.
 class PlaneEncoder {
  public:
-  /// Appends the first row of MCUs of `planes`, whose coefficients are in natural order, and the classes of its blocks.
-  /// False if a value is too large for a baseline JPEG.
-  bool append_row(const CoefficientPlanes& planes, std::vector<std::byte>& out, std::vector<std::byte>& classes);
+  /// Appends a row of MCUs of `planes`, whose coefficients are in natural order, and the classes of its blocks. False
+  /// if a value is too large for a baseline JPEG.
+  bool append_row(const CoefficientPlanes& planes, std::uint32_t mcu_row, std::vector<std::byte>& out,
+                  std::vector<std::byte>& classes);
 
  private:
-  bool put_dc(const CoefficientPlanes::Plane& plane);
+  bool put_dc(std::span<const std::int16_t> row);
 
   std::vector<BlockBits> blocks_;
   std::vector<std::uint32_t> sorted_;  // numbers of blocks: room for all of a row, for each kind

@@ -25,6 +25,8 @@ inline void append_u32(std::uint32_t number, std::vector<std::byte>& out) {
   for (int i = 0; i < 4; ++i, number >>= 8) out.push_back(static_cast<std::byte>(number & 0xFF));
 }
 
+inline void append(Bytes bytes, std::vector<std::byte>& out) { out.insert(out.end(), bytes.begin(), bytes.end()); }
+
 /// Takes numbers and bytes from the front. After one that is not there, nothing is.
 class NumberReader {
  public:

@@ -16,7 +16,7 @@ std::string_view why_not_planes(Bytes bytes) {
   if (probe_image(bytes).kind != ImageKind::jpeg) return "not JPEG";
   const JpegCoding coding = read_jpeg_coding(bytes);
   if (coding.is_arithmetic) return "arithmetic";
-  if (coding.is_progressive) return "progressive";
+  if (coding.is_progressive) return "progressive in an unusual way";
   if (coding.components > 3) return "of 4 components";
   return "written unusually";
 }

@@ -5,8 +5,9 @@
 namespace bale::image_detail {
 
 bool PlanesPixels::open(PlanesHeader& header, const jpeg_decompress_struct& info) {
-  const std::optional<BaselineFrame> frame = baseline_frame(info);
-  if (!frame || frame->mcus_down != header.num_rows()) return false;
+  const std::optional<BaselineFrame> frame = header.frame(info);
+  if (!frame) return false;
+  if (header.form().is_progressive && !scans_.open_without_data(info, [] { return true; })) return false;
   header_ = &header;
   frame_ = *frame;
   decoder_.open(frame_);

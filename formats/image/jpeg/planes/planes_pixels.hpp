@@ -20,6 +20,7 @@ class PlanesPixels {
  private:
   PlanesHeader* header_ = nullptr;
   BaselineFrame frame_;
+  ProgressiveScans scans_;
   RegionPixels pixels_;
   PlaneDecoder decoder_;
   AlignedMemory memory_;

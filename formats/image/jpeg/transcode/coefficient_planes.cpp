@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "bale/formats/base/math/rounding.hpp"
-#include "bale/formats/image/jpeg/header/jpeg_markers.hpp"
 
 namespace bale::image_detail {
 
@@ -80,8 +79,8 @@ bool CoefficientReader::next_row(CoefficientPlanes& planes, std::uint32_t mcu_ro
   return baseline_.begin_row(true) && baseline_.finish_row();
 }
 
-bool CoefficientReader::read_progressive(const jpeg_decompress_struct& info, const BaselineFrame& frame,
-                                         CoefficientPlanes& planes, bool plain) {
+std::optional<Bytes> CoefficientReader::read_progressive(const jpeg_decompress_struct& info, const BaselineFrame& frame,
+                                                         CoefficientPlanes& planes, bool plain, BlockOrder order) {
   const std::span<const CoefficientPlanes::Plane> all = planes.planes();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const CoefficientPlanes::Plane& plane = all[i];
@@ -98,15 +97,18 @@ bool CoefficientReader::read_progressive(const jpeg_decompress_struct& info, con
     to.coefficients = plane.blocks;
   }
   for (std::uint32_t row = 0; row < frame.mcus_down; ++row) planes.clear_row(row);
-  progressive_.open(frame, {block_planes_.data(), all.size()}, {.order = BlockOrder::zigzag}, plain);
-  if (!scans_.open(info)) return false;
+  progressive_.open(frame, {block_planes_.data(), all.size()}, {.order = order}, plain);
+  between_scans_.clear();
+  if (!scans_.open(info)) return std::nullopt;
   while (true) {
-    if (!progressive_.decode(scans_) || !progressive_.read_every_byte()) return false;
+    if (!progressive_.decode(scans_) || !progressive_.read_every_byte()) return std::nullopt;
+    const std::byte* const marker = progressive_.rest().data() - 2;
     const ProgressiveScans::Next next = scans_.go_on(progressive_.marker(), progressive_.rest());
-    if (next == ProgressiveScans::Next::refused || scans_.has_late_metadata()) return false;
+    if (next == ProgressiveScans::Next::refused) return std::nullopt;
+    between_scans_.emplace_back(marker, scans_.data().data());
     if (next == ProgressiveScans::Next::end) break;
   }
-  return scans_.is_complete() && progressive_.marker() == jpeg_marker::k_eoi && progressive_.rest().empty();
+  return scans_.is_complete() ? std::optional(scans_.data()) : std::nullopt;
 }
 
 bool CoefficientReader::compare(const BaselineFrame& frame, const CoefficientPlanes& planes,

@@ -78,10 +78,14 @@ class CoefficientReader {
   /// The number of bits of a scan without restarts, without byte stuffing.
   std::uint64_t num_bits() const { return baseline_.used_bits(); }
 
-  /// Reads a progressive JPEG. It must give all bits of the coefficients that libjpeg would estimate, and have no
-  /// metadata after the first scan.
-  bool read_progressive(const jpeg_decompress_struct& info, const BaselineFrame& frame, CoefficientPlanes& planes,
-                        bool plain);
+  /// Reads a progressive JPEG. It must give all bits of the coefficients that libjpeg would estimate. `plain` is for
+  /// tests. Returns what follows the end of the image.
+  std::optional<Bytes> read_progressive(const jpeg_decompress_struct& info, const BaselineFrame& frame,
+                                        CoefficientPlanes& planes, bool plain, BlockOrder order = BlockOrder::zigzag);
+  /// Of what was read last.
+  const ProgressiveScans& scans() const { return scans_; }
+  /// The segments between its scans, and the end-of-image marker.
+  const std::vector<Bytes>& between_scans() const { return between_scans_; }
 
   /// Whether a baseline JPEG that has these points has the coefficients of `planes`, and ends exactly.
   bool compare(const BaselineFrame& frame, const CoefficientPlanes& planes, std::span<const SeekPoint> points,
@@ -92,6 +96,7 @@ class CoefficientReader {
 
   EntropyDecoder baseline_;
   ProgressiveScans scans_;
+  std::vector<Bytes> between_scans_;
   ProgressiveEntropy progressive_;
   std::array<BlockPlane, 3> block_planes_;
   AlignedMemory rows_;

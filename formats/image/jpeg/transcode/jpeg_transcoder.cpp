@@ -20,11 +20,7 @@ std::atomic<std::uint64_t> g_transcoded_count{0};
 
 std::optional<BaselineFrame> transcoded_frame(const jpeg_decompress_struct& info) {
   std::optional<BaselineFrame> frame = info.progressive_mode ? progressive_frame(info) : baseline_frame(info);
-  if (!frame) return std::nullopt;
-  const BaselineComponent& luma = frame->components[0];
-  const std::uint64_t mcus = std::uint64_t{frame->mcus_across} * frame->mcus_down;
-  if (mcus * (luma.blocks_across * luma.blocks_down + 2) > k_max_transcoded_blocks) return std::nullopt;
-  return frame;
+  return frame && frame->num_blocks() <= k_max_transcoded_blocks ? frame : std::nullopt;
 }
 
 bool same_markers(jpeg_saved_marker_ptr a, jpeg_saved_marker_ptr b) {
@@ -114,9 +110,11 @@ bool JpegTranscoder::read(const jpeg_decompress_struct& info, const BaselineFram
   fills_mcus_differently_ = false;
   long_runs_ = 0;
   const bool rows_come = !info.progressive_mode;
-  if (!(rows_come ? reader_.begin_baseline(frame, planes_, plain_)
-                  : reader_.read_progressive(info, frame, planes_, plain_))) {
-    return false;
+  if (rows_come) {
+    if (!reader_.begin_baseline(frame, planes_, plain_)) return false;
+  } else {
+    const std::optional<Bytes> after_end = reader_.read_progressive(info, frame, planes_, plain_);
+    if (!after_end || !after_end->empty() || reader_.scans().has_late_metadata()) return false;
   }
   for (std::uint32_t row = 0; row < frame.mcus_down; ++row) {
     if (rows_come && !reader_.next_row(planes_, row)) return false;

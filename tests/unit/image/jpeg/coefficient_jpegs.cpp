@@ -10,8 +10,6 @@
 namespace bale::test {
 namespace {
 
-constexpr JDIMENSION k_across = 3;
-
 // DC at once, and AC without its lowest bits first: so larger coefficients fit than in a baseline scan.
 constexpr jpeg_scan_info k_script[] = {{1, {0}, 0, 0, 0, 2}, {1, {0}, 1, 63, 0, 3}, {1, {0}, 1, 63, 3, 2},
                                        {1, {0}, 0, 0, 2, 1}, {1, {0}, 1, 63, 2, 1}, {1, {0}, 0, 0, 1, 0},
@@ -32,8 +30,8 @@ std::vector<std::byte> jpeg_of_coefficients(const CoefficientJpeg& jpeg) {
   unsigned char* buffer = nullptr;
   unsigned long size = 0;
   jpeg_mem_dest(&info, &buffer, &size);
-  const auto down = static_cast<JDIMENSION>((jpeg.blocks.size() + k_across - 1) / k_across);
-  info.image_width = k_across * 8;
+  const auto down = static_cast<JDIMENSION>((jpeg.blocks.size() + jpeg.across - 1) / jpeg.across);
+  info.image_width = jpeg.across * 8;
   info.image_height = down * 8;
   info.input_components = 1;
   info.in_color_space = JCS_GRAYSCALE;
@@ -46,12 +44,12 @@ std::vector<std::byte> jpeg_of_coefficients(const CoefficientJpeg& jpeg) {
     info.num_scans = static_cast<int>(std::size(k_script));
   }
   auto* const common = reinterpret_cast<j_common_ptr>(&info);
-  jvirt_barray_ptr coefficients = info.mem->request_virt_barray(common, JPOOL_IMAGE, TRUE, k_across, down, 1);
+  jvirt_barray_ptr coefficients = info.mem->request_virt_barray(common, JPOOL_IMAGE, TRUE, jpeg.across, down, 1);
   jpeg_write_coefficients(&info, &coefficients);
   for (std::size_t n = 0; n < jpeg.blocks.size(); ++n) {
-    const auto row = static_cast<JDIMENSION>(n / k_across);
+    const auto row = static_cast<JDIMENSION>(n / jpeg.across);
     JBLOCKARRAY const blocks = info.mem->access_virt_barray(common, coefficients, row, 1, TRUE);
-    for (std::size_t i = 0; i < 64; ++i) blocks[0][n % k_across][image_detail::k_zigzag[i]] = jpeg.blocks[n][i];
+    for (std::size_t i = 0; i < 64; ++i) blocks[0][n % jpeg.across][image_detail::k_zigzag[i]] = jpeg.blocks[n][i];
   }
   jpeg_finish_compress(&info);
   jpeg_destroy_compress(&info);

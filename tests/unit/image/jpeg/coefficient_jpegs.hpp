@@ -12,9 +12,10 @@ namespace bale::test {
 using CoefficientBlock = std::array<std::int16_t, 64>;
 
 struct CoefficientJpeg {
-  std::vector<CoefficientBlock> blocks{};  // of a gray image, three across
+  std::vector<CoefficientBlock> blocks{};  // of a gray image
   bool progressive = false;                // in scans of two steps
   int quantizer = 1;
+  std::uint32_t across = 3;  // blocks
 };
 
 /// By libjpeg. Throws std::runtime_error if it refuses.

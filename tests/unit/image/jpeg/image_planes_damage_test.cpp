@@ -66,7 +66,7 @@ Buffer with_another_row(const Buffer& planes, std::size_t at, std::byte value) {
 TEST_CASE("planes: every flipped bit and every cut is noticed, or the original comes back") {
   std::mt19937 random(4);
   for (int i = 0; i < by_tier(3, 40); ++i) {
-    const Buffer planes = packed(any_ending(make_jpeg(draw_baseline_sample(random, 40), random), i));
+    const Buffer planes = packed(any_ending(make_jpeg(draw_planes_sample(random, 40), random), i));
     CHECK(count_unnoticed<Buffer>(planes, restored) == 0);
   }
 }
@@ -75,7 +75,7 @@ TEST_CASE("planes: every flipped bit and every cut is noticed, or the pixels are
   std::mt19937 random(8);
   PlanesDecoder decoder;
   for (int i = 0; i < by_tier(3, 40); ++i) {
-    const JpegSample sample = draw_baseline_sample(random, 40);
+    const JpegSample sample = draw_planes_sample(random, 40);
     const Buffer planes = packed(any_ending(make_jpeg(sample, random), i));
     const bale::Region region = draw_region(random, sample.width, sample.height);
     REQUIRE_FALSE(pixels_of(decoder, planes, region).empty());
@@ -112,6 +112,42 @@ TEST_CASE("planes: a row is refused if a block needs planes that it does not hav
     classes[1] = static_cast<std::byte>(number);
     CHECK_FALSE(decoder.decode_row(bytes, classes));
   }
+}
+
+TEST_CASE(
+    "planes: a progressive JPEG is refused if its scans leave out a bit, or a coefficient needs a code that its scan "
+    "does not have") {
+  std::mt19937 random(18);
+  const Buffer planes = packed(make_jpeg({.width = 40, .height = 8, .scans = JpegSample::Scans::progressive}, random));
+  PlanesHeader header;
+  header.open(planes);
+  const bale::Bytes head = header.head();
+  JpegDecoder decoder;
+  decoder.open(head);
+  ProgressiveScans scans;
+  std::size_t last_scan = 0;  // where it begins
+  std::size_t end_before = 0;
+  const auto note = [&] {
+    last_scan = std::exchange(end_before, head.size() - scans.data().size());
+    return true;
+  };
+  REQUIRE(scans.open_without_data(decoder.info(), note));
+  Buffer shorter(head.begin(), head.begin() + static_cast<std::ptrdiff_t>(last_scan));
+  shorter.insert(shorter.end(), head.end() - 2, head.end());
+  decoder.open(shorter);
+  CHECK_FALSE(scans.open_without_data(decoder.info(), [] { return true; }));
+
+  decoder.open(head);
+  const auto frame = progressive_frame(decoder.info());
+  REQUIRE((frame && frame->mcus_down == 1 && scans.open(decoder.info())));
+  ProgressiveEncoder encoder;
+  encoder.open(*frame, false);
+  REQUIRE(encoder.add_scan(scans));
+  CoefficientPlanes coefficients;
+  coefficients.open(*frame);
+  coefficients.clear_row(0);
+  *coefficients.planes()[0].block(0, 0) = 16000;
+  CHECK_FALSE(encoder.add_row(coefficients));
 }
 
 TEST_CASE("planes: checksums are compared once, if the caller says that they are") {

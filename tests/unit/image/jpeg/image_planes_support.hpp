@@ -13,6 +13,14 @@
 
 namespace bale::test {
 
+/// Of a kind that becomes planes: baseline, or progressive in any scans.
+inline JpegSample draw_planes_sample(std::mt19937& random, std::uint32_t max_side) {
+  using Scans = JpegSample::Scans;
+  JpegSample sample = draw_baseline_sample(random, max_side);
+  sample.scans = std::array{Scans::one, Scans::one, Scans::progressive, Scans::drawn}[random() % 4];
+  return sample;
+}
+
 inline constexpr std::size_t k_any_size = ~std::size_t{0};
 
 inline Buffer packed(const Buffer& jpeg) {
@@ -34,10 +42,15 @@ inline Buffer filled_with_zeros(const Buffer& jpeg) {
   constexpr std::size_t k_original_at = 10;
   image_detail::NumberReader reader(Bytes(planes).subspan(k_original_at));
   reader.number();  // bytes of the original
-  planes[4] = std::byte{2};
-  planes[5] = ~planes[4];
-  const std::array<std::byte, 6> ending{std::byte{1}};
-  planes.insert(planes.end() - static_cast<std::ptrdiff_t>(reader.rest().size()), ending.begin(), ending.end());
+  const auto after_number = planes.end() - static_cast<std::ptrdiff_t>(reader.rest().size());
+  if (planes[4] == std::byte{3}) {  // progressive
+    *after_number = std::byte{1};
+  } else {
+    const std::array<std::byte, 6> ending{std::byte{1}};
+    planes.insert(after_number, ending.begin(), ending.end());
+    planes[4] = std::byte{2};
+    planes[5] = ~planes[4];
+  }
   fix_checksums(planes);
   image_detail::PlanesRestorer restorer;
   Buffer filled;

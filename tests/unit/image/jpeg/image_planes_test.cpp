@@ -17,13 +17,13 @@ using namespace bale::test;
 
 }  // namespace
 
-TEST_CASE("planes: every baseline JPEG comes back to the byte, on every CPU") {
+TEST_CASE("planes: every baseline and progressive JPEG comes back to the byte, on every CPU") {
   std::mt19937 random(1);
   PlanesPacker packer;
   PlanesRestorer restorer;
   Buffer jpeg;
   for (int i = 0; i < by_tier(150, 5000); ++i) {
-    const Buffer original = make_jpeg(draw_baseline_sample(random, 90), random);
+    const Buffer original = make_jpeg(draw_planes_sample(random, 90), random);
     Buffer first;
     for_each_cpu([&] {
       const auto planes = packer.pack(original, k_any_size);
@@ -41,7 +41,7 @@ TEST_CASE("planes: regions have the pixels of the original") {
   bale::ImageDecoder theirs;
   PlanesDecoder ours;
   for (int i = 0; i < by_tier(60, 2000); ++i) {
-    const JpegSample sample = draw_baseline_sample(random, 120);
+    const JpegSample sample = draw_planes_sample(random, 120);
     const Buffer jpeg = make_jpeg(sample, random);
     const Buffer planes = packed(jpeg);
     for_each_cpu([&] {
@@ -79,13 +79,34 @@ TEST_CASE("planes: coefficients of every size and number come back, on every CPU
   }
 }
 
+TEST_CASE("planes: runs of blocks of a progressive JPEG end where libjpeg ends them") {
+  CoefficientJpeg empty{.blocks = std::vector<CoefficientBlock>(33000), .progressive = true, .across = 100};
+  CoefficientJpeg corrected{.blocks = std::vector<CoefficientBlock>(60), .progressive = true};
+  std::mt19937 random(16);
+  for (CoefficientBlock& block : corrected.blocks) {
+    // Known after the first scan, so that there are only corrections; of some blocks one fewer.
+    for (std::size_t k = 1 + random() % 2; k < 64; ++k) block[k] = static_cast<std::int16_t>(8 + random() % 8);
+  }
+  CoefficientJpeg zeros{.blocks = std::vector<CoefficientBlock>(6), .progressive = true};
+  for (CoefficientBlock& block : zeros.blocks) {
+    for (std::size_t k = 1 + random() % 5; k < 64; k += 1 + random() % 40)
+      block[k] = static_cast<std::int16_t>(random() % 16);
+  }
+  for (const CoefficientJpeg& sample : {empty, corrected, zeros}) {
+    const Buffer jpeg = jpeg_of_coefficients(sample);
+    const Buffer planes = packed(jpeg);
+    REQUIRE_FALSE(planes.empty());
+    CHECK(restored(planes) == jpeg);
+  }
+}
+
 TEST_CASE("planes: bytes after the end and bytes filled with zeros come back, and change no pixel") {
   std::mt19937 random(13);
   bale::ImageDecoder theirs;
   PlanesDecoder ours;
   std::size_t filled = 0;
   for (int i = 0; i < by_tier(60, 2000); ++i) {
-    const JpegSample sample = draw_baseline_sample(random, 60);
+    const JpegSample sample = draw_planes_sample(random, 60);
     const Buffer usual = make_jpeg(sample, random);
     const bool has_tail = i % 3 != 0;
     Buffer jpeg = i % 3 == 1 ? usual : filled_with_zeros(usual);
@@ -96,7 +117,8 @@ TEST_CASE("planes: bytes after the end and bytes filled with zeros come back, an
     }
     const Buffer planes = packed(jpeg);
     REQUIRE_FALSE(planes.empty());
-    CHECK(planes.at(4) == std::byte(jpeg == usual ? 1 : 2));
+    const bool is_progressive = sample.scans != JpegSample::Scans::one;
+    CHECK(planes.at(4) == static_cast<std::byte>(is_progressive ? 3 : jpeg == usual ? 1 : 2));
     CHECK(restored(planes) == jpeg);
     bale::check_planes(planes);
     const bale::Region region = draw_region(random, sample.width, sample.height);
@@ -110,10 +132,10 @@ TEST_CASE("planes: later versions are named, and unknown endings refused") {
   Buffer jpeg = make_jpeg({.width = 20, .height = 20}, random);
   jpeg.push_back(std::byte{0});
   Buffer planes = packed(jpeg);
-  planes[4] = std::byte{3};
+  planes[4] = std::byte{4};
   planes[5] = ~planes[4];
   fix_checksums(planes);
-  CHECK(message_of([&] { restored(planes); }).find("version 3; this bale reads up to version 2") != std::string::npos);
+  CHECK(message_of([&] { restored(planes); }).find("version 4; this bale reads up to version 3") != std::string::npos);
   planes = packed(jpeg);
   planes[12] = std::byte{2};  // after the original's bytes, which take two
   fix_checksums(planes);
@@ -142,7 +164,7 @@ TEST_CASE("planes: what would not come back stays as it is") {
   CHECK(packed(changed).empty());  // a fill byte before the end
   CHECK(packed(first_bytes(jpeg, jpeg.size() - 3)).empty());
   CHECK(packed({}).empty());
-  sample.scans = JpegSample::Scans::progressive;
+  sample.scans = JpegSample::Scans::unrefined;
   CHECK(packed(make_jpeg(sample, random)).empty());
   sample.scans = JpegSample::Scans::separate;
   CHECK(packed(make_jpeg(sample, random)).empty());
@@ -166,7 +188,6 @@ std::vector<Buffer> make_strange_jpegs(std::mt19937& random) {
                             {.arithmetic = true},
                             {.restart_interval = 3, .arithmetic = true},
                             {.scans = JpegSample::Scans::separate},
-                            {.scans = JpegSample::Scans::progressive},
                             {.scans = JpegSample::Scans::unrefined}}) {
     sample.width = 43;
     sample.height = 29;
@@ -192,6 +213,34 @@ std::vector<Buffer> make_strange_jpegs(std::mt19937& random) {
 
 }  // namespace
 
+TEST_CASE("planes: segments between the scans of a progressive JPEG come back") {
+  std::mt19937 random(17);
+  const JpegSample sample{.width = 40, .height = 30, .scans = JpegSample::Scans::progressive};
+  const Buffer jpeg = make_jpeg(sample, random);
+  const std::array<std::byte, 2> k_tables{std::byte{0xFF}, std::byte{0xC4}};
+  const std::array<std::byte, 5> k_comment{std::byte{0xFF}, std::byte{0xFE}, std::byte{0}, std::byte{3},
+                                           std::byte{'x'}};
+  const auto last_tables = std::find_end(jpeg.begin(), jpeg.end(), k_tables.begin(), k_tables.end()) - jpeg.begin();
+  const auto end = static_cast<std::ptrdiff_t>(jpeg.size()) - 2;
+  Buffer commented = jpeg;
+  commented.insert(commented.begin() + last_tables, k_comment.begin(), k_comment.end());
+  Buffer before_end = jpeg;
+  before_end.insert(before_end.begin() + end, k_comment.begin(), k_comment.end());
+  for (const Buffer& changed : {commented, before_end}) {
+    const Buffer planes = packed(changed);
+    REQUIRE_FALSE(planes.empty());
+    CHECK(restored(planes) == changed);
+    CHECK(bale::decode_image(changed).rgb == bale::decode_image(jpeg).rgb);
+    bale::ImageDecoder theirs;
+    PlanesDecoder ours;
+    const bale::Region region{.x = 3, .y = 5, .width = 30, .height = 20};
+    CHECK(ours.decode(planes, region) == decode_region(theirs, BaselineUse::never, jpeg, region));
+  }
+  Buffer filled = jpeg;
+  filled.insert(filled.begin() + last_tables, std::byte{0xFF});
+  CHECK(packed(filled).empty());
+}
+
 TEST_CASE("planes: strange JPEGs come back to the byte, stored as they are") {
   std::mt19937 random(6);
   for (const Buffer& jpeg : make_strange_jpegs(random)) {
@@ -206,7 +255,7 @@ TEST_CASE("planes: JPEGs with bits that an encoder need not write come back, or 
   std::mt19937 random(7);
   std::size_t taken = 0;
   for (int i = 0; i < by_tier(300, 20000); ++i) {
-    Buffer jpeg = make_jpeg(draw_baseline_sample(random, 60), random);
+    Buffer jpeg = make_jpeg(draw_planes_sample(random, 60), random);
     flip_bits(jpeg, 1 + static_cast<std::uint32_t>(random() % 3), random);
     const Buffer planes = packed(jpeg);
     if (planes.empty()) continue;
@@ -245,7 +294,7 @@ TEST_CASE("planes: what was restored last is stored as it was, and nothing else"
 
 TEST_CASE("planes: a field of each version of the format gives its JPEG") {
   const std::string folder = BALE_TEST_GOLDEN_PLANES;
-  for (const std::string name : {"planes_1", "planes_2"}) {
+  for (const std::string name : {"planes_1", "planes_2", "planes_3"}) {
     const Buffer jpeg = bale::read_file(folder + "/" + name + ".jpg");
     const Buffer stored = bale::read_file(folder + "/" + name + ".bjp");
     CHECK(restored(stored) == jpeg);

@@ -145,7 +145,7 @@ struct PackReport {
   std::vector<SkippedSample> skipped;
   std::map<std::string, std::uint64_t> undecodable;  // number of packed images that the loader does not decode, by kind
   /// Where planes were asked for, the number of JPEGs that are stored so ("planes"), and of those that stay as they
-  /// are, by why: "progressive".
+  /// are, by why: "arithmetic".
   std::map<std::string, std::uint64_t> jpegs;
 };
 
