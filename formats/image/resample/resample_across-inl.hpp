@@ -176,11 +176,15 @@ HWY_INLINE void across_group(const AcrossTable& table, std::uint32_t num_quads, 
       const V32 p2 = hn::BitCast(d32, hn::Load(d8, parts + 2 * k_vector_bytes));
       const V32 p3 = hn::BitCast(d32, hn::Load(d8, parts + 3 * k_vector_bytes));
       for (std::size_t row = 0; row < k_rows; ++row) {
-        const V8 quads = Gather::load(in + row * in_stride + 12 * k, offsets, parts);
-        sums[row].add(hn::BitCast(d32, quads), p0, p1, p2, p3);
+        const V32 quads = hn::BitCast(d32, Gather::load(in + row * in_stride + 12 * k, offsets, parts));
+        if (num_quads == 1) {
+          totals[row][j] = total_of(quads, p0, p1, p2, p3);
+        } else {
+          sums[row].add(quads, p0, p1, p2, p3);
+        }
       }
     }
-    for (std::size_t row = 0; row < k_rows; ++row) totals[row][j] = sums[row].total();
+    for (std::size_t row = 0; row < k_rows && num_quads > 1; ++row) totals[row][j] = sums[row].total();
   }
   for (std::size_t row = 0; row < k_rows; ++row) {
     pixels[row] = round_to_bytes(totals[row][0], totals[row][1], totals[row][2], totals[row][3]);

@@ -25,6 +25,7 @@ HWY_INLINE V8 down_at(const RowQuad* quads, std::uint32_t num_quads, std::size_t
   const D16 d16;
   const D32 d32;
   Sums sums[4];
+  V32 totals[4];
   for (std::uint32_t k = 0; k < num_quads; ++k) {
     const RowQuad& quad = quads[k];
     const V8 r0 = hn::LoadU(d8, quad.rows[0] + x);
@@ -39,12 +40,20 @@ HWY_INLINE V8 down_at(const RowQuad* quads, std::uint32_t num_quads, std::size_t
     const V32 p1 = hn::Set(d32, static_cast<std::int32_t>(quad.parts[1]));
     const V32 p2 = hn::Set(d32, static_cast<std::int32_t>(quad.parts[2]));
     const V32 p3 = hn::Set(d32, static_cast<std::int32_t>(quad.parts[3]));
-    sums[0].add(hn::BitCast(d32, hn::InterleaveLower(d16, low01, low23)), p0, p1, p2, p3);
-    sums[1].add(hn::BitCast(d32, hn::InterleaveUpper(d16, low01, low23)), p0, p1, p2, p3);
-    sums[2].add(hn::BitCast(d32, hn::InterleaveLower(d16, high01, high23)), p0, p1, p2, p3);
-    sums[3].add(hn::BitCast(d32, hn::InterleaveUpper(d16, high01, high23)), p0, p1, p2, p3);
+    const V32 in_turn[4] = {hn::BitCast(d32, hn::InterleaveLower(d16, low01, low23)),
+                            hn::BitCast(d32, hn::InterleaveUpper(d16, low01, low23)),
+                            hn::BitCast(d32, hn::InterleaveLower(d16, high01, high23)),
+                            hn::BitCast(d32, hn::InterleaveUpper(d16, high01, high23))};
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (num_quads == 1) {
+        totals[i] = total_of(in_turn[i], p0, p1, p2, p3);
+      } else {
+        sums[i].add(in_turn[i], p0, p1, p2, p3);
+      }
+    }
   }
-  return round_to_bytes(sums[0].total(), sums[1].total(), sums[2].total(), sums[3].total());
+  for (std::size_t i = 0; i < 4 && num_quads > 1; ++i) totals[i] = sums[i].total();
+  return round_to_bytes(totals[0], totals[1], totals[2], totals[3]);
 }
 
 /// One row of the result. The last vector overlaps the one before it, so nothing after the row is accessed.
