@@ -6,9 +6,9 @@
 #include <exception>
 #include <thread>
 
+#include "bale/formats/base/codec/half.hpp"
 #include "bale/formats/base/system/cores.hpp"
 #include "bale/loader/transform/pixels/convert.hpp"
-#include "bale/loader/transform/pixels/half.hpp"
 
 namespace bale::loader_detail {
 namespace {
@@ -65,14 +65,13 @@ void BatchMixer::fill_sixteen_bits() {
     std::vector<float>& values = sixteen_bits_[channel];
     for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
       const auto half = static_cast<std::uint16_t>(bits);
-      values.push_back(is_bfloat16 ? transform_detail::from_bfloat16(half) : transform_detail::from_float16(half));
+      values.push_back(is_bfloat16 ? from_bfloat16(half) : from_float16(half));
     }
     std::array<float, 256> floats{};
     std::memcpy(floats.data(), converted.data() + channel * sizeof floats, sizeof floats);
     std::array<std::uint16_t, 256> halves{};
-    std::transform(floats.begin(), floats.end(), halves.begin(), [&](float value) {
-      return is_bfloat16 ? transform_detail::to_bfloat16(value) : transform_detail::to_float16(value);
-    });
+    std::transform(floats.begin(), floats.end(), halves.begin(),
+                   [&](float value) { return is_bfloat16 ? to_bfloat16(value) : to_float16(value); });
     for (std::size_t value = 0; value < 256; ++value) {
       const bool is_zero = (halves[value] & 0x7FFF) == 0;
       if (!is_zero && std::count(halves.begin(), halves.end(), halves[value]) == 1)
@@ -168,8 +167,8 @@ void BatchMixer::mix_stripe(std::byte* own, const std::byte* other, const MixDra
       }
     }
   };
-  if (transform_.dtype == DType::float16) return mix_halves(transform_detail::to_float16);
-  mix_halves(transform_detail::to_bfloat16);
+  if (transform_.dtype == DType::float16) return mix_halves(to_float16);
+  mix_halves(to_bfloat16);
 }
 
 void BatchMixer::paste(std::byte* own, const std::byte* other, const MixDraw& draw, Lines stripe) const noexcept {

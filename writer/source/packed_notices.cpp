@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/names/contained_name.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/base/text/key_text.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 
@@ -13,6 +14,14 @@ namespace bale {
 namespace {
 
 using At = std::function<std::uint64_t(std::uint64_t)>;
+
+/// Warns if keys begin with the names of their shards, because the shards repeat keys.
+void note_told_apart(const Dataset& dataset, const SampleKeys& keys, std::uint64_t size, const At& at, NoticeLog& log) {
+  if (!keys.are_told_apart() || size == 0) return;
+  const std::string first = keys.name(dataset.position(at(0)).first, dataset.key(at(0)));
+  log.warn(fmt::format("shards repeat keys: each key begins with the name of its shard (such as \"{}\")",
+                       printed_key(first)));
+}
 
 /// Warns of keys that lead outside the directory into which another program unpacks them.
 void note_relative_keys(const Dataset& dataset, std::uint64_t size, const At& at, NoticeLog& log) {
@@ -25,8 +34,8 @@ void note_relative_keys(const Dataset& dataset, std::uint64_t size, const At& at
     if (count++ == 0) first = held->key(sample);
   }
   if (count == 0) return;
-  log.warn(
-      fmt::format("{} keys are absolute or have \"..\": made relative (such as \"{}\")", count, printed_key(first)));
+  log.warn(fmt::format("{} absolute or with \"..\": made relative (such as \"{}\")", plural(count, "key"),
+                       printed_key(first)));
 }
 
 /// Warns of images that only one sample has under their field's name, such as "2.jpg" of "IMG.1.jpg" and "IMG.2.jpg",
@@ -66,9 +75,9 @@ void note_split_names(const Dataset& dataset, std::uint64_t size, const At& at, 
   if (images == 0 || size + images <= 2) return;
   const auto& [field, found] = *split.begin();
   log.warn(
-      fmt::format("names split at the first dot, as WebDataset's do, so {} images are further fields of a sample "
+      fmt::format("names split at the first dot, as WebDataset's do, so {} are further fields of a sample "
                   "({} has {}); if each file is a sample, pack the unpacked folder or a ZIP of it",
-                  images, printed_key(dataset.key(at(found.first))), printable(field)));
+                  plural(images, "image"), printed_key(dataset.key(at(found.first))), printable(field)));
 }
 
 /// Warns of samples of another program that have no image.
@@ -90,8 +99,9 @@ void note_imageless(const Dataset& dataset, std::uint64_t size, const At& at, No
 
 }  // namespace
 
-NoticeLog notices_of_packed(const Dataset& dataset, std::uint64_t size, const At& at) {
+NoticeLog notices_of_packed(const Dataset& dataset, const SampleKeys& keys, std::uint64_t size, const At& at) {
   NoticeLog log;
+  note_told_apart(dataset, keys, size, at, log);
   note_relative_keys(dataset, size, at, log);
   note_split_names(dataset, size, at, log);
   note_imageless(dataset, size, at, log);

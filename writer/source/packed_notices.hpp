@@ -6,11 +6,12 @@
 
 #include "bale/formats/base/notice_log.hpp"
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/dataset/keys/names_apart.hpp"
 
 namespace bale {
 
-/// About `size` samples: at(i) is the number of sample `i` in the dataset.
-NoticeLog notices_of_packed(const Dataset& dataset, std::uint64_t size,
+/// About `size` samples, whose keys are those of `keys`: at(i) is the number of sample `i` in the dataset.
+NoticeLog notices_of_packed(const Dataset& dataset, const SampleKeys& keys, std::uint64_t size,
                             const std::function<std::uint64_t(std::uint64_t)>& at);
 
 }  // namespace bale

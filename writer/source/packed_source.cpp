@@ -58,7 +58,7 @@ class PackedSource : public Source {
     filter(patterns);
     if (options.class_folders) keep_images_only();
     note_unused_options(options, {"class_folders", "class_map"}, "this is a packed dataset", spec, notices_);
-    notices_.merge(notices_of_packed(dataset_, size(), [this](std::uint64_t i) { return at(i); }), spec_);
+    notices_.merge(notices_of_packed(dataset_, keys_, size(), [this](std::uint64_t i) { return at(i); }), spec_);
     encoded_ = options.keys_name_files && has_keys_that_name_no_file();
     if (size() == 0 && dataset_.size() > 0) {
       throw Error(ErrorCode::invalid_argument, "`include` and `exclude` leave no sample",
@@ -260,6 +260,9 @@ class PackedSource : public Source {
 
   std::string own_key(std::size_t shard, std::string_view key) const { return keys_.name(shard, key); }
 
+  /// The sample's path where the archive is unpacked: "./cat/a" and "/cat/a" lie in the folder "cat".
+  std::string path_of(std::uint64_t i) const { return contained_name(dataset_.key(at(i))); }
+
   /// If one key must be encoded, all are: so they stay unique and can all be decoded again.
   bool has_keys_that_name_no_file() const {
     for (std::uint64_t i = 0; i < size(); ++i) {
@@ -292,7 +295,7 @@ class PackedSource : public Source {
     }
     if (own_) reading_ = labels.reading();
     if (reading_ == LabelReading::none && !dataset_.manifest()) {
-      notices_.merge(class_folders_notice(size(), [&](std::uint64_t i) { return dataset_.key(at(i)); }), spec_);
+      notices_.merge(class_folders_notice(size(), [&](std::uint64_t i) { return path_of(i); }), spec_);
     }
   }
 
@@ -304,7 +307,7 @@ class PackedSource : public Source {
                   {.path = spec_, .key = dataset_.key(at(i)), .hint = "leave `class_folders` out"});
     }
     const KeyFolders found = class_folders_of(
-        size(), [&](std::uint64_t i) { return dataset_.key(at(i)); }, spec_);
+        size(), [&](std::uint64_t i) { return path_of(i); }, spec_);
     labels.take_names(found.names);
     if (!labels.has_map()) warn_of_odd_class_folders(spec_, labels.classes(), found.have_folders, notices_);
     std::vector<std::int64_t> numbers;

@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
+#include "bale/formats/base/codec/half.hpp"
 #include "bale/loader/cuda/kernels/convert_args.hpp"
-#include "bale/loader/transform/pixels/half.hpp"
 
 #if defined(__CUDA__)
 #define BALE_ON_DEVICE __attribute__((device))
@@ -125,8 +125,8 @@ enum class MixedType { float16, bfloat16, float32 };
 
 template <MixedType k_type>
 BALE_ON_DEVICE inline auto rounded(float value) {
-  if constexpr (k_type == MixedType::float16) return transform_detail::to_float16(value);
-  if constexpr (k_type == MixedType::bfloat16) return transform_detail::to_bfloat16(value);
+  if constexpr (k_type == MixedType::float16) return to_float16(value);
+  if constexpr (k_type == MixedType::bfloat16) return to_bfloat16(value);
   if constexpr (k_type == MixedType::float32) return value;
 }
 

@@ -11,10 +11,10 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/base/codec/array_header.hpp"
+#include "bale/formats/base/codec/half.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
-#include "bale/loader/transform/pixels/half.hpp"
 
 namespace bale::transform_detail {
 namespace {

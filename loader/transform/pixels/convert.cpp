@@ -4,8 +4,8 @@
 #include <cstring>
 #include <functional>
 
+#include "bale/formats/base/codec/half.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/loader/transform/pixels/half.hpp"
 #include "bale/loader/transform/random/portable_math.hpp"
 
 namespace bale::transform_detail {

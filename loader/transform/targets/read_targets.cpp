@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/codec/array_header.hpp"
+#include "bale/formats/base/codec/half.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/loader/transform/pixels/half.hpp"
 #include "bale/loader/transform/targets/target.hpp"
 
 namespace bale::transform_detail {

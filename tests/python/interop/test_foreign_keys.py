@@ -97,6 +97,15 @@ def test_keys_that_name_files_are_taken_as_they_are(bale, photos, layout, tmp_pa
     assert sorted(key_list(bale, tmp_path / "g")) == expected
 
 
+def test_shards_that_repeat_keys_are_told(bale, tmp_path):
+    for number in range(2):
+        write(tmp_path / f"{number}.lmdb", [(b"a", b"x"), (b"b", b"y")])
+    done = bale.ok("convert", tmp_path / "{0..1}.lmdb", tmp_path / "p")
+    assert 'shards repeat keys: each key begins with the name of its shard (such as "0.lmdb/a")' in done.err
+    assert key_list(bale, tmp_path / "p") == [b"0.lmdb/a", b"0.lmdb/b", b"1.lmdb/a", b"1.lmdb/b"]
+    assert "repeat" not in bale.ok("convert", tmp_path / "p", tmp_path / "again").err
+
+
 def test_two_entries_of_one_field_leave_the_rest_readable(bale, tmp_path):
     write(tmp_path / "x.lmdb", [(b"00000000.jpeg", b"first"), (b"00000000.jpg", b"second"), (b"00000000.cls", b"3"),
                                 (b"00000001.jpg", b"third"), (b"00000001.cls", b"4")])

@@ -367,11 +367,8 @@ def test_boxes_keep_their_numbers_or_nothing_is_written(bale, tmp_path):
 
 # --- splits in archives
 
-@pytest.mark.parametrize("kind", ["zip", "tar"])
-def test_class_folders_that_are_splits(bale, tmp_path, kind):
-    names = [f"data/{split}/{name}/1.ppm" for split in ("train", "test") for name in ("cat", "dog")]
-    path = tmp_path / f"x.{kind}"
-    if kind == "zip":
+def write_archive(path, names):
+    if path.suffix == ".zip":
         with zipfile.ZipFile(path, "w") as archive:
             for name in names:
                 archive.writestr(name, IMAGE)
@@ -381,10 +378,26 @@ def test_class_folders_that_are_splits(bale, tmp_path, kind):
                 member = tarfile.TarInfo(name)
                 member.size = len(IMAGE)
                 archive.addfile(member, io.BytesIO(IMAGE))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_class_folders_that_are_splits(bale, tmp_path, kind):
+    names = [f"data/{split}/{name}/1.ppm" for split in ("train", "test") for name in ("cat", "dog")]
+    path = write_archive(tmp_path / f"x.{kind}", names)
     result = bale.ok("pack", path, tmp_path / "out", "--class-folders")
     assert "usual names of splits" in result.err and names_of(tmp_path / "out") == ["test", "train"]
     result = bale.ok("pack", path, tmp_path / "train", "--class-folders", "--include", "data/train/*")
     assert "split" not in result.err and names_of(tmp_path / "train") == ["cat", "dog"]
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_folders_of_archives_are_those_of_the_unpacked_files(bale, tmp_path, kind):
+    path = write_archive(tmp_path / f"x.{kind}", ["/cat/0.ppm", "./cat/1.ppm", "dog/2.ppm", "../dog/3.ppm"])
+    assert "the 2 folders in their keys, such as cat, are" in bale.ok("pack", path, tmp_path / "flat").err
+    told = bale.ok("pack", path, tmp_path / "out", "--class-folders").err
+    assert names_of(tmp_path / "out") == ["cat", "dog"] and "hidden" not in told, told
+    assert sorted(labels_by_key(bale, tmp_path / "out").values()) == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar", "folder"])

@@ -2,6 +2,7 @@
 import io
 import json
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -146,6 +147,29 @@ def test_a_damaged_value_makes_its_sample_bad(bale, out, tmp_path, workers):
     assert seen == {key: n for n, key in enumerate(keys) if key in seen} and len(seen) == 11
     with bl.Loader(out, workers=workers, on_bad_sample="fail", **OPTIONS) as loader:  # without the field
         assert sum(int(batch.mask.sum()) for batch in loader) == 12
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float32"])
+def test_arrays_of_one_number_are_names_of_conditions(bale, out, dtype):
+    keys = key_names(bale, out)
+    bl.set_field(out, "score.npy", np.arange(12, dtype=dtype), keys=keys)
+    bl.set_field(out, "one.npy", np.arange(12, dtype=dtype)[:, None], keys=keys)
+    bl.set_field(out, "pair.npy", np.zeros((12, 2), dtype), keys=keys)
+    bl.set_field(out, "flag.npy", np.arange(12) % 2 == 1, keys=keys)
+    bl.set_field(out, "list.json", {key: [n / 2] for n, key in enumerate(keys)})
+    dataset = bl.Dataset(out)
+    assert list(dataset.select("score > 8 and one.npy <= 10")) == [9, 10]
+    assert list(dataset.select("flag = 'true' and score < 4")) == [1, 3]
+    assert list(dataset.select("list >= 5 and score is not unknown")) == [10, 11]
+    assert len(dataset.select("pair is unknown")) == 12
+
+
+def test_arrays_of_the_other_byte_order_are_names_of_conditions(tmp_path):
+    header = b"\x93NUMPY\x01\0\x38\0{'descr': '>f4', 'fortran_order': False, 'shape': ()}  \n"  # as HDF5 files have
+    with bl.Writer(tmp_path / "out") as writer:
+        for n in range(4):
+            writer.add(str(n), {"score.npy": header + struct.pack(">f", n / 2)})
+    assert list(bl.Dataset(tmp_path / "out").select("score < 1")) == [0, 1]
 
 
 def test_scalars_are_names_of_conditions(bale, out, tmp_path):

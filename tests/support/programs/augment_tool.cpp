@@ -19,11 +19,11 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/codec/half.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/image/color/color.hpp"
 #include "bale/formats/image/image.hpp"
-#include "bale/loader/transform/pixels/half.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/tests/support/drawn.hpp"
 
@@ -217,7 +217,7 @@ void run_halves() {
     std::vector<std::uint16_t> halves;
     for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
       const auto value = bale::load_at<float>(reinterpret_cast<const std::byte*>(bytes.data() + at));
-      halves.push_back(brain ? bale::transform_detail::to_bfloat16(value) : bale::transform_detail::to_float16(value));
+      halves.push_back(brain ? bale::to_bfloat16(value) : bale::to_float16(value));
     }
     write_out(halves.data(), halves.size() * 2);
   }

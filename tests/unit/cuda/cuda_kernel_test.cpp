@@ -7,10 +7,10 @@
 #include <map>
 #include <vector>
 
+#include "bale/formats/base/codec/half.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/cuda/kernels/host_kernels.hpp"
 #include "bale/loader/transform/pixels/convert.hpp"
-#include "bale/loader/transform/pixels/half.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 
@@ -121,8 +121,7 @@ void put(std::vector<std::byte>& out, const Case& one, std::size_t image, std::s
   const std::size_t plane = std::size_t{one.width} * one.height;
   const std::size_t at =
       one.layout == PixelLayout::nhwc ? (image * plane + pixel) * 3 + c : (image * 3 + c) * plane + pixel;
-  const std::uint16_t half =
-      one.dtype == DType::float16 ? transform_detail::to_float16(value) : transform_detail::to_bfloat16(value);
+  const std::uint16_t half = one.dtype == DType::float16 ? to_float16(value) : to_bfloat16(value);
   if (one.dtype == DType::float32) {
     std::memcpy(out.data() + at * 4, &value, 4);
   } else {

@@ -4,16 +4,16 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
-#include "bale/loader/transform/pixels/half.hpp"
+#include "bale/formats/base/codec/half.hpp"
 #include "bale/tests/support/catch.hpp"
 
 namespace {
 
 using bale::DType;
 using bale::PixelLayout;
+using bale::to_bfloat16;
+using bale::to_float16;
 using bale::transform_detail::PixelConverter;
-using bale::transform_detail::to_bfloat16;
-using bale::transform_detail::to_float16;
 
 constexpr std::uint32_t k_width = 5;
 constexpr std::uint32_t k_height = 3;

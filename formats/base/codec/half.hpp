@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace bale::transform_detail {
+namespace bale {
 
 /// IEEE binary16. Every NaN becomes a quiet NaN.
 constexpr std::uint16_t to_float16(float value) {
@@ -46,4 +46,4 @@ constexpr float from_float16(std::uint16_t half) {
 
 constexpr float from_bfloat16(std::uint16_t value) { return std::bit_cast<float>(std::uint32_t{value} << 16); }
 
-}  // namespace bale::transform_detail
+}  // namespace bale
