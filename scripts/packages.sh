@@ -62,7 +62,7 @@ install_packages() {
   local log
   log=$(mktemp)
   if "${as_root[@]}" apt-get update -qq >"$log" 2>&1 &&
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=600 \
       "${missing[@]}" >>"$log" 2>&1; then
     rm -f "$log"
   else

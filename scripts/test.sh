@@ -27,22 +27,33 @@ done
 step() { printf '\n== %s\n' "$*"; }
 
 step "Packages"
-install_packages "${BALE_BUILD_PACKAGES[@]}" "${BALE_EXTRA_PACKAGES[@]}" "${BALE_TEST_PACKAGES[@]}"
+first=("${BALE_BUILD_PACKAGES[@]}" "${BALE_EXTRA_PACKAGES[@]}" catch2 mold)
+if [ "$plain" = 0 ] || [ "$(id -u)" -ne 0 ]; then first+=("${BALE_TEST_PACKAGES[@]}"); fi  # sudo may ask for a password
+install_packages "${first[@]}"
 
-venv=$PWD/.venv examples_venv=$PWD/.venv-examples
-python_environments() {
+venv=$PWD/.venv examples_venv=$PWD/.venv-examples environments=
+prepare_tests() {
+  trap '' INT TERM  # dpkg must not end in the middle
+  install_packages "${BALE_TEST_PACKAGES[@]}"
+  trap - INT TERM
   python_environment "$venv" "tests/python/requirements.txt tests/python/requirements-remote.txt"
   # Debian's torch serves here: without its dependencies, pip leaves PyPI's, with gigabytes of CUDA, alone.
   PIP_NO_DEPS=1 python_environment "$examples_venv" tests/python/requirements-examples.txt --system-site-packages
 }
-if [ "$plain" = 1 ]; then  # they are downloaded while the first build compiles
+if [ "$plain" = 1 ]; then  # what only tests need is downloaded while the first build compiles
   environments_log=$(mktemp)
   set -m  # a process group of its own, which ends with this script
-  (set -e; python_environments) >"$environments_log" 2>&1 &
+  (set -e; prepare_tests) >"$environments_log" 2>&1 &
   environments=$!
   set +m
   trap 'kill -- "-$environments" 2>/dev/null || true; rm -f "$environments_log"' EXIT
 fi
+await_environments() {
+  [ -n "$environments" ] || return 0
+  wait "$environments" || { cat "$environments_log" >&2; exit 1; }
+  cat "$environments_log"
+  environments=
+}
 
 # build PRESET TARGET [CMAKE-ARGUMENT...]
 build() {
@@ -57,6 +68,7 @@ build() {
 
 if [ "$sanitize" = 1 ]; then
   build asan all
+  await_environments
   step "C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer"
   ctest --preset asan "${ctest_args[@]}"
 fi
@@ -75,9 +87,8 @@ if [ "$fuzz" = 1 ]; then
 fi
 if [ "$plain" = 1 ]; then
   # While packages are still being downloaded, what needs no Python is compiled.
-  if kill -0 "$environments" 2>/dev/null; then build release all -DBALE_PYTHON=OFF; fi
-  wait "$environments" || { cat "$environments_log" >&2; exit 1; }
-  cat "$environments_log"
+  if [ -n "$environments" ] && kill -0 "$environments" 2>/dev/null; then build release all -DBALE_PYTHON=OFF; fi
+  await_environments
   build release all -DBALE_TEST_PYTHON="$venv/bin/python" -DBALE_PYTHON=ON -DPython_EXECUTABLE="$venv/bin/python" \
     -DBALE_TEST_EXAMPLES_PYTHON="$examples_venv/bin/python"
   if [ "$long" = 1 ]; then  # before the tests, whose result is to be the last lines

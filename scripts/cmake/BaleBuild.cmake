@@ -31,6 +31,7 @@ if(BALE_WERROR)
   target_compile_options(bale_warnings INTERFACE -Werror)
 endif()
 
+add_library(bale_no_byte_casts INTERFACE)
 if(BALE_SANITIZE)
   add_compile_options(-fsanitize=${BALE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${BALE_SANITIZE})
@@ -38,9 +39,11 @@ if(BALE_SANITIZE)
     # AddressSanitizer finds these as well, and they take a quarter of the time to compile.
     add_compile_options(-fno-sanitize=null,vptr,object-size)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # As above; the fuzz targets, which Clang compiles, have it. Functions with many accesses call the checks: half the time
-      # to compile the SIMD kernels.
-      add_compile_options(-fno-sanitize=pointer-overflow --param=asan-instrumentation-with-call-threshold=40)
+      # As above; the fuzz targets, which Clang compiles, have them. Alignment, a fifth of the time: see bale_add_room().
+      # Functions with many accesses call the checks: half the time to compile the SIMD kernels.
+      add_compile_options(-fno-sanitize=pointer-overflow,alignment --param=asan-instrumentation-with-call-threshold=40)
+      set(BALE_BYTE_CASTS_CHECKED -fsanitize=alignment)
+      target_compile_options(bale_no_byte_casts INTERFACE -Wcast-align=strict)
     endif()
   endif()
 endif()
@@ -105,10 +108,11 @@ function(bale_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# bale_add_room(NAME SOURCES file... [PUBLIC target...] [PRIVATE target...])
-# Library bale_NAME with the alias bale::NAME.
+# bale_add_room(NAME [CASTS_BYTES] SOURCES file... [PUBLIC target...] [PRIVATE target...])
+# Library bale_NAME with the alias bale::NAME. CASTS_BYTES: the room casts pointers to bytes to those of wider values. A
+# sanitizer build then checks their alignment while it runs, and warns of such casts in all other rooms.
 function(bale_add_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "CASTS_BYTES" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(bale_${name} STATIC ${ROOM_SOURCES})
   add_library(bale::${name} ALIAS bale_${name})
   target_compile_features(bale_${name} PUBLIC cxx_std_20)
@@ -116,6 +120,11 @@ function(bale_add_room name)
   target_link_libraries(bale_${name} PUBLIC ${ROOM_PUBLIC} PRIVATE ${ROOM_PRIVATE} $<BUILD_INTERFACE:bale_warnings>)
   # Pixels, draws and weights must come out the same on every CPU: no fused multiply-add of the compiler's choosing.
   target_compile_options(bale_${name} PRIVATE -ffp-contract=off)
+  if(ROOM_CASTS_BYTES)
+    target_compile_options(bale_${name} PRIVATE ${BALE_BYTE_CASTS_CHECKED})
+  else()
+    target_link_libraries(bale_${name} PRIVATE $<BUILD_INTERFACE:bale_no_byte_casts>)
+  endif()
   if(NOT BUILD_SHARED_LIBS)  # what links a static library does not export it, so two versions in one process do not mix
     set_target_properties(bale_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     # The standard library's templates of bale's types are not hidden by that.
