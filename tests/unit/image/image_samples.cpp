@@ -123,6 +123,7 @@ std::vector<std::byte> make_jpeg(const JpegSample& sample, std::mt19937& random)
     if (sample.one_table) info.comp_info[i].dc_tbl_no = info.comp_info[i].ac_tbl_no = 0;
   }
   info.restart_interval = static_cast<unsigned>(sample.restart_interval);
+  info.restart_in_rows = sample.restart_rows;
   info.optimize_coding = sample.optimized ? TRUE : FALSE;
   info.arith_code = sample.arithmetic ? TRUE : FALSE;
   const std::vector<jpeg_scan_info> script = sample.scans == JpegSample::Scans::drawn

@@ -23,6 +23,7 @@ struct JpegSample {
   bool transformed = true;                                 // YCbCr, YCCK; else RGB, CMYK
   int quality = 85;
   int restart_interval = 0;  // MCUs
+  int restart_rows = 0;      // instead of it, rows of the MCUs of each scan
   bool optimized = false;    // Huffman tables of its own
   bool arithmetic = false;
   bool one_table = false;  // all components have the same Huffman tables

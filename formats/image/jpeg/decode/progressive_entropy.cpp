@@ -45,7 +45,6 @@ void ProgressiveEntropy::open(const BaselineFrame& frame, std::span<BlockPlane> 
   planes_ = planes;
   mcus_across_ = frame.mcus_across;
   end_mcu_row_ = planes[0].end_row / planes[0].mcu_down;
-  restart_interval_ = frame.restart_interval;
   group_shift_ = layout.group_shift;
   places_ = layout.order == BlockOrder::zigzag ? k_zigzag_places.data() : k_scan_places[layout.group_shift].data();
   read_every_byte_ = true;
@@ -59,6 +58,7 @@ bool ProgressiveEntropy::decode(const ProgressiveScans& scans) {
   const ScanHeader& scan = scans.scan();
   if (!build_tables(scans)) return false;
   segment_.open(scans.data());
+  restart_interval_ = scans.restart_interval();
   next_restart_ = 0;
   units_to_restart_ = restart_interval_;
   start_segment();

@@ -21,6 +21,7 @@ bool is_skipped(std::uint32_t marker) {
 }  // namespace
 
 bool ProgressiveScans::open(const jpeg_decompress_struct& info) {
+  restart_interval_ = info.restart_interval;
   num_scans_ = 0;
   has_late_metadata_ = false;
   num_components_ = static_cast<std::uint32_t>(info.num_components);
@@ -89,6 +90,8 @@ ProgressiveScans::Next ProgressiveScans::go_on(std::uint32_t marker, Bytes rest)
     }
     if (marker == jpeg_marker::k_dht) {
       if (!read_tables(segment)) return Next::refused;
+    } else if (marker == jpeg_marker::k_dri && segment.size() == 2) {
+      restart_interval_ = in.be16(2);
     } else if (is_skipped(marker)) {
       has_late_metadata_ = true;
     } else {

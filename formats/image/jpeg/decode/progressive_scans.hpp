@@ -34,6 +34,8 @@ class ProgressiveScans {
   bool open(const jpeg_decompress_struct& info);
 
   const ScanHeader& scan() const { return scan_; }
+  /// In MCUs of the scan; 0 if there are no restarts.
+  std::uint32_t restart_interval() const { return restart_interval_; }
   /// nullptr if it was not defined.
   const JHUFF_TBL* dc_table(std::uint32_t i) const { return dc_[scan_.dc_tables[i]].use(); }
   const JHUFF_TBL* ac_table(std::uint32_t i) const { return ac_[scan_.ac_tables[i]].use(); }
@@ -79,6 +81,7 @@ class ProgressiveScans {
   std::array<Table, 4> dc_;
   std::array<Table, 4> ac_;
   ScanHeader scan_;
+  std::uint32_t restart_interval_ = 0;
   std::uint32_t num_scans_ = 0;
   std::uint32_t num_components_ = 0;
   std::array<std::uint32_t, 3> ids_{};

@@ -208,7 +208,7 @@ bool PlanesRestorer::write_scans(const jpeg_decompress_struct& info, const Basel
                                  std::vector<std::byte>& out) {
   const Bytes head = header_.head();
   std::vector<std::size_t> scans_at;
-  progressive_.open(frame, header_.form().fills_with_zeros);
+  progressive_.open(header_.form().fills_with_zeros);
   const auto add_scan = [&] {
     scans_at.push_back(head.size() - scans_.data().size());
     return progressive_.add_scan(scans_);

@@ -10,10 +10,9 @@ namespace {
 
 constexpr std::uint32_t k_length_bits = 5;
 constexpr std::uint32_t k_length_mask = (1u << k_length_bits) - 1;
-// Eight bytes are written at once.
-constexpr std::size_t k_padding_bytes = 16;
 
-/// Appends `bytes` with a zero after each FF (T.81, F.1.2.3).
+}  // namespace
+
 void append_stuffed(std::span<const std::uint8_t> bytes, std::vector<std::byte>& out) {
   const std::uint8_t* from = bytes.data();
   const std::uint8_t* const end = from + bytes.size();
@@ -27,8 +26,6 @@ void append_stuffed(std::span<const std::uint8_t> bytes, std::vector<std::byte>&
     from = stop;
   }
 }
-
-}  // namespace
 
 bool BaselineEncoder::open(const ScanSymbols& symbols, std::size_t num_tables, bool plain) {
   symbols_ = &symbols;
@@ -81,14 +78,6 @@ template <bool k_bmi2>
 [[gnu::always_inline]] inline void BaselineEncoder::put(std::span<const ScanSymbol> symbols, BitWriter& to) const {
   BitWriter out = to;
   const std::uint32_t* const words = words_.data();
-  const auto flush = [&](std::uint64_t bits, std::uint32_t length) {
-    out.bits = out.bits << length | bits;
-    out.count += length;
-    const std::uint64_t bytes = __builtin_bswap64(out.bits << (64 - out.count));
-    std::memcpy(out.to, &bytes, sizeof(bytes));
-    out.to += out.count >> 3;
-    out.count &= 7;
-  };
   const auto word_bits = [](std::uint32_t word, ScanSymbol symbol) {
     return std::uint64_t{word >> k_length_bits | symbol >> 16};
   };
@@ -97,12 +86,12 @@ template <bool k_bmi2>
     const std::uint32_t first = words[symbols[i] & k_symbol_mask];
     const std::uint32_t second = words[symbols[i + 1] & k_symbol_mask];
     const std::uint32_t second_length = second & k_length_mask;
-    flush(word_bits(first, symbols[i]) << second_length | word_bits(second, symbols[i + 1]),
-          (first & k_length_mask) + second_length);
+    out.put(word_bits(first, symbols[i]) << second_length | word_bits(second, symbols[i + 1]),
+            (first & k_length_mask) + second_length);
   }
   if (even != symbols.size()) {
     const std::uint32_t last = words[symbols[even] & k_symbol_mask];
-    flush(word_bits(last, symbols[even]), last & k_length_mask);
+    out.put(word_bits(last, symbols[even]), last & k_length_mask);
   }
   to = out;
 }
@@ -111,22 +100,15 @@ void BaselineEncoder::put_symbols(std::span<const ScanSymbol> symbols, BitWriter
   has_bmi2_ ? Variants::with_bmi2(*this, symbols, to) : Variants::plain(*this, symbols, to);
 }
 
-/// T.81, F.1.2.3 wants ones.
-void BaselineEncoder::fill_byte(BitWriter& writer, bool zeros) {
-  if (writer.count == 0) return;
-  const std::uint32_t free = 8 - writer.count;
-  *writer.to++ = static_cast<std::uint8_t>(writer.bits << free | (zeros ? 0 : (1u << free) - 1));
-}
-
 void BaselineEncoder::write_raw(std::uint32_t mcu_rows) {
-  raw_ = memory_.get(raw_size() + k_padding_bytes);
+  raw_ = memory_.get(raw_size() + k_bit_padding);
   BitWriter writer{.to = raw_};
   row_starts_.clear();
   for (std::uint32_t row = 0; row < mcu_rows; ++row) {
     row_starts_.push_back(static_cast<std::uint64_t>(writer.to - raw_) * 8 + writer.count);
     put_symbols(symbols_->row(row), writer);
   }
-  fill_byte(writer, false);
+  writer.fill_byte(false);
 }
 
 void BaselineEncoder::write(std::uint32_t mcu_rows, std::vector<std::byte>& out, std::vector<SeekPoint>& points) {
@@ -148,13 +130,13 @@ void BaselineEncoder::write(std::uint32_t mcu_rows, std::vector<std::byte>& out,
 }
 
 void BaselineEncoder::write(std::vector<std::byte>& out, bool zeros) {
-  raw_ = memory_.get(raw_size() + k_padding_bytes);
+  raw_ = memory_.get(raw_size() + k_bit_padding);
   const std::span<const ScanSymbol> all = symbols_->all();
   std::size_t begin = 0;
   const auto write_to = [&](std::size_t end) {
     BitWriter writer{.to = raw_};
     put_symbols(all.subspan(begin, end - begin), writer);
-    fill_byte(writer, zeros);
+    writer.fill_byte(zeros);
     append_stuffed({raw_, writer.to}, out);
     begin = end;
   };

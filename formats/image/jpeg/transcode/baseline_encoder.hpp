@@ -10,6 +10,7 @@
 #include "bale/formats/image/codec/reused_memory.hpp"
 #include "bale/formats/image/jpeg/entropy/baseline_seek_points.hpp"
 #include "bale/formats/image/jpeg/library/jpeg_guard.hpp"
+#include "bale/formats/image/jpeg/transcode/bit_writer.hpp"
 #include "bale/formats/image/jpeg/transcode/scan_symbols.hpp"
 
 namespace bale::image_detail {
@@ -33,12 +34,6 @@ class BaselineEncoder {
   void write(std::vector<std::byte>& out, bool zeros);
 
  private:
-  /// The bits that are written but fill no byte.
-  struct BitWriter {
-    std::uint8_t* to = nullptr;
-    std::uint64_t bits = 0;  // the low `count` ones
-    std::uint32_t count = 0;
-  };
   struct Variants;
 
   template <bool k_bmi2>
@@ -46,7 +41,6 @@ class BaselineEncoder {
   bool set_words(std::size_t table, const SymbolCounts& counts);
   std::size_t raw_size() const { return (num_bits_ + 7) / 8; }
   void put_symbols(std::span<const ScanSymbol> symbols, BitWriter& to) const;
-  static void fill_byte(BitWriter& writer, bool zeros);
   void write_raw(std::uint32_t mcu_rows);
 
   const ScanSymbols* symbols_ = nullptr;

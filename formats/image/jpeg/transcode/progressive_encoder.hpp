@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bale/formats/image/jpeg/decode/progressive_scans.hpp"
-#include "bale/formats/image/jpeg/entropy/baseline_frame.hpp"
+#include "bale/formats/image/jpeg/transcode/bit_writer.hpp"
 #include "bale/formats/image/jpeg/transcode/coefficient_planes.hpp"
 #include "bale/formats/image/jpeg/transcode/scan_symbols.hpp"
 
@@ -20,7 +20,7 @@ namespace bale::image_detail {
 class ProgressiveEncoder {
  public:
   /// Begins an image. `zeros`: bytes that codes leave unfilled are filled with zeros.
-  void open(const BaselineFrame& frame, bool zeros);
+  void open(bool zeros);
   /// Adds the current scan and its codes. False if there cannot be such codes.
   bool add_scan(const ProgressiveScans& scans);
   /// Writes the next row of MCUs of all scans: the first row of `planes`, in zigzag order. False if a symbol has no
@@ -38,38 +38,42 @@ class ProgressiveEncoder {
   struct Scan {
     ScanHeader header;
     std::array<OptimalCodes, 3> codes;  // by component of the scan
-    std::vector<std::byte> out;
-    FewBits unfilled{};  // what fills no byte of it yet
+    std::vector<std::byte> done;        // up to the last restart
+    std::vector<std::uint8_t> raw;      // after it, without byte stuffing
+    BitWriter writer;
     bool has_every_code = true;
     std::array<std::int32_t, 3> predictions{};
-    std::uint32_t units_to_restart = 0;  // MCUs, or blocks if the scan has one component
+    std::uint32_t restart_interval = 0;  // in MCUs, or blocks if the scan has one component; 0 for never
+    std::uint32_t units_to_restart = 0;
     std::uint32_t next_restart = 0;
     std::uint32_t run = 0;               // blocks at whose end there is nothing but corrections: T.81 calls it EOBRUN
     std::vector<FewBits> corrections{};  // of these blocks
     std::uint32_t num_corrections = 0;
 
-    void put(std::uint64_t value, std::uint32_t count);
+    void make_room();
     void put(const FewBits& few);
-    void put_symbol(std::size_t component, std::uint32_t symbol);
-    void put_size(std::size_t component, std::uint32_t run_before, std::int32_t value);
+    void put_symbol(std::size_t component, std::uint32_t symbol, std::uint32_t value = 0, std::uint32_t size = 0);
+    void put_value(std::size_t component, std::uint32_t run_before, std::int32_t value);
     void put_dc(std::size_t component, std::int32_t value);
     void put_first(const std::int16_t* block, std::uint64_t nonzero);
-    void put_refinement(const std::int16_t* block, std::uint64_t nonzero);
+    void put_refinement(const std::int16_t* block, std::uint64_t found, std::uint64_t known);
+    FewBits corrections_of(const std::int16_t* block, std::uint64_t which) const;
     void end_block(const FewBits& corrected);
     void end_run();
-    void fill_byte(bool zeros);
+    void end_segment(bool zeros, std::vector<std::byte>& out);
   };
 
-  void find_nonzero(const CoefficientPlanes& planes);
+  void find_magnitudes(const CoefficientPlanes& planes);
   void begin_unit(Scan& scan) const;
   void add_mcus(Scan& scan, const CoefficientPlanes& planes) const;
   void add_blocks(Scan& scan, const CoefficientPlanes::Plane& plane) const;
 
-  std::uint32_t restart_interval_ = 0;
   bool zeros_ = false;
   std::uint32_t mcu_row_ = 0;
   std::vector<Scan> scans_;
-  std::array<std::vector<std::uint64_t>, 3> nonzero_;  // by component and block of the row: bit k for zigzag index k
+  std::uint32_t most_low_ = 0;
+  /// By component, bit and block of the row: which coefficients have a magnitude of 1 << bit or more.
+  std::array<std::vector<std::uint64_t>, 3> magnitudes_;
 };
 
 }  // namespace bale::image_detail

@@ -25,15 +25,17 @@ constexpr std::uint32_t k_index_mask = 0xFF;
 constexpr std::uint32_t k_table_mask = k_symbol_mask & ~k_index_mask;
 constexpr std::uint32_t k_last_index = 63;
 
-/// Which coefficients of a block are not zero. DC counts as one of them.
-HWY_ATTR HWY_INLINE std::uint64_t mask_of_block(const std::int16_t* block) {
+/// Which coefficients of a block have a magnitude of 1 << `bit` or more.
+HWY_ATTR HWY_INLINE std::uint64_t mask_of_block(const std::int16_t* block, int bit) {
   const hn::ScalableTag<std::int16_t> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
   constexpr std::size_t k_lanes = hn::MaxLanes(d);
   static_assert(64 % k_lanes == 0);
-  std::uint64_t mask = 1;
+  std::uint64_t mask = 0;
   for (std::size_t i = 0; i < 64; i += k_lanes) {
     std::uint8_t bits[8] = {};
-    hn::StoreMaskBits(d, hn::Ne(hn::Load(d, block + i), hn::Zero(d)), bits);
+    const auto magnitude = hn::BitCast(du, hn::Abs(hn::Load(d, block + i)));
+    hn::StoreMaskBits(du, hn::Ne(hn::ShiftRightSame(magnitude, bit), hn::Zero(du)), bits);
     std::uint64_t part;
     std::memcpy(&part, bits, sizeof(part));
     mask |= part << i;
@@ -71,7 +73,7 @@ HWY_ATTR HWY_INLINE std::uint64_t collect_block(const std::int16_t* block, std::
 
 HWY_ATTR HWY_INLINE std::uint64_t collect_block(const std::int16_t* block, std::uint32_t ac_table,
                                                 std::uint16_t* places, std::int16_t* values) {
-  const std::uint64_t mask = mask_of_block(block);
+  const std::uint64_t mask = mask_of_block(block, 0) | 1;
   for (std::uint64_t rest = mask; rest != 0; rest &= rest - 1) {
     const auto at = static_cast<std::uint32_t>(std::countr_zero(rest));
     *places++ = static_cast<std::uint16_t>(ac_table << 8 | at);
@@ -114,7 +116,7 @@ std::uint64_t count_long_runs(const RowOfBlocks& row) {
   for (std::size_t i = 0; i < row.num_places; ++i) {
     const RowOfBlocks::Place& place = row.places[i];
     for (std::size_t mcu = 0; mcu < row.num_mcus; ++mcu) {
-      const std::uint64_t mask = mask_of_block(place.coefficients + mcu * place.step);
+      const std::uint64_t mask = mask_of_block(place.coefficients + mcu * place.step, 0) | 1;
       // Each coefficient that is not zero, and the fifteen places after it.
       std::uint64_t near = mask | mask << 1;
       near |= near << 2;
@@ -191,11 +193,17 @@ std::size_t make_symbols(const CodedValues& from, std::size_t count, ScanSymbol*
   return static_cast<std::size_t>(out - first);
 }
 
+void find_magnitudes(const std::int16_t* blocks, std::size_t count, std::uint32_t bit, std::uint64_t* masks) {
+  for (std::size_t i = 0; i < count; ++i) masks[i] = mask_of_block(blocks + i * 64, static_cast<int>(bit));
+}
+
 }  // namespace
 
 const SymbolKernels& symbol_kernels_of_target() {
-  static constexpr SymbolKernels k_kernels = {
-      .count_long_runs = count_long_runs, .collect = collect, .make_symbols = make_symbols};
+  static constexpr SymbolKernels k_kernels = {.count_long_runs = count_long_runs,
+                                              .collect = collect,
+                                              .make_symbols = make_symbols,
+                                              .find_magnitudes = find_magnitudes};
   return k_kernels;
 }
 

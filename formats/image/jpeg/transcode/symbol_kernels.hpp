@@ -53,6 +53,8 @@ struct SymbolKernels {
   std::size_t (*collect)(const RowOfBlocks& row, std::array<std::int32_t, 3>& predictions, const CodedValues& to);
   /// Makes the symbols of `count` values, and returns their number. `out` has room for CodedValues::k_padding more.
   std::size_t (*make_symbols)(const CodedValues& from, std::size_t count, ScanSymbol* out, LargestValues& largest);
+  /// Of each of `count` blocks, which coefficients have a magnitude of 1 << `bit` or more.
+  void (*find_magnitudes)(const std::int16_t* blocks, std::size_t count, std::uint32_t bit, std::uint64_t* masks);
 };
 
 /// The kernels for this CPU, or for the target that limit_simd() allows.

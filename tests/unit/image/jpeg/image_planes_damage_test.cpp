@@ -141,7 +141,7 @@ TEST_CASE(
   const auto frame = progressive_frame(decoder.info());
   REQUIRE((frame && frame->mcus_down == 1 && scans.open(decoder.info())));
   ProgressiveEncoder encoder;
-  encoder.open(*frame, false);
+  encoder.open(false);
   REQUIRE(encoder.add_scan(scans));
   CoefficientPlanes coefficients;
   coefficients.open(*frame);

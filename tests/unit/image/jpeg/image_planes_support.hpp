@@ -18,6 +18,7 @@ inline JpegSample draw_planes_sample(std::mt19937& random, std::uint32_t max_sid
   using Scans = JpegSample::Scans;
   JpegSample sample = draw_baseline_sample(random, max_side);
   sample.scans = std::array{Scans::one, Scans::one, Scans::progressive, Scans::drawn}[random() % 4];
+  if (random() % 4 == 0) sample.restart_rows = 1;
   return sample;
 }
 

@@ -32,6 +32,7 @@ class Pair : public DecoderPair {
 
 JpegSample progressive(JpegSample sample, std::mt19937& random) {
   sample.scans = random() % 2 == 0 ? JpegSample::Scans::progressive : JpegSample::Scans::drawn;
+  if (random() % 4 == 0) sample.restart_rows = 1;
   return sample;
 }
 
