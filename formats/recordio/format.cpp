@@ -9,6 +9,7 @@
 
 #include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/image/image.hpp"
@@ -59,7 +60,13 @@ class Scan {
     RecordWalk walk(window_);
     while (walk.next(record_)) ids.push_back(read_header(window_, record_).id);
     const ImageList list = ImageList::beside(path());
-    const bool listed = std::all_of(ids.begin(), ids.end(), [&](std::uint64_t id) { return list.key(id) != nullptr; });
+    const auto unlisted =
+        std::find_if(ids.begin(), ids.end(), [&](std::uint64_t id) { return list.key(id) == nullptr; });
+    const bool listed = unlisted == ids.end();
+    if (!listed && !list.path().empty()) {
+      index_.notices().warn(fmt::format("{} does not have each record once (such as {}), so keys are numbers",
+                                        printable(base_name(list.path())), *unlisted));
+    }
     ForeignKeys used;
     std::vector<std::string> keys;
     for (std::uint64_t number = 0; number < ids.size(); ++number) {

@@ -165,6 +165,7 @@ ImageList ImageList::beside(const std::string& record_path) {
   const std::string path =
       record_path.substr(0, record_path.size() - k_record_suffix.size()) + std::string(k_list_suffix);
   if (!path_exists(path)) return list;
+  list.path_ = path;
   const std::vector<std::byte> bytes = read_file(path);
   for (std::string_view rest = as_text(bytes); !rest.empty();) {
     std::string_view line = rest.substr(0, rest.find('\n'));

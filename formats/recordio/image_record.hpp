@@ -76,8 +76,11 @@ class ImageList {
 
   /// nullptr if the list does not have the number, or has it twice.
   const std::string* key(std::uint64_t id) const;
+  /// The path of the list; empty if there is none.
+  const std::string& path() const { return path_; }
 
  private:
+  std::string path_;
   std::vector<std::pair<std::uint64_t, std::string>> keys_;  // sorted by number
 };
 

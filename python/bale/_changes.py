@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -14,6 +15,7 @@ from bale._keywords import check_keywords
 from bale._requests import run
 from bale._types import Options, Path, Report
 from bale._writer.field_values import label_of, plain
+from bale.errors import Error
 from bale.options import AddOptions
 
 if TYPE_CHECKING:
@@ -122,7 +124,20 @@ def labels_file(labels: Path | Mapping[str, str | int]) -> Iterator[str]:
         numbers = {key: label if isinstance(label, str) else label_of(label, {}) for key, label in labels.items()}
         table.writelines(json.dumps({"key": _bale.printed_key(key), "label": label}) + "\n" for key, label in numbers.items())
         table.flush()
-        yield table.name
+        with naming_arguments({table.name: "labels"}):
+            yield table.name
+
+
+@contextlib.contextmanager
+def naming_arguments(names: Mapping[str, str]) -> Iterator[None]:
+    """Errors of these files, which the caller does not know, name arguments instead."""
+    try:
+        yield
+    except Error as error:
+        if error.path is not None and error.path in names:
+            error.args = (names[error.path] + re.sub("^: line [0-9]+", "", str(error).removeprefix(error.path)),)
+            error.path = None
+        raise
 
 
 @changing
@@ -160,6 +175,7 @@ def values_files(field: str, values: Path | Mapping[str, object] | object,
     """The paths of a file or folder with these values, and of one with the keys."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "values.npy")
+        names = {os.path.join(directory, name): name.partition(".")[0] for name in ("values.npy", "values.jsonl", "keys")}
         if isinstance(values, (str, bytes, os.PathLike)):
             path = os.fsdecode(values)
         elif isinstance(values, Mapping) and not field.endswith("npy"):
@@ -173,10 +189,11 @@ def values_files(field: str, values: Path | Mapping[str, object] | object,
                 keys, values = list(values), np.stack([np.asarray(value) for value in values.values()])
             np.save(path, np.ascontiguousarray(values))
         if keys is not None and not isinstance(keys, (str, bytes, os.PathLike)):
-            names, keys = keys, os.path.join(directory, "keys")
+            given, keys = keys, os.path.join(directory, "keys")
             with open(keys, "w", encoding="utf-8", newline="") as lines:
-                lines.writelines(f"{_bale.printed_key(key)}\n" for key in names)
-        yield path, keys
+                lines.writelines(f"{_bale.printed_key(key)}\n" for key in given)
+        with naming_arguments(names):
+            yield path, keys
 
 
 def versions(spec: Path) -> list[Report]:

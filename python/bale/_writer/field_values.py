@@ -175,7 +175,7 @@ def label_of(label: Any, numbers_of_classes: dict[str, int]) -> int | None:
         return None
     if isinstance(label, str):
         if label not in numbers_of_classes:
-            raise ValueError(f"label: {label!r} is none of the classes")
+            raise ValueError(f"label: {label!r} is none of the classes; name them all, as in classes=['cat', 'dog']")
         return numbers_of_classes[label]
     if hasattr(label, "item"):  # a scalar of numpy or torch
         label = label.item()

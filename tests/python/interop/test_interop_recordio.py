@@ -201,6 +201,11 @@ def test_we_read_im2rec(bale, folder, request, tmp_path):
     key, image, _ = samples[17]
     assert bale.ok("cat", tmp_path / "train.rec", key, "--field", "jpg").stdout == image
     (tmp_path / "train.rec.bidx").unlink()
+    lines = (tmp_path / "train.lst").read_text().splitlines(keepends=True)
+    for some in (lines[:2] + lines[3:], [line.replace("\t", " ") for line in lines]):  # lost lines, and no tabs
+        (tmp_path / "train.lst").write_text("".join(some))
+        done = bale.ok("ls", tmp_path / "train.rec")
+        assert done.out.startswith("00001000\n") and "train.lst does not have each record once (such as " in done.err
     (tmp_path / "train.lst").unlink()
     assert key_list(bale, tmp_path / "train.rec")[:2] == [b"00001000", b"00000999"]
 

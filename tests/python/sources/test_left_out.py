@@ -487,3 +487,12 @@ def test_samples_of_an_archive_without_an_image_are_said(bale, own, tmp_path):
     write_tar(tmp_path / "x.tar", [("a.jpg", image), ("b.txt", b"b"), ("c.json", b"{}"), ("d.v.png", image)])
     assert 'x.tar: 2 of 4 samples have no image (such as "b")\n' in bale.ok("convert", tmp_path / "x.tar", tmp_path / "out").err
     assert "have no image" not in bale.ok("convert", tmp_path / "x.tar", tmp_path / "some", "--exclude", "[bc]").err
+
+
+def test_the_table_of_an_imagefolder_is_named(bale, own, tmp_path):
+    """The Hugging Face Hub's captions and labels next to images do not come from the folder."""
+    hint = "a table of images; to have its columns, pack it in place of the folder"
+    (own / "metadata.jsonl").write_text('{"file_name": "c0/0.jpg", "text": "a cat"}\n')
+    assert f"ignored 1 path: {hint} (such as {own}/metadata.jsonl)" in bale.ok("pack", own, tmp_path / "classes").err
+    assert hint in bale.ok("pack", own, tmp_path / "flat", "--flat").err
+    assert hint not in bale.ok("pack", own / "metadata.jsonl", tmp_path / "table").err

@@ -149,7 +149,16 @@ def test_a_damaged_value_makes_its_sample_bad(bale, out, tmp_path, workers):
         assert sum(int(batch.mask.sum()) for batch in loader) == 12
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float32"])
+def test_errors_name_arguments_and_no_temporary_file(out):
+    for change in (lambda on: on.set_labels({"unknown": 0}), lambda on: on.set_field("x.txt", {"unknown": "y"}),
+                   lambda on: on.set_field("x.npy", np.zeros(1), keys=["unknown"]), lambda on: on.set_field("x.npy", np.zeros(1, "U3"), keys=["a"])):
+        with pytest.raises(bl.Error, match="^(labels|values|keys): (the dataset .* does not have this key|an array of the type)") as found:
+            with bl.edit(out) as edit:
+                change(edit)
+        assert found.value.path is None and "tmp" not in str(found.value).replace(str(out), "")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float16"])
 def test_arrays_of_one_number_are_names_of_conditions(bale, out, dtype):
     keys = key_names(bale, out)
     bl.set_field(out, "score.npy", np.arange(12, dtype=dtype), keys=keys)

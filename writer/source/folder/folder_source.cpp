@@ -101,7 +101,7 @@ class FolderLister {
       if (filter_.excludes(name)) {
         listing_.notices.leave_out(path, NameFilter::k_filtered);
       } else if (!std::binary_search(top.broken_links.begin(), top.broken_links.end(), name, python_less)) {
-        listing_.notices.add(path, "not in a class folder");
+        listing_.notices.add(path, why_ignored(name, "not in a class folder"));
       }
     }
   }

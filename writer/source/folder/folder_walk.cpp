@@ -146,13 +146,20 @@ void DirectoryWalk::add_directories(std::vector<std::pair<std::string, bool>>& n
   }
 }
 
+std::string_view why_ignored(std::string_view name, std::string_view otherwise) {
+  const bool is_table = name == "metadata.jsonl" || name == "metadata.csv";
+  return is_table ? "a table of images; to have its columns, pack it in place of the folder" : otherwise;
+}
+
 void DirectoryWalk::take_file(const char* name, Kind kind, DirectoryFiles& files) {
   // Reading a broken link reports it, as any sample that cannot be read.
   if ((kind == Kind::file || kind == Kind::broken_link) && rules_.wanted(name)) return files.add(name);
   const std::string path = below(files.path(), name);
   if (rules_.excluded && rules_.excluded(path, false)) return notices_.leave_out(path, NameFilter::k_filtered);
   const bool is_image = !rules_.why_unwanted_image.empty() && is_image_name(name);
-  if (kind == Kind::file) return notices_.add(path, is_image ? rules_.why_unwanted_image : rules_.why_unwanted);
+  if (kind == Kind::file) {
+    return notices_.add(path, is_image ? rules_.why_unwanted_image : why_ignored(name, rules_.why_unwanted));
+  }
   if (kind == Kind::gone) return notices_.add(path, "gone since it was listed");
   if (kind != Kind::broken_link) return notices_.add(path, "not a regular file");
   if (!may_be_directory(name)) return notices_.add(path, fmt::format("broken link, {}", rules_.why_unwanted));

@@ -62,6 +62,10 @@ std::unique_ptr<Source> open_listed_folder(const std::string& path, std::optiona
 /// Why such a directory is not a part of the folder.
 inline constexpr std::string_view k_is_packed_dataset = "a packed dataset, not images";
 
+/// Why the file of this name is ignored, if not for what `otherwise` says: the table of the Hugging Face Hub's
+/// imagefolder is a source of its own.
+std::string_view why_ignored(std::string_view name, std::string_view otherwise);
+
 struct WalkRules {
   std::function<bool(std::string_view name)> wanted;  // which files are taken
   std::string_view why_unwanted = "not an image by its name";
