@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/beton/columns.hpp"
 #include "bale/formats/container/reading/column_scan.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
@@ -369,7 +370,7 @@ constexpr std::string_view k_suffixes[] = {".beton"};
 /// that the error is of this format.
 int probe(const ProbeInput& input) {
   if (looks_like_beton(input.head, input.file_bytes)) return 90;
-  return input.path.ends_with(k_suffixes[0]) && input.file_bytes != 0 ? 20 : 0;
+  return lower_case(input.path).ends_with(k_suffixes[0]) && input.file_bytes != 0 ? 20 : 0;
 }
 
 }  // namespace

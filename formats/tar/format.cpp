@@ -12,6 +12,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/container/streams/cached_stream.hpp"
 #include "bale/formats/shard/partial_scan.hpp"
@@ -273,12 +274,13 @@ constexpr std::array k_layouts{
            .summary = "seekable zstd frames: random access; fields that do not compress are stored"},
 };
 
-/// "x.tar", "x.tar.ANYTHING", "x.tgz" and the like.
-bool is_named_tar(std::string_view path) {
+/// "x.tar", "x.tar.ANYTHING", "x.tgz" and the like, also in capital letters.
+bool is_named_tar(std::string_view given) {
+  const std::string path = lower_case(given);
   constexpr std::string_view k_short_suffixes[] = {".tar", ".tgz", ".tzst", ".tbz2", ".tbz", ".txz", ".tlz", ".taz"};
   const auto ends_path = [&](std::string_view suffix) { return path.ends_with(suffix); };
   if (std::any_of(std::begin(k_short_suffixes), std::end(k_short_suffixes), ends_path)) return true;
-  return path.substr(0, path.rfind('.')).ends_with(".tar");
+  return std::string_view(path).substr(0, path.rfind('.')).ends_with(".tar");
 }
 
 int probe(const ProbeInput& input) {

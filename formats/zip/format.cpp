@@ -17,6 +17,7 @@
 
 #include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/container/streams/file_window.hpp"
@@ -328,7 +329,7 @@ std::unique_ptr<Payload> open(const std::string& path, const ShardIndex& index) 
 int probe(const ProbeInput& input) {
   if (as_text(input.head).starts_with(std::string_view("PK\3\4", 4))) return 90;
   // If the first bytes are damaged, or a program is in front of the archive, it is claimed by its name.
-  return input.path.ends_with(".zip") && input.file_bytes != 0 ? 20 : 0;
+  return lower_case(input.path).ends_with(".zip") && input.file_bytes != 0 ? 20 : 0;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/manifest.hpp"
@@ -65,7 +66,8 @@ std::string kind_of(const std::string& name) {
 
 }  // namespace
 
-bool is_called_as_shard(const std::string& name) {
+bool is_called_as_shard(const std::string& given) {
+  const std::string name = lower_case(given);
   for (const Format* format : formats()) {
     for (const Layout& layout : format->layouts) {
       if (has_shard_name(layout, name)) return true;

@@ -30,7 +30,7 @@ NoticeLog not_read_beside(const std::vector<std::string>& shards, const std::str
 /// Warns of shards that the names of others count ("x-00000-of-00002"), and that are not among them.
 NoticeLog missing_by_count(const std::vector<std::string>& shards);
 
-/// Whether the file is named like a shard of a built-in format.
+/// Whether the file is named like a shard of a built-in format, but for the case of letters.
 bool is_called_as_shard(const std::string& name);
 
 /// Whether bale writes a file or directory of this name next to shards: manifest, indexes, seek points, what other

@@ -136,7 +136,7 @@ void refuse_file_options(const std::string& spec, std::string_view what, const S
 /// The kind of a directory without a manifest: images to pack, or shards of some tool.
 DetectedSource detect_directory(const std::string& path, const TopLevel& top, const SourceOptions& options) {
   if (long_path_exists(join_path(path, k_partial_name))) return {k_packed};
-  if (!top.directories.empty() && shards_in_own_list(path)) return {k_packed};
+  if (shards_in_own_list(path)) return {k_packed};
   if (!top.directories.empty() || top.files.empty()) return {k_folder};
   const auto num_shards = std::count_if(top.files.begin(), top.files.end(), is_called_as_shard);
   const auto num_images = std::count_if(top.files.begin(), top.files.end(), is_image_name);

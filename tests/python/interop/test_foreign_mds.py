@@ -54,6 +54,7 @@ def test_images_with_classes(bale, tmp_path):
     assert len(shards) > 2 and len(expected) == 10
     packed = tmp_path / "packed"
     bale.ok("convert", WRITTEN / "classes", packed)
+    assert bale.ok("diff", WRITTEN / "classes", packed).err == ""  # a directory with its own list is not guessed to be shards
     for spec, labels in ((WRITTEN / "classes", False), (packed, True)):
         fields = fields_by_key(bale, spec)
         # `img.3.JPEG`: the further dot is encoded, as in every key that bale makes from a file's name.

@@ -383,3 +383,16 @@ def test_late_fields_take_no_time_and_memory_for_samples_that_lack_them(bale, tm
     subprocess.run(["zstd", "-q", "--rm", path], check=True)
     done = limited(bale, "ls", tmp_path / "x.tar.zst", megabytes=400, timeout=60)
     assert done.code == 0 and len(done.out.splitlines()) == 100_001, done.err
+
+
+def test_names_in_capital_letters(bale, tmp_path):
+    """As from Windows: a compressed tar is known by its name, and shards of a directory by theirs."""
+    (tmp_path / "in").mkdir()
+    for name, key in (("A.TAR.GZ", "a.jpg"), ("B.TAR", "b.jpg"), ("c.tar", "c.jpg")):
+        with tarfile.open(tmp_path / "in" / name, "w:gz" if name.endswith("GZ") else "w") as archive:
+            archive.addfile(tarfile.TarInfo(key))
+    assert bale.ok("ls", tmp_path / "in" / "A.TAR.GZ").out == "a\n"
+    done = bale.ok("ls", tmp_path / "in")
+    assert done.out == "a\nb\nc\n" and done.err == ""
+    (tmp_path / "in" / "A.TAR.GZ").rename(tmp_path / "nameless")
+    assert "a tar needs a name such as x.tar.gz" in bale("ls", tmp_path / "nameless").error_line()
