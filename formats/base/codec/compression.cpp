@@ -57,7 +57,9 @@ void refuse_compressed(const std::string& path, Bytes head) {
   const Compression compression = compression_of(head);
   if (compression == Compression::none) return;
   throw Error(ErrorCode::unsupported, fmt::format("the whole file is compressed by {}", name_of(compression)),
-              {.path = path, .hint = "decompress it first, or write it again without compression; a tar needs a name such as x.tar.gz"});
+              {.path = path,
+               .hint = "decompress it first, or write it again without compression; compressed archives are known by "
+                       "their extensions"});
 }
 
 }  // namespace bale

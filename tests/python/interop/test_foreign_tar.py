@@ -395,4 +395,4 @@ def test_names_in_capital_letters(bale, tmp_path):
     done = bale.ok("ls", tmp_path / "in")
     assert done.out == "a\nb\nc\n" and done.err == ""
     (tmp_path / "in" / "A.TAR.GZ").rename(tmp_path / "nameless")
-    assert "a tar needs a name such as x.tar.gz" in bale("ls", tmp_path / "nameless").error_line()
+    assert "compressed archives are known by their extensions" in bale("ls", tmp_path / "nameless").error_line()
