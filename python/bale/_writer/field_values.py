@@ -124,6 +124,11 @@ class FieldValues:
         return out.getbuffer()
 
 
+def is_image_field(name: str) -> bool:
+    """Whether Pillow can make the file of a field of this name."""
+    return name.lower().rpartition(".")[2] in _PILLOW
+
+
 def _untouched_file(image: object) -> bytes | None:
     """The file of an image that Pillow has opened and not decoded yet: nothing can have changed its pixels."""
     file = getattr(image, "fp", None)

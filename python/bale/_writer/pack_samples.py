@@ -13,6 +13,8 @@ from bale._dataset.remote_file import open_file
 from bale._keywords import check_keywords
 from bale._progress_bar import Bar
 from bale._types import Options, Path, Report
+from bale._warnings import warn
+from bale._writer.field_values import is_image_field
 from bale._writer.image_files import OpenedFiles
 from bale._writer.labels import Labels, classes_of
 from bale._writer.writer import Writer
@@ -147,6 +149,7 @@ class _Samples:
         self._takes_files = image_field is None  # of images that were opened from files, else they are stored in that field
         self._opened = OpenedFiles()
         self._skips = skips
+        self._has_warned = False
         self.classes: list[str] | None = None
         self.size: int | None = None
         self._at: Callable[[int], Sample] | None = None
@@ -218,6 +221,8 @@ class _Samples:
     def _sample(self, i: int, item: object) -> Sample:
         if isinstance(item, Mapping):
             fields = dict(item)
+            if "__url__" in fields:
+                self._warn_of_decoded(fields)
             key = fields.pop("__key__", None)
             for name in [name for name in fields if isinstance(name, str) and name.startswith("__")]:
                 del fields[name]  # webdataset's notes on a sample, such as __url__
@@ -230,6 +235,13 @@ class _Samples:
             return self._pair(i, item, None)
         raise TypeError(f"sample {i}: {type(item).__name__} is none of (image, label), (path, label), (key, fields), "
                         "(key, fields, label) and a dict of fields")
+
+    def _warn_of_decoded(self, fields: Mapping[str, object]) -> None:
+        """Of a sample of webdataset, whose decode() makes pixels of three colors of every image."""
+        decoded = [name for name, value in fields.items() if is_image_field(name) and not isinstance(value, (bytes, bytearray, memoryview))]
+        if decoded and not self._has_warned:
+            self._has_warned = True
+            warn(f"source: webdataset decoded the field {decoded[0]!r}, so its file is not kept; leave out .decode() to pack the files unchanged")
 
     def _pair(self, i: int, image: Any, label: Any) -> Sample:
         fields: dict[str, object] = {}
@@ -246,6 +258,9 @@ class _Samples:
             fields[self._image_field] = _rows_first(image)
         if hasattr(label, "tolist"):  # of numpy or torch
             label = label.tolist()
+        if isinstance(label, bytes):  # the file of a field cls
+            text = label.decode().strip()
+            label = int(text) if text.removeprefix("-").isdecimal() else text
         if label is None or isinstance(label, (int, str)) and not isinstance(label, bool):
             return _key(i), fields, label
         return _key(i), {**fields, "json": label}, None  # boxes, several labels, a regression target

@@ -6,6 +6,7 @@ import pytest
 from conftest import images_by_key
 from PIL import Image
 from python_support import SYSTEM_PYTHON, run_script
+from webdataset import WebDataset
 
 import bale
 
@@ -50,6 +51,27 @@ def test_bytes_are_kept(tmp_path):
     assert dataset[2]["json"] == b'{"boxes": [[0, 1, 2, 3]]}' and dataset.label(2) is None
     with pytest.raises(bale.Error, match="sample 0: not an image"):
         bale.pack([(b"text", 1)], tmp_path / "bad")
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_pipelines_of_webdataset(tmp_path):
+    image = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(image, "JPEG")
+    with bale.Writer(tmp_path / "in", classes=["cat", "dog"]) as writer:
+        for i in range(4):
+            writer.add(str(i), {"jpg": image.getvalue(), "words.txt": ["cat", "dog"][i % 2]}, label=i % 2)
+
+    def source():
+        return WebDataset(str(tmp_path / "in" / "in-000000.tar"), shardshuffle=False)
+
+    for number, pipeline in enumerate((source(), source().to_tuple("jpg", "cls"), source().to_tuple("jpg", "words.txt"))):
+        bale.pack(pipeline, tmp_path / str(number), classes=["cat", "dog"])
+        packed = bale.Dataset(tmp_path / str(number))
+        assert list(packed.labels) == [0, 1, 0, 1] and bytes(packed[1]["jpg"]) == image.getvalue()
+    with pytest.raises(ValueError, match="'dog' of the source is none of the classes"):
+        bale.pack(source().to_tuple("jpg", "words.txt"), tmp_path / "other", classes=["cat"])
+    with pytest.warns(UserWarning, match="webdataset decoded the field 'jpg', so its file is not kept"):
+        bale.pack(source().decode("pil"), tmp_path / "decoded", classes=["cat", "dog"])
 
 
 def test_an_interrupted_generator_is_resumed(tmp_path):
