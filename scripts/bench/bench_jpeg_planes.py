@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """JPEGs as planes (formats/image/jpeg/planes/PLANES.md): how large they are, and how fast they are read from slow storage.
 
-Without options: the sizes of a folder of images, of the same images encoded again by Pillow by quality and subsampling, and
-of drawn pages of text, as screenshots have them. With --slow: crop and flip by `bale bench` of the folder as it is, with
+Without options: the sizes of a folder of images, of the same images encoded again by Pillow by quality and subsampling, also
+as progressive files, and of drawn pages of text, as screenshots have them. With --slow: crop and flip by `bale bench` of the folder as it is, with
 seek points and as planes, each from the page cache, from the disk with an empty page cache, from a disk that gives --iops
 reads a second (needs root), and from an nginx behind a proxy that delays each answer by --ms, with an empty
 cache. Rounds are interleaved.
@@ -20,12 +20,13 @@ import tempfile
 from bench_cold import make_cold, throttled
 from bench_common import BALE, REPO, listing, replicated
 from bench_remote_servers import Proxy, Server
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFile
 
 QUALITIES = (70, 75, 80, 85, 90, 95)
 SUBSAMPLINGS = ("4:2:0", "4:2:2", "4:4:4")
 CODES = {"files": [], "seek points": ["--seek-points"], "planes": ["--jpeg-code", "planes"]}
 SCREEN = (1280, 800)
+ImageFile.MAXBLOCK = 1 << 24  # room for a whole progressive file
 
 
 # --- sizes
@@ -70,11 +71,12 @@ def size_row(name, folder, work, *options):
 def sizes(folder, work):
     print("| JPEGs | kB per image | as planes | stored as planes |\n|---|---|---|---|")
     size_row("the files", folder, work)
-    for what, images in (("", lambda: opened(folder)), ("screenshots, ", screenshots)):
+    for what, images, options in (("", lambda: opened(folder), {}), ("progressive, ", lambda: opened(folder), {"progressive": True}),
+                                  ("screenshots, ", screenshots, {})):
         for subsampling in SUBSAMPLINGS:
             for quality in QUALITIES:
                 target = work / "again"
-                encoded_again(images(), target, quality=quality, subsampling=subsampling)
+                encoded_again(images(), target, quality=quality, subsampling=subsampling, **options)
                 size_row(f"{what}quality {quality}, {subsampling}", target, work, "--flat")
                 shutil.rmtree(target)
 

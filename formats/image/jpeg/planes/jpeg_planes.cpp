@@ -22,7 +22,7 @@ constexpr int k_level = 1;  // level 3 takes three times as long, and saves 0.00
 /// Of the bytes before a scan: marker segments have at most 65,535 each.
 constexpr std::uint64_t k_max_head_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t k_max_rows = 65535;
-/// Of a progressive JPEG, whose coefficients are all in memory while it is packed: 128 MiB.
+/// Of a progressive JPEG. While it is packed, all its coefficients are in memory: 128 MiB. Each scan passes over them.
 constexpr std::uint64_t k_max_progressive_blocks = std::uint64_t{1} << 20;
 constexpr std::array<std::byte, 2> k_end_of_image{std::byte{0xFF}, std::byte{0xD9}};
 
@@ -53,6 +53,12 @@ BaselineFrame one_row_of(BaselineFrame frame) {
 
 bool has_planes_signature(Bytes bytes) {
   return bytes.size() >= k_signature.size() && std::equal(k_signature.begin(), k_signature.end(), bytes.begin());
+}
+
+std::optional<BaselineFrame> frame_of_planes(const jpeg_decompress_struct& info, bool is_progressive) {
+  if (!is_progressive) return baseline_frame(info);
+  std::optional<BaselineFrame> frame = progressive_frame(info);
+  return frame && frame->num_blocks() <= k_max_progressive_blocks ? frame : std::nullopt;
 }
 
 void PlanesHeader::open(Bytes stored, bool is_checked) {
@@ -114,7 +120,7 @@ void PlanesHeader::open(Bytes stored, bool is_checked) {
 }
 
 std::optional<BaselineFrame> PlanesHeader::frame(const jpeg_decompress_struct& info) const {
-  std::optional<BaselineFrame> frame = form_.is_progressive ? progressive_frame(info) : baseline_frame(info);
+  std::optional<BaselineFrame> frame = frame_of_planes(info, form_.is_progressive);
   return frame && frame->mcus_down == num_rows() ? frame : std::nullopt;
 }
 
@@ -236,7 +242,7 @@ bool PlanesPacker::append_row(std::uint32_t row) {
 
 /// Returns what follows the image's end.
 std::optional<Bytes> PlanesPacker::append_baseline(const jpeg_decompress_struct& info) {
-  const std::optional<BaselineFrame> frame = baseline_frame(info);
+  const std::optional<BaselineFrame> frame = frame_of_planes(info, false);
   if (!frame || !tables_of(*frame)) return std::nullopt;
   planes_.open(one_row_of(*frame));
   if (!reader_.begin_baseline(*frame, planes_, false, BlockOrder::natural)) return std::nullopt;
@@ -247,8 +253,8 @@ std::optional<Bytes> PlanesPacker::append_baseline(const jpeg_decompress_struct&
 }
 
 std::optional<Bytes> PlanesPacker::append_progressive(const jpeg_decompress_struct& info) {
-  const std::optional<BaselineFrame> frame = progressive_frame(info);
-  if (!frame || frame->num_blocks() > k_max_progressive_blocks) return std::nullopt;
+  const std::optional<BaselineFrame> frame = frame_of_planes(info, true);
+  if (!frame) return std::nullopt;
   planes_.open(*frame);
   const auto tail = reader_.read_progressive(info, *frame, planes_, false, BlockOrder::natural);
   for (const Bytes segments : reader_.between_scans()) append(segments, head_);

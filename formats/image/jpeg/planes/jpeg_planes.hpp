@@ -20,6 +20,9 @@ namespace bale::image_detail {
 /// Whether bytes begin as JPEG planes do.
 bool has_planes_signature(Bytes bytes);
 
+/// What a JPEG whose header libjpeg has read needs to have planes. nullopt if it can have none.
+std::optional<BaselineFrame> frame_of_planes(const jpeg_decompress_struct& info, bool is_progressive);
+
 /// How a JPEG is otherwise than libjpeg would write it as a baseline JPEG.
 struct JpegForm {
   bool is_progressive = false;
@@ -44,7 +47,7 @@ class PlanesHeader {
   /// The bytes of the original up to its scan, or of a progressive one all up to its end but the data of scans;
   /// inflated by the first call. Valid until the next open().
   Bytes head();
-  /// Of the image whose header libjpeg has read. nullopt if it cannot be one of these planes.
+  /// Of the image whose header libjpeg has read. nullopt if it cannot have these planes.
   std::optional<BaselineFrame> frame(const jpeg_decompress_struct& info) const;
   /// The classes of the blocks of a row, which has `num_blocks`.
   Bytes classes(std::uint32_t row, std::uint32_t num_blocks);

@@ -150,6 +150,25 @@ TEST_CASE(
   CHECK_FALSE(encoder.add_row(coefficients));
 }
 
+TEST_CASE("planes: a progressive JPEG has at most 1,048,576 blocks") {
+  std::mt19937 random(19);
+  for (const auto scans : {JpegSample::Scans::progressive, JpegSample::Scans::one}) {
+    const bool is_progressive = scans == JpegSample::Scans::progressive;
+    Buffer jpeg = make_jpeg({.width = 8, .height = 8, .sampling = {{1, 1}}, .scans = scans}, random);
+    const std::array<std::byte, 5> k_frame{std::byte{0xFF}, std::byte(is_progressive ? 0xC2 : 0xC0), std::byte{0},
+                                           std::byte{11}, std::byte{8}};
+    const auto height = std::search(jpeg.begin(), jpeg.end(), k_frame.begin(), k_frame.end()) + 5;
+    for (const int rows : {128, 129}) {
+      const std::array<std::byte, 4> k_size{static_cast<std::byte>(rows / 32), static_cast<std::byte>(rows * 8 % 256),
+                                            std::byte{0xFF}, std::byte{0xD8}};  // 8,187 blocks across
+      std::ranges::copy(k_size, height);
+      JpegDecoder decoder;
+      decoder.open(jpeg);
+      CHECK(frame_of_planes(decoder.info(), is_progressive).has_value() == (!is_progressive || rows == 128));
+    }
+  }
+}
+
 TEST_CASE("planes: checksums are compared once, if the caller says that they are") {
   std::mt19937 random(12);
   Buffer planes = packed(make_jpeg({.width = 40, .height = 8, .sampling = {{1, 1}}}, random));
