@@ -11,7 +11,7 @@ the fastest peer of the same round. Everything is in the page cache, but in the 
 crop and flip   RandomResizedCrop(224) and flip, of the images as they are, with seek points and as planes
 evaluation      Resize(256) and CenterCrop(224)
 color           crop and flip, ColorJitter(0.4, 0.4, 0.4, 0.1), RandomGrayscale(0.2)
-progressive     crop and flip of the same images as progressive JPEGs (jpegtran, of Debian's libjpeg-turbo-progs)
+progressive     crop and flip of the same images as progressive JPEGs (jpegtran, of Debian's libjpeg-turbo-progs), also as planes
 small           RandomResizedCrop(32) and flip of images of 32 x 32 pixels (made with Pillow, which PEERS has)
 single          stored bytes of one sample at a time in random order, checksums compared, one thread of Python; read_many() by two
 layouts         crop and flip from tar.zst and from decoded pixels: npy and hdf5.array, which have the same images of 256 x 256
@@ -104,7 +104,8 @@ class Bench:
         packs = {"bale": self.pack(f"tar of {folder.parent.name}", folder, "--shard-count", SHARDS)}
         if regime in ("crop and flip", "evaluation"):
             packs["bale, seek points"] = self.pack("tar with seek points", folder, "--shard-count", SHARDS, "--seek-points")
-            packs["bale, planes"] = self.pack("tar with planes", folder, "--shard-count", SHARDS, "--jpeg-code", "planes")
+        if regime in ("crop and flip", "evaluation", "progressive"):
+            packs["bale, planes"] = self.pack(f"planes of {folder.parent.name}", folder, "--shard-count", SHARDS, "--jpeg-code", "planes")
 
         def measure(name, pack):
             return lambda: run([self.args.python, RUNS, "train", RECIPES[regime], name, self.args.workers, folder, pack])
