@@ -150,7 +150,7 @@ TEST_CASE(
   CHECK_FALSE(encoder.add_row(coefficients));
 }
 
-TEST_CASE("planes: a progressive JPEG has at most 1,048,576 blocks") {
+TEST_CASE("planes: the number of blocks of progressive JPEGs is limited") {
   std::mt19937 random(19);
   for (const auto scans : {JpegSample::Scans::progressive, JpegSample::Scans::one}) {
     const bool is_progressive = scans == JpegSample::Scans::progressive;
