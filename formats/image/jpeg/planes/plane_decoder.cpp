@@ -26,14 +26,14 @@ void PlaneDecoder::open(const BaselineFrame& frame) {
                       .across = frame.mcus_across * from.blocks_across};
     num_blocks_ += components_[i].num_blocks();
   }
-  targets_.resize(num_blocks_);
+  blocks_.resize(num_blocks_);
   dc_.resize(num_blocks_ + k_dc_group);
   sorted_.resize(std::size_t{num_blocks_} * k_num_kinds);
 }
 
 void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, const BlockLayout& layout) {
   layout_ = layout;
-  auto target = targets_.begin();
+  auto block = blocks_.begin();
   for (std::uint32_t i = 0; i < num_components_; ++i) {
     const Component& component = components_[i];
     const std::uint32_t begin = stored.begin * component.mcu_across;
@@ -41,9 +41,9 @@ void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, c
     for (std::uint32_t row = 0; row < component.mcu_down; ++row) {
       for (std::uint32_t column = 0; column < component.across; ++column) {
         const bool is_stored = column >= begin && column < end;
-        *target++ = is_stored
-                        ? block_in(to[i].coefficients, row * to[i].blocks_across + column - begin, layout.group_shift)
-                        : nullptr;
+        (block++)->to =
+            is_stored ? block_in(to[i].coefficients, row * to[i].blocks_across + column - begin, layout.group_shift)
+                      : nullptr;
       }
     }
   }
@@ -69,6 +69,8 @@ bool PlaneDecoder::sort_blocks(Bytes classes) {
     const auto number = static_cast<std::size_t>(classes[i]);
     if (number >= k_num_classes) return false;
     *ends[k_plane_classes.kind[number]]++ = static_cast<std::uint16_t>(i);
+    blocks_[i].dc = dc_[i];
+    blocks_[i].number = static_cast<std::uint8_t>(number);
   }
   for (std::size_t kind = 0; kind < k_num_kinds; ++kind) {
     by_kind_[kind] = {sorted_.data() + kind * num_blocks_, ends[kind]};
@@ -99,9 +101,7 @@ bool PlaneDecoder::decode_row(Bytes row, Bytes classes) {
 
   PlaneRow state{.data = reinterpret_cast<const std::uint8_t*>(planes.data()),
                  .end = planes.size() * 8,
-                 .classes = reinterpret_cast<const std::uint8_t*>(classes.data()),
-                 .dc = dc_.data(),
-                 .targets = targets_.data(),
+                 .blocks = blocks_.data(),
                  .layout = layout_};
   std::uint64_t at = 0;
   for (std::size_t i = 0; i < k_num_planes; ++i) {

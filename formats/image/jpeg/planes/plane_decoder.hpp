@@ -42,7 +42,7 @@ class PlaneDecoder {
   std::array<Component, 3> components_{};
   std::uint32_t num_blocks_ = 0;
   BlockLayout layout_{};
-  std::vector<std::int16_t*> targets_;  // null for those that are not stored
+  std::vector<PlaneBlock> blocks_;
   std::vector<std::int16_t> dc_;
   std::vector<std::uint16_t> sorted_;  // room for all blocks of a row, for each kind
   std::array<std::span<const std::uint16_t>, k_num_kinds> by_kind_;

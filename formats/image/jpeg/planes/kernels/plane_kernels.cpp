@@ -243,20 +243,18 @@ template <std::size_t k_bits, bool k_dense>
 HWY_ATTR void decode_some(PlaneRow& row, const std::uint16_t* blocks, std::size_t count) {
   const std::uint8_t* const data = row.data;
   const auto read = [data](std::uint64_t at) { return k_dense ? all_bits_at(data, at) : bits_at(data, at); };
-  const std::uint8_t* const classes = row.classes;
-  std::int16_t* const* const targets = row.targets;
+  const PlaneBlock* const all = row.blocks;
   const BlockLayout layout = row.layout;
   std::array<std::uint64_t, k_bits + 1> next;
   copy_each<k_bits + 1>(row.next, next);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t number = blocks[i];
-    const std::uint8_t block_class = classes[number];
-    const std::uint64_t mask_bits = k_plane_classes.mask_bits[block_class];
-    if (targets[number] == nullptr) {
+  for (const std::uint16_t* const end = blocks + count; blocks != end; ++blocks) {
+    const PlaneBlock& block = all[*blocks];
+    const std::uint64_t mask_bits = k_plane_classes.mask_bits[block.number];
+    if (block.to == nullptr) {
       pass_block<k_bits>(data, next, mask_bits, read);
       continue;
     }
-    const std::uint64_t mask = deposit_bits<k_bmi2>(all_bits_at(data, next[0]), k_plane_classes.reach[block_class]);
+    const std::uint64_t mask = deposit_bits<k_bmi2>(all_bits_at(data, next[0]), k_plane_classes.reach[block.number]);
     next[0] += mask_bits;
     auto count_here = static_cast<std::uint64_t>(std::popcount(mask));
     const std::uint64_t signs = deposit_bits<k_bmi2>(read(next[1]), mask);
@@ -275,9 +273,10 @@ HWY_ATTR void decode_some(PlaneRow& row, const std::uint16_t* blocks, std::size_
       before = reaching;
     }
     bits[k_bits - 1] = before;
-    const Rows rows = rows_at(layout, targets[number]);
+    const Rows rows = rows_at(layout, block.to);
+    const std::int16_t dc = block.dc;
     store_block<k_bits>(bits, signs, rows);
-    *rows.to = row.dc[number];
+    *rows.to = dc;
   }
   copy_each<k_bits + 1>(next, row.next);
 }
@@ -306,10 +305,10 @@ HWY_ATTR bool decode_bits(PlaneRow& row, std::span<const std::uint16_t> blocks) 
 
 HWY_ATTR bool decode_flat(PlaneRow& row, std::span<const std::uint16_t> blocks) {
   for (const std::uint32_t number : blocks) {
-    std::int16_t* const to = row.targets[number];
-    if (to == nullptr) continue;
-    store_zeros(rows_at(row.layout, to));
-    *to = row.dc[number];
+    const PlaneBlock& block = row.blocks[number];
+    if (block.to == nullptr) continue;
+    store_zeros(rows_at(row.layout, block.to));
+    *block.to = block.dc;
   }
   return true;
 }

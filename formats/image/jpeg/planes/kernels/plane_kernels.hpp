@@ -20,14 +20,19 @@ inline constexpr std::size_t k_plane_padding = 32;
 /// Of a plane, per block: a coefficient takes at most two.
 inline constexpr std::uint64_t k_most_bits = 126;
 
+/// A block of a row. All that is needed of it lies together, since there are few registers.
+struct PlaneBlock {
+  std::int16_t* to = nullptr;  // where its coefficients go, aligned to 16 bytes; null if nowhere
+  std::int16_t dc = 0;
+  std::uint8_t number = 0;  // of its class
+};
+
 /// A row of MCUs that is being decoded. Borrows.
 struct PlaneRow {
   const std::uint8_t* data = nullptr;              // k_plane_padding bytes after `end` can be read
   std::uint64_t end = 0;                           // in bits from `data`, as is what follows
   std::array<std::uint64_t, k_num_planes> next{};  // of each plane the bit that is read next
-  const std::uint8_t* classes = nullptr;           // by block
-  const std::int16_t* dc = nullptr;                // by block
-  std::int16_t* const* targets = nullptr;  // by block: where its coefficients go, aligned to 16 bytes; null if nowhere
+  const PlaneBlock* blocks = nullptr;
   BlockLayout layout{};
 };
 

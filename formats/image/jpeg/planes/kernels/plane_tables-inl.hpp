@@ -124,13 +124,12 @@ HWY_ATTR void decode_some_by_tables(PlaneRow& row, const std::uint16_t* blocks, 
     return low_bits(taken, bits);
   };
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t number = blocks[i];
-    const std::uint8_t block_class = row.classes[number];
+    const PlaneBlock& block = row.blocks[blocks[i]];
     // By bits: how many coefficients reach them, and of those that reach one less which do.
     std::array<std::uint64_t, k_bits + 2> num{};
     std::array<std::uint64_t, k_bits + 2> reaching{};
     std::array<std::uint64_t, k_bits + 1> below{};
-    reaching[1] = take(0, k_plane_classes.mask_bits[block_class]);
+    reaching[1] = take(0, k_plane_classes.mask_bits[block.number]);
     num[1] = static_cast<std::uint64_t>(std::popcount(reaching[1]));
     const std::uint64_t signs = take(1, num[1]);
     for (std::size_t j = 2; j <= k_bits; ++j) {
@@ -138,17 +137,16 @@ HWY_ATTR void decode_some_by_tables(PlaneRow& row, const std::uint16_t* blocks, 
       num[j] = static_cast<std::uint64_t>(std::popcount(reaching[j]));
       below[j] = take(j, num[j]);
     }
-    std::int16_t* const to = row.targets[number];
-    if (to == nullptr) continue;
+    if (block.to == nullptr) continue;
     std::size_t from = 0;
     for (std::size_t j = k_bits; j >= 2; --j, from ^= 1) {
       add_bit<k_bits>(values[from].data(), values[from ^ 1].data(), num[j], reaching[j + 1], below[j]);
     }
     add_signs<k_bits>(values[from].data(), values[from ^ 1].data(), num[1], reaching[2], signs);
-    const Rows rows = rows_at(row.layout, to);
-    store_values<k_bits>(values[from ^ 1].data(), reaching[1], k_mask_parts[block_class], rows);
-    if (rows.is_zigzag) store_zigzag(to, to);
-    *to = row.dc[number];
+    const Rows rows = rows_at(row.layout, block.to);
+    store_values<k_bits>(values[from ^ 1].data(), reaching[1], k_mask_parts[block.number], rows);
+    if (rows.is_zigzag) store_zigzag(block.to, block.to);
+    *block.to = block.dc;
   }
 }
 
