@@ -1,8 +1,8 @@
 // The pass over the columns. Included once per target by resample_kernels.cpp.
 //
-// A row is made in groups of as many pixels as four vectors hold at four lanes per pixel (red, green, blue, unused).
-// The last group overlaps the one before it. The table has everything that a group needs, in the order of use: for
-// every vector and quad of taps the parts of the weights, four lanes per pixel.
+// A row is made in groups of as many pixels as four vectors hold at four lanes per pixel (red, green, blue, unused), or
+// three vectors at three lanes. The last group overlaps the one before it. The table has everything that a group needs,
+// in the order of use: for every vector and quad of taps the parts of the weights, per lane.
 #if defined(BALE_RESAMPLE_ACROSS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BALE_RESAMPLE_ACROSS_INL
 #undef BALE_RESAMPLE_ACROSS_INL
@@ -71,80 +71,116 @@ constexpr std::size_t k_store_overrun = 16;
 constexpr std::size_t k_store_overrun = 4;
 #endif
 
-HWY_INLINE void store_pixels(V8 v, std::uint8_t* out) {
-#if BALE_AVX3_DL
-  // Block b has pixels b, 4 + b, 8 + b, 12 + b.
-  HWY_ALIGN static constexpr std::uint8_t k_order[64] = {
-      0, 1, 2,  16, 17, 18, 32, 33, 34, 48, 49, 50, 4,  5,  6,  20, 21, 22, 36, 37, 38, 52, 53, 54,
-      8, 9, 10, 24, 25, 26, 40, 41, 42, 56, 57, 58, 12, 13, 14, 28, 29, 30, 44, 45, 46, 60, 61, 62};
-  const D8 d8;
-  hn::StoreU(V8{_mm512_permutexvar_epi8(hn::Load(d8, k_order).raw, v.raw)}, d8, out);
-#else
-  HWY_ALIGN static constexpr std::uint8_t k_order[16] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 0, 0, 0};
-  const D8 d8;
-  store_blocks(d8, hn::TableLookupBytes(v, hn::LoadDup128(d8, k_order)), out);
-#endif
-}
-
 /// From the twelve bytes of four pixels to lanes of red, green and blue.
 HWY_ALIGN constexpr std::uint8_t k_quad_order[16] = {0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11, 0, 0, 0, 0};
 
 /// How the quads of a vector of pixels are gathered: one load per block.
 struct GatherBlocks {
+  static constexpr std::uint32_t k_vectors = 4;         // of a group
+  static constexpr std::uint32_t k_offsets = k_blocks;  // of a vector
+
   static HWY_INLINE V8 load(const std::uint8_t* in, const std::uint32_t* offsets, const std::uint8_t* /*parts*/) {
     return hn::TableLookupBytes(load_blocks(D8(), in, offsets), hn::LoadDup128(D8(), k_quad_order));
+  }
+
+  static HWY_INLINE void store(V8 v, std::uint8_t* out) {
+#if BALE_AVX3_DL
+    // Block b has pixels b, 4 + b, 8 + b, 12 + b.
+    HWY_ALIGN static constexpr std::uint8_t k_order[64] = {
+        0, 1, 2,  16, 17, 18, 32, 33, 34, 48, 49, 50, 4,  5,  6,  20, 21, 22, 36, 37, 38, 52, 53, 54,
+        8, 9, 10, 24, 25, 26, 40, 41, 42, 56, 57, 58, 12, 13, 14, 28, 29, 30, 44, 45, 46, 60, 61, 62};
+    const D8 d8;
+    hn::StoreU(V8{_mm512_permutexvar_epi8(hn::Load(d8, k_order).raw, v.raw)}, d8, out);
+#else
+    HWY_ALIGN static constexpr std::uint8_t k_order[16] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 0, 0, 0};
+    const D8 d8;
+    store_blocks(d8, hn::TableLookupBytes(v, hn::LoadDup128(d8, k_order)), out);
+#endif
   }
 };
 
 #if BALE_AVX3_DL
-/// Or by one load and one permutation, if the pixels are close enough together. The fourth part, which the sums do not
-/// use, holds the indices. The first offset of a vector is set to its lowest.
+/// Or by one load and one permutation, if the pixels are close enough together. Lanes are the bytes of the result, in
+/// their order. The fourth part, which the sums do not use, holds the indices.
 struct GatherWindow {
+  static constexpr std::uint32_t k_vectors = 3;
+  static constexpr std::uint32_t k_offsets = 1;
+
   static HWY_INLINE V8 load(const std::uint8_t* in, const std::uint32_t* offsets, const std::uint8_t* parts) {
     const D8 d8;
     const V8 indices = hn::Load(d8, parts + 3 * k_vector_bytes);
     return V8{_mm512_permutexvar_epi8(indices.raw, hn::LoadU(d8, in + offsets[0]).raw)};
   }
+
+  /// From the bytes that round_to_bytes() gives of the three vectors, the last of them twice.
+  static HWY_INLINE void store(V8 v, std::uint8_t* out) {
+    HWY_ALIGN static constexpr std::uint8_t k_order[64] = {
+        0,  1,  2,  3,  16, 17, 18, 19, 32, 33, 34, 35, 48, 49, 50, 51, 4,  5,  6,  7,  20, 21, 22, 23,
+        36, 37, 38, 39, 52, 53, 54, 55, 8,  9,  10, 11, 24, 25, 26, 27, 40, 41, 42, 43, 56, 57, 58, 59};
+    const D8 d8;
+    hn::StoreU(V8{_mm512_permutexvar_epi8(hn::Load(d8, k_order).raw, v.raw)}, d8, out);
+  }
 };
 
-/// Prepares the table for GatherWindow. False if a vector's pixels are too far apart for it.
-HWY_INLINE bool fill_windows(std::uint32_t num_vectors, std::uint32_t num_quads, std::uint32_t* offsets,
-                             std::uint8_t* weights) {
-  for (std::uint32_t v = 0; v < num_vectors; ++v) {
-    const std::uint32_t first = offsets[v * 4];
-    const std::uint32_t last = offsets[v * 4 + 3];
-    if (HWY_MAX(first, last) - HWY_MIN(first, last) + 12 > k_vector_bytes) return false;
+/// Of the lanes of a group's three vectors: which of the vector's pixels each belongs to, and the indices of the quad
+/// of its channel.
+struct WindowLanes {
+  alignas(64) std::uint32_t pixels[3][16];
+  alignas(64) std::uint32_t channel_quads[3][16];
+};
+
+constexpr WindowLanes make_window_lanes() {
+  WindowLanes lanes{};
+  for (std::uint32_t i = 0; i < 48; ++i) {
+    lanes.pixels[i / 16][i % 16] = i / 3 - i / 16 * 16 / 3;
+    lanes.channel_quads[i / 16][i % 16] = 0x09060300 + i % 3 * 0x01010101;
   }
-  const hn::Full128<std::uint8_t> d8;
-  for (std::uint32_t v = 0; v < num_vectors; ++v) {
-    std::uint32_t* starts = offsets + v * 4;
-    const std::uint32_t low = HWY_MIN(starts[0], starts[3]);
-    for (std::uint32_t block = 0; block < 4; ++block) {
-      const auto indices =
-          hn::Add(hn::Load(d8, k_quad_order), hn::Set(d8, static_cast<std::uint8_t>(starts[block] - low)));
-      for (std::uint32_t k = 0; k < num_quads; ++k) {
-        hn::Store(indices, d8, weights + ((v * num_quads + k) * k_parts + 3) * k_vector_bytes + block * 16);
+  return lanes;
+}
+constexpr WindowLanes k_window_lanes = make_window_lanes();
+
+/// Fills the table for GatherWindow. False if a vector's pixels are too far apart for it.
+HWY_INLINE bool fill_windows(const AxisFilter& filter, std::uint32_t num_groups, std::uint32_t num_quads,
+                             std::uint32_t* offsets, std::uint8_t* weights) {
+  constexpr std::uint32_t k_pixels = 6;  // of a vector, some of them in part
+  for (std::uint32_t v = 0; v < num_groups * 3; ++v) {
+    const std::uint32_t first_pixel = group_start(v / 3, filter.size()) + v % 3 * 16 / 3;
+    const std::uint32_t ends[2] = {filter.first(first_pixel) * 3, filter.first(first_pixel + k_pixels - 1) * 3};
+    const std::uint32_t low = HWY_MIN(ends[0], ends[1]);
+    if (HWY_MAX(ends[0], ends[1]) - low + 12 > k_vector_bytes) return false;
+    offsets[v] = low;
+    const __m512i lanes = _mm512_load_si512(k_window_lanes.pixels[v % 3]);
+    const __m512i channel_quads = _mm512_load_si512(k_window_lanes.channel_quads[v % 3]);
+    for (std::uint32_t k = 0; k < num_quads; ++k) {
+      alignas(64) std::uint32_t parts[k_parts][16];
+      for (std::uint32_t i = 0; i < k_pixels; ++i) {
+        std::uint32_t of_pixel[k_parts];
+        split_weights(filter.weights(first_pixel + i) + 4 * k, of_pixel);
+        of_pixel[3] = (filter.first(first_pixel + i) * 3 - low) * 0x01010101;
+        for (int part = 0; part < k_parts; ++part) parts[part][i] = of_pixel[part];
+      }
+      std::uint8_t* const to = weights + (std::size_t{v} * num_quads + k) * k_parts * k_vector_bytes;
+      for (int part = 0; part < k_parts; ++part) {
+        __m512i line = _mm512_permutexvar_epi32(lanes, _mm512_load_si512(parts[part]));
+        if (part == 3) line = _mm512_add_epi32(line, channel_quads);
+        _mm512_store_si512(to + part * k_vector_bytes, line);
       }
     }
-    starts[0] = low;
   }
   return true;
 }
 #endif
 
-/// Fills offsets and weights in the order of use; returns the largest offset.
-HWY_INLINE std::uint32_t fill_table(const AxisFilter& filter, std::uint32_t num_groups, std::uint32_t num_quads,
-                                    std::uint32_t* offsets, std::uint8_t* weights) {
+/// Fills offsets and weights in the order of use.
+HWY_INLINE void fill_table(const AxisFilter& filter, std::uint32_t num_groups, std::uint32_t num_quads,
+                           std::uint32_t* offsets, std::uint8_t* weights) {
   const hn::Full128<std::uint32_t> d32;
   const hn::Full128<std::uint8_t> d8;
-  std::uint32_t largest = 0;
   for (std::uint32_t vector = 0; vector < num_groups * 4; ++vector) {
     const std::uint32_t start = group_start(vector / 4, filter.size());
     for (std::uint32_t block = 0; block < k_blocks; ++block) {
       const std::uint32_t x = start + pixel_of(vector % 4, block);
-      const std::uint32_t offset = filter.first(x) * 3;
-      largest = HWY_MAX(largest, offset);
-      offsets[vector * k_blocks + block] = offset;
+      offsets[vector * k_blocks + block] = filter.first(x) * 3;
       for (std::uint32_t k = 0; k < num_quads; ++k) {
         std::uint32_t parts[k_parts];
         split_weights(filter.weights(x) + 4 * k, parts);
@@ -155,7 +191,6 @@ HWY_INLINE std::uint32_t fill_table(const AxisFilter& filter, std::uint32_t num_
       }
     }
   }
-  return largest;
 }
 
 /// The pixels of one group, of `k_rows` rows: what the table has for it is loaded once.
@@ -164,10 +199,10 @@ HWY_INLINE void across_group(const AcrossTable& table, std::uint32_t num_quads, 
                              const std::uint8_t* in, std::size_t in_stride, V8 (&pixels)[k_rows]) {
   const D8 d8;
   const D32 d32;
-  V32 totals[k_rows][4];
-  for (std::uint32_t j = 0; j < 4; ++j) {
-    const std::uint32_t vector = group * 4 + j;
-    const std::uint32_t* offsets = table.offsets + vector * k_blocks;
+  V32 totals[k_rows][Gather::k_vectors];
+  for (std::uint32_t j = 0; j < Gather::k_vectors; ++j) {
+    const std::uint32_t vector = group * Gather::k_vectors + j;
+    const std::uint32_t* offsets = table.offsets + vector * Gather::k_offsets;
     const std::uint8_t* parts = table.weights + std::size_t{vector} * num_quads * k_parts * k_vector_bytes;
     Sums sums[k_rows];
     for (std::uint32_t k = 0; k < num_quads; ++k, parts += k_parts * k_vector_bytes) {
@@ -187,7 +222,7 @@ HWY_INLINE void across_group(const AcrossTable& table, std::uint32_t num_quads, 
     for (std::size_t row = 0; row < k_rows && num_quads > 1; ++row) totals[row][j] = sums[row].total();
   }
   for (std::size_t row = 0; row < k_rows; ++row) {
-    pixels[row] = round_to_bytes(totals[row][0], totals[row][1], totals[row][2], totals[row][3]);
+    pixels[row] = round_to_bytes(totals[row][0], totals[row][1], totals[row][2], totals[row][Gather::k_vectors - 1]);
   }
 }
 
@@ -209,10 +244,10 @@ HWY_INLINE void across_next_rows(const AcrossTable& table, std::uint32_t num_qua
     for (std::size_t row = 0; row < k_rows; ++row) {
       std::uint8_t* const to = rows.out + row * rows.out_stride + std::size_t{x} * 3;
       if (has_room) {
-        store_pixels(pixels[row], to);
+        Gather::store(pixels[row], to);
       } else {
         std::uint8_t rest[k_group * 3 + k_store_overrun];
-        store_pixels(pixels[row], rest);
+        Gather::store(pixels[row], rest);
         std::memcpy(to, rest, k_group * 3);
       }
     }
@@ -246,19 +281,20 @@ void across(const PixelView& in, const AxisFilter& filter, const RowsOut& out, R
   reserve_table(num_groups * k_group, num_quads, scratch);
   std::uint32_t* offsets = scratch.offsets.data();
   std::uint8_t* weights = scratch.table.front().bytes;
-  const std::uint32_t largest = fill_table(filter, num_groups, num_quads, offsets, weights);
+  const std::uint32_t largest = HWY_MAX(filter.first(0), filter.first(filter.size() - 1)) * 3;
   const AcrossTable table{offsets, weights, num_groups, num_quads, filter.size()};
   const RowSplit split = split_rows(in, largest + std::size_t{12} * num_quads + k_overread, scratch);
   const AcrossRows direct{in.rgb, in.stride, out.rgb, out.stride};
   const AcrossRows copied{split.copied, split.copied_stride, out.rgb + split.num_direct * out.stride, out.stride};
   const std::uint32_t num_copied = in.height - split.num_direct;
 #if BALE_AVX3_DL
-  if (fill_windows(num_groups * 4, num_quads, offsets, weights)) {
+  if (fill_windows(filter, num_groups, num_quads, offsets, weights)) {
     across_rows<GatherWindow>(table, split.num_direct, direct);
     across_rows<GatherWindow>(table, num_copied, copied);
     return;
   }
 #endif
+  fill_table(filter, num_groups, num_quads, offsets, weights);
   across_rows<GatherBlocks>(table, split.num_direct, direct);
   across_rows<GatherBlocks>(table, num_copied, copied);
 }

@@ -105,15 +105,13 @@ HWY_INLINE bool high_parts_fit(const AxisFilter& /*filter*/) { return true; }
 #if BALE_AVX3_DL
 
 HWY_INLINE void split_weights(const std::int32_t* weights, std::uint32_t* parts) {
-  std::uint32_t packed[3] = {0, 0, 0};
-  for (int tap = 0; tap < 4; ++tap) {
-    const std::int32_t middle_up = (weights[tap] + 0x80) >> 8;
-    const std::int32_t high = (middle_up + 0x80) >> 8;
-    packed[0] |= (static_cast<std::uint32_t>(weights[tap]) & 0xFF) << (8 * tap);
-    packed[1] |= (static_cast<std::uint32_t>(middle_up) & 0xFF) << (8 * tap);
-    packed[2] |= (static_cast<std::uint32_t>(high) & 0xFF) << (8 * tap);
-  }
-  for (int part = 0; part < 3; ++part) parts[part] = packed[part];
+  const __m128i half = _mm_set1_epi32(0x80);
+  const __m128i all = _mm_loadu_si128(reinterpret_cast<const __m128i*>(weights));
+  const __m128i middle_up = _mm_srai_epi32(_mm_add_epi32(all, half), 8);
+  const __m128i high = _mm_srai_epi32(_mm_add_epi32(middle_up, half), 8);
+  parts[0] = static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_cvtepi32_epi8(all)));
+  parts[1] = static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_cvtepi32_epi8(middle_up)));
+  parts[2] = static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_cvtepi32_epi8(high)));
   parts[3] = 0;
 }
 
