@@ -1,5 +1,6 @@
 #include "bale/writer/source/packed_notices.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "bale/formats/base/text/human.hpp"
 #include "bale/formats/base/text/key_text.hpp"
 #include "bale/formats/shard/sample/key.hpp"
+#include "bale/writer/source/classes/labels.hpp"
 
 namespace bale {
 namespace {
@@ -105,6 +107,20 @@ NoticeLog notices_of_packed(const Dataset& dataset, const SampleKeys& keys, std:
   note_relative_keys(dataset, size, at, log);
   note_split_names(dataset, size, at, log);
   note_imageless(dataset, size, at, log);
+  return log;
+}
+
+NoticeLog label_fields_notice(const Dataset& dataset) {
+  NoticeLog log;
+  for (const std::string& field : dataset.fields()) {
+    const std::string_view stem = std::string_view(field).substr(0, field.find('.'));
+    if (std::find(k_label_columns.begin(), k_label_columns.end(), stem) == k_label_columns.end()) continue;
+    log.warn(fmt::format(
+        "no sample has a label: \"{}\" stays a field, which loaders take for labels by `label_field` if its "
+        "texts are numbers",
+        printable(field)));
+    break;
+  }
   return log;
 }
 

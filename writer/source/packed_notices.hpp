@@ -14,4 +14,7 @@ namespace bale {
 NoticeLog notices_of_packed(const Dataset& dataset, const SampleKeys& keys, std::uint64_t size,
                             const std::function<std::uint64_t(std::uint64_t)>& at);
 
+/// Of a dataset without labels: a field that is called so.
+NoticeLog label_fields_notice(const Dataset& dataset);
+
 }  // namespace bale

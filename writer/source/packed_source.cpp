@@ -296,6 +296,7 @@ class PackedSource : public Source {
     if (own_) reading_ = labels.reading();
     if (reading_ == LabelReading::none && !dataset_.manifest()) {
       notices_.merge(class_folders_notice(size(), [&](std::uint64_t i) { return path_of(i); }), spec_);
+      notices_.merge(label_fields_notice(dataset_), spec_);
     }
   }
 

@@ -396,3 +396,12 @@ def test_names_in_capital_letters(bale, tmp_path):
     assert done.out == "a\nb\nc\n" and done.err == ""
     (tmp_path / "in" / "A.TAR.GZ").rename(tmp_path / "nameless")
     assert "compressed archives are known by their extensions" in bale("ls", tmp_path / "nameless").error_line()
+
+
+def test_a_label_that_stays_a_field_is_told(bale, tmp_path):
+    """As the Hub's label.cls, and words of a label."""
+    (tmp_path / "x.tar").write_bytes(member("cat/a.jpg") + member("cat/a.label.cls", b"1") + member("dog/b.jpg") + member("dog/b.label.cls", b"0") + END)
+    told = 'no sample has a label: "label.cls" stays a field'
+    assert told in bale.ok("convert", tmp_path / "x.tar", tmp_path / "out").err
+    assert told not in bale.ok("convert", tmp_path / "out", tmp_path / "again").err
+    assert told not in bale.ok("pack", tmp_path / "x.tar", tmp_path / "classes", "--class-folders").err

@@ -7,6 +7,7 @@
 // Threads: const methods may be called by many threads at once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,6 +20,9 @@
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
+
+/// How columns of labels are called, the first name first.
+inline constexpr std::array<std::string_view, 4> k_label_columns{"label", "class", "target", "y"};
 
 /// A word or number that samples have as their label, and where it is there first.
 struct LabelWord {

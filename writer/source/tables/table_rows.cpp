@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::array<std::string_view, 8> k_path_names{"path",  "file_name",  "filename", "file",
                                                        "image", "image_path", "filepath", "image_name"};
-constexpr std::array<std::string_view, 4> k_label_names{"label", "class", "target", "y"};
 
 /// Position of the column `wanted`; if that is empty, of the first of the `usual` names that exists.
 template <typename NameAt>
@@ -56,7 +55,7 @@ struct JsonRow {
   JsonRow(std::string_view record, const SourceOptions& options) : object(parse_json(record)) {
     const auto name_at = [&](std::size_t i) -> const std::string& { return members()[i].name; };
     path = pick(members().size(), name_at, options.path_column, k_path_names);
-    if (!options.flat) label = pick(members().size(), name_at, options.label_column, k_label_names);
+    if (!options.flat) label = pick(members().size(), name_at, options.label_column, k_label_columns);
   }
 
   const std::vector<Json::Member>& members() const { return object.as_members("the row"); }
@@ -151,7 +150,7 @@ void TableColumns::set_header(std::string_view record) {
   }
   path_column_ = *path;
   if (options_.flat) return;
-  label_column_ = pick(header_.size(), name_at, options_.label_column, k_label_names);
+  label_column_ = pick(header_.size(), name_at, options_.label_column, k_label_columns);
   if (!label_column_ && !options_.label_column.empty()) {
     refuse_columns("label", options_.label_column, "`label_column`", column_names());
   }
