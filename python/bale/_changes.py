@@ -237,7 +237,8 @@ def prune(dataset: Path, keep: int | str | Sequence[int | str], /, *, force: boo
     Returns
     -------
     dict
-        The report: the ids `kept` and `pruned`, and how many `files` and `bytes` were removed.
+        The report: the ids `kept` and `pruned`, how many `files` and `bytes` were removed, and `bucket_keeps_removed`: whether a
+        versioned bucket still has them.
 
     Raises
     ------

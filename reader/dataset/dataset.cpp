@@ -173,7 +173,7 @@ std::pair<std::size_t, std::uint64_t> Dataset::position(std::uint64_t i) const {
 SampleView Dataset::read(std::uint64_t i, Scratch& scratch) const {
   const auto [number, sample] = position(i);
   const ShardInUse shard = use_shard(number);
-  SampleView view = shard->read(sample, scratch);
+  SampleView view = state_->read_kept(state_->entry(number), [&] { return shard->read(sample, scratch); });
   if (shard.is_counted()) state_->keep_texts(view, scratch);
   if (!state_->labels_of(number).changes_labels()) return view;
   view.label = label_in_shard(number, sample);
@@ -211,7 +211,9 @@ std::vector<OwnedSample> Dataset::read_many(std::span<const std::uint64_t> indic
 
 Bytes Dataset::read_field(std::uint64_t i, std::string_view field, Scratch& scratch) const {
   const auto [number, sample] = position(i);
-  const Bytes bytes = use_shard(number)->read_field(sample, field, scratch);
+  const ShardInUse shard = use_shard(number);
+  const Bytes bytes =
+      state_->read_kept(state_->entry(number), [&] { return shard->read_field(sample, field, scratch); });
   return field == k_label_field ? state_->translated(number, bytes) : bytes;
 }
 

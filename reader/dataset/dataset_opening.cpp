@@ -119,12 +119,12 @@ std::optional<std::size_t> Dataset::State::first_local_shard() const {
 void Dataset::State::load_layers(const Entry& entry) const {
   const Part& part = parts[entry.part];
   if (!part.layers) return;
-  try {
-    part.layers->load();
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::not_found && part.manifest) require_kept(entry.path, *part.manifest);
-    throw;
-  }
+  read_kept(entry, [&] { part.layers->load(); });
+}
+
+void Dataset::State::require_kept(const Entry& entry, const Error& error) const {
+  const std::optional<Manifest>& manifest = parts[entry.part].manifest;
+  if (error.code() == ErrorCode::not_found && manifest) bale::require_kept(entry.path, *manifest);
 }
 
 void Dataset::State::leave_out_lost_shards() {
@@ -176,8 +176,8 @@ Shard Dataset::State::open(std::size_t number, const Format* format,
       return open_now(entry, format, index);
     });
   } catch (const Error& error) {
+    require_kept(known, error);
     const Part& part = parts[known.part];
-    if (error.code() == ErrorCode::not_found) require_kept(known.path, *part.manifest);
     const bool is_replaced = FileStamp::of(part.manifest_path) != part.manifest_file;
     const bool is_of_shard =
         is_data_error(error) || error.code() == ErrorCode::not_found || error.code() == ErrorCode::changed;

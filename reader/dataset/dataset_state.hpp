@@ -90,6 +90,18 @@ struct Dataset::State {
   void add_part(const DatasetPart& named);
   /// Reads those that the entry's index needs. Throws `removed` if its version is gone.
   void load_layers(const Entry& entry) const;
+  /// Throws `removed` if a file of the shard was not found because its version is gone.
+  void require_kept(const Entry& entry, const Error& error) const;
+  /// What `read` returns, or that error.
+  template <typename Read>
+  auto read_kept(const Entry& entry, const Read& read) const {
+    try {
+      return read();
+    } catch (const Error& error) {
+      require_kept(entry, error);
+      throw;
+    }
+  }
   void add_layers(DatasetIdentity& identity) const;
   void add_field(const std::string& name);
   /// Opens every shard and leaves out those that cannot be opened. Throws the first error if none can be opened.

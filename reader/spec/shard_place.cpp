@@ -52,6 +52,7 @@ std::string place_of_shard(const std::string& path, const std::string& digest) {
 void require_kept(const std::string& path, const Manifest& manifest) {
   const std::string directory = directory_of(path);
   const std::string kept = join_name(directory, kept_version(version_id(manifest)));
+  if (const Storage* const storage = remote_storage_of(kept)) storage->cache().refresh(kept);
   if (path_exists(kept) && parse_gone_version(std::string(as_text(read_file(kept))))) load_manifest(kept);
 }
 

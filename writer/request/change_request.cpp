@@ -7,7 +7,7 @@
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/writer/request/report_json.hpp"
-#include "bale/writer/versions/kept_versions.hpp"
+#include "bale/writer/request/versions_request.hpp"
 
 namespace bale {
 namespace {
@@ -132,6 +132,7 @@ Lines lines_of(const RewriteReport& report) {
   if (report.num_cache_bytes != 0) {
     lines.push_back(fmt::format("{} removed from the cache of remote files", human_bytes(report.num_cache_bytes)));
   }
+  if (report.bucket_keeps_removed) lines.emplace_back(k_bucket_keeps_removed);
   const std::string what = fmt::format("{} in {} {}written in place of {}", plural(report.num_samples, "sample"),
                                        plural(report.num_shards, "shard"), would_be, report.num_replaced);
   if (report.num_replaced == 0) {
@@ -151,6 +152,7 @@ Json json_of(const RewriteReport& report) {
           {"gone", Json::list_of(report.gone)},
           {"removed_files", report.num_removed_files},
           {"cache_bytes", report.num_cache_bytes},
+          {"bucket_keeps_removed", report.bucket_keeps_removed},
           {"version", report.version.empty() ? Json() : Json(report.version)},
           {"parent", report.parent}};
 }
@@ -174,7 +176,6 @@ Json json_of(const ChangeReport& report) {
 ChangeOutcome change(const ChangeRequest& request, Progress& progress) {
   ChangeOutcome outcome;
   const bool rewrites = request.command == "rewrite";
-  if (request.rewriting.purge) require_removable_shards(request.options.destination);  // before samples are removed
   if (!rewrites) outcome.change = layered(request, progress);
   if (rewrites || (request.rewriting.purge && !request.options.dry_run)) {
     RewriteOptions options = request.rewriting;

@@ -66,7 +66,8 @@ std::string prune_json(const std::string& spec, const PruneReport& report) {
                         {"kept", Json::list_of(report.kept)},
                         {"pruned", Json::list_of(report.pruned)},
                         {"files", report.num_files},
-                        {"bytes", report.num_bytes}});
+                        {"bytes", report.num_bytes},
+                        {"bucket_keeps_removed", report.bucket_keeps_removed}});
 }
 
 }  // namespace bale

@@ -21,6 +21,10 @@ DatasetPart one_dataset(const std::string& spec);
 /// prune_versions() of the dataset that a spec names without a version.
 PruneReport prune(const std::string& spec, const PruneOptions& options);
 
+/// What is said if a report has `bucket_keeps_removed`.
+inline constexpr const char* k_bucket_keeps_removed =
+    "the bucket is versioned: older versions of the removed objects stay until they are deleted, too";
+
 /// The reports as JSON text, each ending in a newline. Versions as dataset_versions() lists them.
 std::string versions_json(const std::string& spec, const std::vector<DatasetVersion>& versions);
 std::string prune_json(const std::string& spec, const PruneReport& report);

@@ -16,13 +16,6 @@
 
 namespace bale {
 
-void require_removable_shards(const std::string& directory) {
-  if (!is_object_store(directory)) return;
-  throw Error(
-      ErrorCode::unsupported, "samples are not purged from an object store",
-      {.path = directory, .hint = "`bale convert` writes a version to another prefix, without what was removed"});
-}
-
 HeldFiles::HeldFiles(const std::string& directory) : directory_(directory) {
   if (!is_object_store(directory)) {
     tree_.emplace(Directory::open(directory));

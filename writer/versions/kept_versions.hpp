@@ -48,9 +48,6 @@ class HeldFiles {
 /// All of them. Throws `damaged` for a manifest that is not that of its version.
 std::vector<KeptVersion> kept_versions(const HeldFiles& files);
 
-/// Throws `unsupported` for a dataset in an object store, from which no sample is purged.
-void require_removable_shards(const std::string& directory);
-
 /// Adds the files that a version needs to `files`: of its shards, its layers and its lists of removed samples.
 void add_files(const Manifest& manifest, std::set<std::string>& files);
 void add_files(const ManifestShard& shard, std::set<std::string>& files);

@@ -112,7 +112,9 @@ PruneReport prune_versions(const std::string& directory, const PruneOptions& opt
   const std::unique_ptr<VersionStage> stage = VersionStage::begin(directory, nullptr, progress);
   const Pruning pruning(directory, options);
   pruning.carry_out(*stage);
-  return pruning.report();
+  PruneReport report = pruning.report();
+  report.bucket_keeps_removed = keeps_removed_objects(directory);
+  return report;
 }
 
 }  // namespace bale

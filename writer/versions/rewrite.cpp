@@ -58,13 +58,13 @@ class Rewriting {
 
   RewriteReport run() {
     if (asked_.dry_run) return std::move(report_);
-    clear_cache();
     if (rewritten().replaced.empty()) {
       purge_older();
     } else {
       write();
     }
-    clear_cache();  // of what was read in the meantime
+    clear_cache();  // of what others read in the meantime
+    report_.bucket_keeps_removed = keeps_removed_objects(asked_.destination);
     return std::move(report_);
   }
 
@@ -83,7 +83,10 @@ class Rewriting {
       for (const ManifestLayer& layer : remaining_.all())
         std::erase(work.plan.rewritten->removed, layer_name(layer.digest));
     };
-    work.facts.change = [&](Manifest& version) { version.layers = remaining_.all(); };
+    work.facts.change = [&](Manifest& version) {
+      version.layers = remaining_.all();
+      clear_cache();
+    };
     work.write = [this](const Slot& slot, const std::string& staged) {
       return write_shard({.source = *source_,
                           .options = options_,
@@ -99,14 +102,13 @@ class Rewriting {
     report_.num_bytes = packed.num_bytes;
   }
 
-  /// What this machine has of the purged shards, if they were read from a server. Before the version is published too,
-  /// because a run that is killed after that has nothing to continue.
+  /// What this machine has of the purged shards, if they were read from a server. Before the version is published, too,
+  /// when this run has read them: if it is killed after that, there is nothing to continue.
   void clear_cache() {
     if (!unwanted_.digests.empty()) report_.num_cache_bytes += remove_from_cache(unwanted_);
   }
 
   static BaseVersion base_of(const RewriteOptions& asked) {
-    if (asked.purge) require_removable_shards(asked.destination);
     Manifest manifest = manifest_to_change(asked.destination);
     if (!asked.dry_run && end_earlier_run(asked.destination)) manifest = manifest_to_change(asked.destination);
     std::string id = version_id(manifest);
@@ -274,6 +276,7 @@ class Rewriting {
   void purge_older() {
     report_.version = base_->id;
     if (rewritten().gone.empty()) return;
+    clear_cache();
     VersionStage::begin(asked_.destination, nullptr, progress_)->remove(rewritten().gone, rewritten().removed);
   }
 

@@ -39,6 +39,7 @@ class ObjectSender {
   std::string name_of(std::string_view key) const;
   /// Value of the header x-amz-copy-source: "/BUCKET/KEY", percent-encoded.
   std::string copy_source_of(std::string_view key) const;
+  const std::string& bucket() const { return bucket_; }
   /// What all keys begin with: empty, or with a slash at the end.
   const std::string& prefix() const { return prefix_; }
   /// Throws what the caller's poll throws.

@@ -1,7 +1,9 @@
 #include "bale/formats/storage/objects/object_store.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <semaphore>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -149,6 +151,16 @@ class StoreRequests {
   ObjectSender sender_;
 };
 
+struct VersionedBuckets {
+  std::mutex mutex{};
+  std::set<std::string> names{};
+};
+
+VersionedBuckets& versioned_buckets() {
+  static VersionedBuckets all;
+  return all;
+}
+
 class S3Store final : public ObjectStore {
  public:
   S3Store(const std::string& name, std::function<void()> poll) : requests_(name, std::move(poll)) {}
@@ -236,7 +248,10 @@ class S3Store final : public ObjectStore {
   }
 
   void remove(const std::string& key) const override {
-    requests_.sender().send({.method = "DELETE", .key = key}, {k_not_found});
+    const HttpResponse response = requests_.sender().send({.method = "DELETE", .key = key}, {k_not_found});
+    if (response.header("x-amz-delete-marker") != "true") return;
+    const std::lock_guard lock(versioned_buckets().mutex);
+    versioned_buckets().names.insert(requests_.sender().bucket());
   }
 
   std::vector<UnfinishedUpload> unfinished_uploads() const override {
@@ -274,6 +289,12 @@ class S3Store final : public ObjectStore {
 };
 
 }  // namespace
+
+bool keeps_removed_objects(const std::string& name) {
+  if (!is_object_store(name)) return false;
+  const std::lock_guard lock(versioned_buckets().mutex);
+  return versioned_buckets().names.contains(parse_s3_url(name).bucket);
+}
 
 std::unique_ptr<const ObjectStore> ObjectStore::open(const std::string& name, std::function<void()> poll) {
   return std::make_unique<S3Store>(name, std::move(poll));

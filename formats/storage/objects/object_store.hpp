@@ -55,6 +55,10 @@ struct UnfinishedUpload {
   std::string id{};
 };
 
+/// Whether the bucket of this name has put a delete marker in place of an object that this process removed: it is
+/// versioned, and older versions of the object stay. Safe in any thread.
+bool keeps_removed_objects(const std::string& name);
+
 class ObjectStore {
  public:
   /// `name` is s3://BUCKET or s3://BUCKET/PREFIX. Makes no request. Throws `unsupported` in a build without
@@ -90,7 +94,7 @@ class ObjectStore {
   virtual bool replace(const std::string& key, const std::string& etag, Bytes content) const = 0;
   /// Copies an object within the store, on the server. Returns false if there is none. At most k_most_copied_bytes.
   virtual bool copy(const std::string& from, const std::string& to) const = 0;
-  /// No error if there is none.
+  /// No error if there is none. See keeps_removed_objects().
   virtual void remove(const std::string& key) const = 0;
 
   /// Empty if the server does not list them.

@@ -244,15 +244,6 @@ def test_an_unfinished_run_is_named(moto_place, old, remove):
     assert result.code == FAILURE and "unfinished run" in result.error_line() and moto_place.objects() == before
 
 
-def test_what_is_refused(moto_place, old, remove):
-    """Before anything is changed."""
-    store(moto_place, old)
-    before = moto_place.objects()
-    for refused in (["rewrite", "--purge"], [*remove, "--purge"]):
-        result = moto_place.run(*words(refused, moto_place.name))
-        assert result.code == FAILURE and "object store" in result.error_line() and moto_place.objects() == before, result
-
-
 def test_no_dataset(moto_place, remove):
     result = moto_place.run(*words(remove, moto_place.name))
     assert result.code == FAILURE and "not a packed dataset" in result.error_line()

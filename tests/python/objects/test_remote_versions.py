@@ -8,6 +8,7 @@ import pytest
 from conftest import by_tier, key_names, tree_bytes
 from python_support import ENVIRONMENT, command
 from remote_support import moto, remote, start  # noqa: F401
+from version_support import MARKED, MARKER, has_marker, make_marked, version_of
 from writing_support import moto_place, place, rclone_place, rclone_store, store, words  # noqa: F401
 
 FAILURE = 1
@@ -274,3 +275,190 @@ def test_a_shard_that_is_missing_once(bale, moto_place, tiny, tmp_path):
         moto_place.remove(f"versions/{name}")
         assert f"packed/{name}" in read() and read() == first
         process.stdin.close()
+
+
+# --- purge
+
+PURGE = ["remove", MARKED, "--purge"]
+
+
+@pytest.fixture(scope="module")
+def marked_files(tmp_path_factory):
+    return make_marked(tmp_path_factory.mktemp("marked") / "files", per_class=4)
+
+
+@pytest.fixture(scope="module")
+def marked(bale, marked_files, tmp_path_factory):
+    """Four shards, one with the marker, and two versions: a field of it is in a layer."""
+    root = tmp_path_factory.mktemp("marked")
+    bale.pack(marked_files, root / "packed", "--name", "x", "--shard-samples", "2", "--sidecars", "wids")
+    (root / "notes.csv").write_text("key,note\n" + "".join(f"{key},of {key}\n" for key in key_names(bale, root / "packed")))
+    bale.ok("set", root / "packed", f"note.txt={root / 'notes.csv'}")
+    return root / "packed"
+
+
+def is_purged(place, after):
+    """Also in this machine's cache."""
+    return place.objects() == after and not has_marker(after) and not has_marker(tree_bytes(place.run.cache))
+
+
+@pytest.mark.parametrize("layout", by_tier(["lmdb.plain"], ["tar.plain", "tar.gz", "tar.zst", "lmdb.plain", "hdf5.blob", "hdf5.vlen",
+                                                            "recordio.image"]))
+def test_nothing_of_a_purged_sample_stays(bale, place, marked_files, layout, tmp_path):
+    """Neither of one that was rewritten before."""
+    out = tmp_path / "packed"
+    bale.pack(marked_files, out, "--name", "x", "--shard-samples", "3", "--format", layout)
+    first = version_of(bale, out)
+    store(place, out)
+    place.ok("verify", place.name)  # all is in the cache
+    assert has_marker(place.objects())
+    for words_of in (["remove", MARKED], ["rewrite"]):
+        place.ok(*words(words_of, place.name))
+        bale.ok(*words(words_of, out))
+    assert has_marker({name: place.get(name) for name in place.names() if name.startswith("versions/")})
+    said = place.ok("rewrite", place.name, "--purge")
+    assert first in said.err and "versioned" not in said.err
+    bale.ok("rewrite", out, "--purge")
+    assert is_purged(place, tree_bytes(out))
+    place.ok("verify", place.name)
+    assert "removed on purpose" in place.run("ls", f"{place.name}@{first}").error_line()
+
+
+def test_only_shards_with_removed_samples_are_written(bale, place, marked, tmp_path):
+    store(place, marked)
+    first, hidden = len(place.proxy.log), version_of(bale, marked)
+    place.ok(*words(PURGE, place.name))
+    put = {one.path.rsplit("/", 1)[1] for one in place.proxy.log[first:] if one.method == "PUT"}
+    assert {name for name in put if name.startswith("x-")} == {"x-000004.tar", "x-000004.tar.bidx"}
+    assert is_purged(place, done(bale, marked, PURGE, tmp_path))
+    assert "removed on purpose" in place.run("ls", f"{place.name}@{hidden}").error_line()
+    assert place.run("add", place.name, marked).code != 0  # what was removed does not come back
+
+
+def test_a_purge_that_is_killed(bale, moto_place, marked, tmp_path):
+    """The old version, or one without the sample, whole; the same again leaves no byte."""
+    store(moto_place, marked)
+    asked = changing(moto_place, PURGE)
+    before, after = tree_bytes(marked), done(bale, marked, PURGE, tmp_path)
+    assert moto_place.objects() == after
+    at = len(asked) - 1 - asked[::-1].index("manifest.json")
+    num_samples = len(key_names(bale, marked))
+    for n in by_tier([at + 1, at + 2], range(len(asked))):
+        store(moto_place, marked)
+        killed(moto_place, PURGE, n)
+        is_old = moto_place.get("manifest.json") == before["manifest.json"]
+        assert len(key_names(moto_place.run, moto_place.name)) == num_samples - (not is_old)
+        verified = moto_place.run("verify", moto_place.name)
+        assert verified.code == 0 or (not is_old and "shardindex.json" in verified.out and "1 problem" in verified.err)
+        if n > at and (n - at) % 2 == 0:  # any other change ends it, too
+            moto_place.ok("remove", moto_place.name, "brick/o_brick_0000")
+            assert not has_marker(moto_place.objects())
+        else:
+            moto_place.ok(*words(PURGE, moto_place.name))
+            assert is_purged(moto_place, after), n
+
+
+@pytest.mark.parametrize("rotation", range(by_tier(1, 4)))
+def test_faults_that_pass_a_purge(bale, moto_place, marked, rotation, tmp_path):
+    faults = [{"status": 503, "code": "SlowDown"}, {"status": 409, "code": "OperationAborted"}, {"lose": True}, {"cut": True}]
+    store(moto_place, marked)
+    requests = [("PUT", "*.tar"), ("PUT", "*/run.json"), ("PUT", "*/manifest.json"), ("PUT", "*/versions/*"), ("DELETE", "*.tar"),
+                ("DELETE", "*/run.json")]
+    spoils = [moto_place.proxy.add(*one, **faults[(number + rotation) % len(faults)]) for number, one in enumerate(requests)]
+    moto_place.ok(*words(PURGE, moto_place.name))
+    assert not any(spoil.times for spoil in spoils)
+    assert is_purged(moto_place, done(bale, marked, PURGE, tmp_path))
+
+
+@pytest.mark.parametrize("request_of, fault, code", [
+    (("DELETE", "*.tar"), {"status": 403, "code": "AccessDenied"}, FAILURE),
+    *by_tier([], [(("PUT", "*/manifest.json"), {"status": 412, "skip": 1}, 5), (("PUT", "*/run.json"), {"status": 503}, 5),
+                  (("PUT", "*/versions/*"), {"status": 403, "code": "AccessDenied", "skip": 1}, FAILURE), (("DELETE", "*.tar"), {"cut": True}, 5)])])
+def test_faults_that_stay_in_a_purge(bale, moto_place, marked, request_of, fault, code, tmp_path):
+    """Nobody reads the sample, and the same again ends the purge."""
+    store(moto_place, marked)
+    moto_place.proxy.add(*request_of, times=None, **fault)
+    result = moto_place.run(*words(PURGE, moto_place.name), env={"BALE_NETWORK_TIMEOUT": "1"})
+    assert result.code == code and moto_place.name in result.error_line()
+    moto_place.proxy.heal()
+    assert MARKED not in key_names(moto_place.run, moto_place.name)
+    moto_place.ok(*words(PURGE, moto_place.name))
+    assert is_purged(moto_place, done(bale, marked, PURGE, tmp_path))
+
+
+def test_another_version_during_a_purge(bale, moto_place, marked, tmp_path):
+    """The purge ends with 5, and nothing of the other version is lost."""
+    store(moto_place, marked)
+    late = shutil.copytree(marked, tmp_path / "late")
+    bale.ok("remove", late, MARKED)
+    bale.ok("remove", late, "brick/o_brick_0000")
+    moto_place.proxy.add("PUT", "*/manifest.json", skip=1, before=lambda _: store(moto_place, late))
+    result = moto_place.run(*words(PURGE, moto_place.name))
+    assert result.code == 5 and "another run published version" in result.error_line()
+    assert tree_bytes(late).items() <= moto_place.objects().items()
+    moto_place.ok(*words(PURGE, moto_place.name))
+    assert not has_marker(moto_place.objects())
+    bale.ok(*words(PURGE, late))
+    assert key_names(moto_place.run, moto_place.name) == key_names(bale, late)
+
+
+def test_a_versioned_bucket_keeps_what_was_removed(moto_place, marked):
+    """And the commands say so."""
+    moto_place.into(f"versioned-{moto_place.key[2:10]}")
+    moto_place.client.create_bucket(Bucket=moto_place.bucket)
+    moto_place.client.put_bucket_versioning(Bucket=moto_place.bucket, VersioningConfiguration={"Status": "Enabled"})
+    store(moto_place, marked)
+    said = moto_place.ok(*words(PURGE, moto_place.name))
+    assert "the bucket is versioned" in said.err and not has_marker(moto_place.objects())
+    kept = moto_place.client.list_object_versions(Bucket=moto_place.bucket, Prefix=f"{moto_place.key}/x-000001.tar")["Versions"]
+    assert MARKER in b"".join(moto_place.client.get_object(Bucket=moto_place.bucket, Key=one["Key"], VersionId=one["VersionId"])["Body"].read()
+                              for one in kept)
+    moto_place.ok("remove", moto_place.name, "brick/o_brick_0000")
+    assert json.loads(moto_place.ok(*words(PRUNE, moto_place.name), "--json").out)["bucket_keeps_removed"]
+
+
+OF_PURGED = """
+    import os
+    import subprocess
+    import sys
+    import bale
+
+    spec, key = sys.argv[1:]
+    name = spec.split("@")[0]
+    purging = "import sys, bale; bale.remove(*sys.argv[1:], purge=True)"
+    options = dict(transform=bale.transforms.val(16, resize=16), shuffle=False, workers=1, on_bad_sample="skip", prefetch=2)
+    with bale.Loader(spec, 1, **options) as loader:
+        expected = [batch.images.copy() for batch in loader]
+    dataset, num_gone = bale.Dataset(spec), 0
+    samples = [repr(dataset[i]) for i in range(len(dataset))]
+    with bale.Loader(spec, 1, **options) as loader:
+        batches = iter(loader)
+        seen = [next(batches).images.copy()]
+        subprocess.run([sys.executable, "-c", purging, name, key], check=True)
+        try:
+            for batch in batches:
+                assert batch.mask.all()
+                seen.append(batch.images.copy())
+            assert len(seen) == len(expected)
+        except bale.errors.RemovedError as error:
+            assert "removed on purpose" in str(error) and dataset.version in str(error)
+        assert all((a == b).all() for a, b in zip(seen, expected)) and not loader.bad_samples
+    for i in range(len(dataset)):
+        try:
+            assert repr(dataset[i]) == samples[i]
+        except bale.errors.RemovedError as error:
+            assert "removed on purpose" in str(error) and dataset.version in str(error)
+            num_gone += 1
+    assert num_gone == 2 or os.environ["BALE_CACHE_DIR"] != "none"  # what is in use of the cache is read on
+"""
+
+
+@pytest.mark.parametrize("cache", by_tier([False], [False, True]))
+def test_readers_of_a_purged_version(bale, moto_place, marked, cache):
+    """What is open has its samples, or the error that says why."""
+    pytest.importorskip("bale")
+    store(moto_place, marked)
+    first = json.loads(bale.ok("log", "--json", marked).out)["versions"][-1]["version"]
+    done = subprocess.run(command(OF_PURGED, f"{moto_place.name}@{first}", MARKED), capture_output=True, text=True, timeout=120,
+                          env={**ENVIRONMENT, **moto_place.run.env, **({} if cache else {"BALE_CACHE_DIR": "none"})})
+    assert done.returncode == 0, done.stderr

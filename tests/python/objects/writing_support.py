@@ -26,13 +26,18 @@ class Prefix:
 
     def __init__(self, run, server, proxy, key):
         self.run, self.server, self.proxy, self.key = run, server, proxy, key
-        self.name, self.client = f"s3://{server.BUCKET}/{key}", client(server.url)
+        self.client = client(server.url)
+        self.into(server.BUCKET)
+
+    def into(self, bucket):
+        """Is in this bucket from now on."""
+        self.bucket, self.name = bucket, f"s3://{bucket}/{self.key}"
 
     def ok(self, *args, **kwargs):
         return self.run.ok(*args, **kwargs)
 
     def names(self):
-        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.server.BUCKET, Prefix=self.key + "/")
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.key + "/")
         return [entry["Key"][len(self.key) + 1:] for page in pages for entry in page.get("Contents", [])]
 
     def objects(self):
@@ -40,18 +45,18 @@ class Prefix:
         return {name: self.get(name) for name in self.names()}
 
     def get(self, name):
-        return self.client.get_object(Bucket=self.server.BUCKET, Key=f"{self.key}/{name}")["Body"].read()
+        return self.client.get_object(Bucket=self.bucket, Key=f"{self.key}/{name}")["Body"].read()
 
     def put(self, name, content, **more):
-        self.client.put_object(Bucket=self.server.BUCKET, Key=f"{self.key}/{name}", Body=content, **more)
+        self.client.put_object(Bucket=self.bucket, Key=f"{self.key}/{name}", Body=content, **more)
 
     def remove(self, name):
-        self.client.delete_object(Bucket=self.server.BUCKET, Key=f"{self.key}/{name}")
+        self.client.delete_object(Bucket=self.bucket, Key=f"{self.key}/{name}")
 
     def dangling(self):
         """Uploads that were begun and neither completed nor aborted, as the server lists them."""
         try:
-            found = self.client.list_multipart_uploads(Bucket=self.server.BUCKET).get("Uploads", [])
+            found = self.client.list_multipart_uploads(Bucket=self.bucket).get("Uploads", [])
         except self.client.exceptions.ClientError as error:  # rclone's answer if there are none
             assert error.response["Error"]["Code"] == "NoSuchUpload"
             return []

@@ -1,6 +1,7 @@
 """A dataset that has two versions."""
 import json
 import shutil
+import subprocess
 import types
 
 import pytest
@@ -17,6 +18,31 @@ def make_files(root, prefix, classes=2, per_class=3):
     for file in list(root.rglob("*.*")):
         file.rename(file.with_name(f"{prefix}_{file.name}"))
     return root
+
+
+MARKER = b"a marker that is nowhere else 48151623"
+MARKED = "amber/o_amber_0003"  # the key of the sample that has it
+
+
+def make_marked(root, per_class=6):
+    """As make_files(), with a comment in the JPEG of one sample."""
+    make_files(root, "o", per_class=per_class)
+    image = root / f"{MARKED}.JPEG"
+    content = image.read_bytes()
+    comment = b"\xff\xfe" + (len(MARKER) + 2).to_bytes(2, "big") + MARKER
+    image.write_bytes(content[:2] + comment + content[2:])
+    return root
+
+
+def has_marker(files):
+    """Whether {name: content} have anything of that sample, also in what was compressed."""
+    for name, content in files.items():
+        if name.endswith((".zst", ".gz")):
+            program = "zstd" if name.endswith(".zst") else "gzip"
+            content = subprocess.run([program, "-dc"], input=content, stdout=subprocess.PIPE, check=True).stdout
+        if MARKER in content or MARKED.split("/")[1].encode() in content:
+            return True
+    return False
 
 
 @pytest.fixture(scope="session")

@@ -13,21 +13,17 @@ import webdataset
 from conftest import PROGRAM, by_tier, key_list, shards, shim, tree_bytes
 from fault_support import KILLED, count_calls
 from remote_support import remote, serve  # noqa: F401 - fixtures
-from version_support import make_files, version_of
+import version_support
+from version_support import MARKER, make_files, make_marked, version_of
 
 FAILURE, USAGE = 1, 2
-MARKER = b"a marker that is nowhere else 48151623"
 LAYOUTS = ["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "recordio.image"]
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     root = tmp_path_factory.mktemp("files")
-    make_files(root / "old", "o", classes=2, per_class=6)
-    image = root / "old" / "amber" / "o_amber_0003.JPEG"
-    content = image.read_bytes()
-    comment = b"\xff\xfe" + (len(MARKER) + 2).to_bytes(2, "big") + MARKER
-    image.write_bytes(content[:2] + comment + content[2:])
+    make_marked(root / "old")
     make_files(root / "new", "new", classes=2, per_class=3)
     return root
 
@@ -131,16 +127,7 @@ def test_other_programs_see_no_purged_sample(bale, files, tmp_path):
 
 
 def has_marker(directory):
-    """Also in what zstd packed."""
-    for path in directory.rglob("*"):
-        if not path.is_file():
-            continue
-        content = path.read_bytes()
-        if path.suffix == ".zst":
-            content = subprocess.run(["zstd", "-dc", path], stdout=subprocess.PIPE, check=True).stdout
-        if MARKER in content or b"o_amber_0003" in content:
-            return True
-    return False
+    return version_support.has_marker(tree_bytes(directory))
 
 
 @pytest.mark.parametrize("layout", ["tar.plain", "lmdb.plain"])

@@ -85,6 +85,7 @@ int run_prune(const LogCommand& command, Terminal& terminal) {
   terminal.print(fmt::format("{} {}: {}, {}\n", command.pruning.dry_run ? "would prune" : "pruned",
                              plural(report.pruned.size(), "version"), plural(report.num_files, "file"),
                              human_bytes(report.num_bytes)));
+  if (report.bucket_keeps_removed) terminal.print(fmt::format("{}\n", k_bucket_keeps_removed));
   return k_exit_ok;
 }
 

@@ -213,14 +213,18 @@ void ObjectRunStore::stage_file(const WriteFile& write) {
   ::unlink(path.c_str());
 }
 
+/// Whether a file is the manifest of the base, which stays.
+bool ObjectRunStore::is_base_kept_by(const std::string& name) const {
+  const std::vector<GoneVersion>& gone = plan_.rewritten->gone;
+  return name == kept_version(plan_.base->id) &&
+         std::none_of(gone.begin(), gone.end(), [&](const GoneVersion& one) { return one.id == plan_.base->id; });
+}
+
 void ObjectRunStore::publish_file(const PlannedDataset& dataset, const std::string& name, const std::string& text) {
   const std::string file = below_destination(dataset.subdirectory, name);
-  if (plan_.rewritten) {
-    const std::vector<GoneVersion>& gone = plan_.rewritten->gone;
-    if (std::any_of(gone.begin(), gone.end(), [&](const GoneVersion& one) { return name == kept_version(one.id); })) {
-      rest_.written.emplace_back(file, text);
-      return;
-    }
+  if (plan_.rewritten && !is_base_kept_by(name)) {  // until the manifest is replaced, the base is as it was
+    rest_.written.emplace_back(file, text);
+    return;
   }
   if (plan_.base) {
     const auto old = destination_.store().read(file);

@@ -56,6 +56,7 @@ class ObjectRunStore final : public PartStore {
   void begin_pack();
   void join(const std::vector<Slot>& slots);
   bool is_published(const Slot& slot, const ManifestShard& shard, CheckDepth depth) const;
+  bool is_base_kept_by(const std::string& name) const;
   void withdraw() const;
   void with_base(const std::function<void()>& call);
   const std::string& staging();

@@ -29,6 +29,7 @@ struct PruneReport {
   std::vector<std::string> pruned{};  // ids
   std::uint64_t num_files = 0;        // that were removed
   std::uint64_t num_bytes = 0;        // of these files
+  bool bucket_keeps_removed = false;  // of an object store: older versions of the removed objects stay in it
 };
 
 /// Returns when it is durable. Throws

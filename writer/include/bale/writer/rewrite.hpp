@@ -43,11 +43,11 @@ struct RewriteReport {
   std::vector<std::string> gone{};      // ids of versions that were purged
   std::uint64_t num_removed_files = 0;  // that no version needs any more
   std::uint64_t num_cache_bytes = 0;    // that the cache of remote files had of purged shards
+  bool bucket_keeps_removed = false;    // of an object store: older versions of the removed objects stay in it
 };
 
 /// Returns when everything is durable. If all samples are removed, the new version has no shards. Throws what add()
-/// throws of the dataset, and `unsupported` for shards of pixels, those whose names have their number, and `purge` in
-/// an object store.
+/// throws of the dataset, and `unsupported` for shards of pixels and those whose names have their number.
 RewriteReport rewrite(const RewriteOptions& options, Progress& progress);
 
 }  // namespace bale
