@@ -53,10 +53,8 @@ void ObjectRunStore::begin_pack() {
   if (plan_.base) destination_.clear_published();
   ObjectDecision decision = decide(destination_, options_, plan_);
   resumes_ = decision.resumes;
-  if (!resumes_) {
-    if (!decision.stay.empty() && options_.on_warning) options_.on_warning(decision.stay);
-    staging();
-  }
+  if (!resumes_ && !decision.stay.empty() && options_.on_warning) options_.on_warning(decision.stay);
+  staging();  // also removes what killed runs left
   if (resumes_) {
     destination_.resume();
   } else if (options_.mode != DestinationMode::overwrite || (plan_.base && !destination_.unfinished())) {
@@ -138,7 +136,7 @@ bool ObjectRunStore::is_published(const Slot& slot, const ManifestShard& shard, 
   }
 }
 
-/// Made when the first shard is about to be written. Also tries the format's options there.
+/// Made when a pack begins, or a part is about to write its first shard. Also tries the format's options there.
 const std::string& ObjectRunStore::staging() {
   std::call_once(staging_once_, [this] {
     staging_.emplace(options_.staging_directory);
