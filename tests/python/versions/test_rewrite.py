@@ -9,11 +9,11 @@ import tarfile
 import lmdb
 import numpy as np
 import pytest
+import version_support
 import webdataset
 from conftest import PROGRAM, by_tier, key_list, shards, shim, tree_bytes
 from fault_support import KILLED, count_calls
 from remote_support import remote, serve  # noqa: F401 - fixtures
-import version_support
 from version_support import MARKER, make_files, make_marked, version_of
 
 FAILURE, USAGE = 1, 2
