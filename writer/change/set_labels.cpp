@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/base/text/key_text.hpp"
 #include "bale/writer/change/keyed_rows.hpp"
 #include "bale/writer/change/layer_change.hpp"
@@ -23,7 +24,10 @@ class ClassTable {
   }
 
   std::int64_t number_of(const std::string& text, bool may_be_name) const {
-    const auto named = may_be_name ? numbers_.find(text) : numbers_.end();
+    auto named = may_be_name ? numbers_.find(text) : numbers_.end();
+    if (may_be_name && named == numbers_.end()) {
+      named = numbers_.find(std::string(stripped(text)));  // as tables are packed
+    }
     if (named != numbers_.end()) return named->second;
     const std::int64_t number = parse_label(as_bytes(text));
     if (number != k_no_label &&

@@ -65,12 +65,12 @@ class Writer : public ShardWriter {
       if (!parts || parts->key != sample.key || parts->extension != field.name || is_reserved_member(name_)) {
         refuse(fmt::format("\"{}\" would not be read back as this sample's field \"{}\"", printable(name_),
                            printable(field.name)),
-               "a key's last part must have no dot and not be empty");
+               "a key's last part must have no dot and not be empty; or choose another format");
       }
       if (field_name(field.name) != field.name && sample.find("jpg") == nullptr) {
         refuse(fmt::format("the field \"{}\" would be read back as \"jpg\"", field.name), "call it jpg");
       }
-      if (name_.find('\0') != std::string::npos) refuse("NUL in a name");
+      if (name_.find('\0') != std::string::npos) refuse("NUL in a name", "choose another format");
       if (name_.size() > k_max_name_bytes) refuse(fmt::format("a name of {} bytes", name_.size()));
       ordered_.push_back(&field);
     }

@@ -50,7 +50,11 @@ class Samples:
         self._surely_image = fields is None
 
     def __setattr__(self, name: str, value: object) -> None:
-        """ValueError for a transform of a Dataset that a Loader was given: the Loader's workers would not run it."""
+        """ValueError for a transform of a Dataset that a Loader was given: the Loader's workers would not run it. TypeError for one of
+        bale's."""
+        if name in TRANSFORMS and value is not None and not callable(value):
+            raise TypeError(f"{name}: a {type(value).__name__} cannot be called; here transforms are functions, such as torchvision's, "
+                            "those of bale.transforms are for a bale.torch.Loader")
         if name in TRANSFORMS and value is not None and vars(self).get("_is_of_loader"):
             raise ValueError(f"{name}: this Dataset was given to a bale.torch.Loader, whose workers run no Python; give "
                              f"transform=bale.transforms.train(224, ...) to the Loader, or make another Dataset")

@@ -97,6 +97,13 @@ def test_keys_that_name_files_are_taken_as_they_are(bale, photos, layout, tmp_pa
     assert sorted(key_list(bale, tmp_path / "g")) == expected
 
 
+def test_keys_with_nul_need_another_format(bale, tmp_path):
+    """As struct.pack() makes them of numbers."""
+    write(tmp_path / "x.lmdb", [(b"\0\0\0\1", b"x")])
+    assert "choose another format" in bale("convert", tmp_path / "x.lmdb", tmp_path / "p").error_line()
+    bale.ok("convert", tmp_path / "x.lmdb", tmp_path / "h", "--format", "hdf5")
+
+
 def test_shards_that_repeat_keys_are_told(bale, tmp_path):
     for number in range(2):
         write(tmp_path / f"{number}.lmdb", [(b"a", b"x"), (b"b", b"y")])

@@ -156,6 +156,7 @@ def test_what_would_change_nothing_cannot_be_set(run):
                lambda: setattr(given, "transform", list))
     given.transform = None
     bt.Dataset(PACK).transform = list  # of which no Loader knows
+    raises(TypeError, "transform: a Compose cannot be called", lambda: bt.Dataset(PACK, bale.transforms.val(8)))
     """)
 
 

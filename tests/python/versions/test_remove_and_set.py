@@ -228,6 +228,7 @@ def test_wrong_tables_change_nothing(bale, out, tmp_path):
     assert bale("set", out, table(tmp_path / "labels.csv", [("moss/o_moss_0000", 0)]), "--missing", "error").code == USAGE
     assert "label=FILE" in bale("set", out, "txt").error_line()
     assert tree_bytes(out) == before
+    bale.ok("set", out, table(tmp_path / "labels.csv", [("moss/o_moss_0000", " moss ")]))  # blanks around a name, as when tables are packed
 
 
 def test_keys_that_are_not_there_change_nothing(bale, out):
