@@ -50,7 +50,7 @@ MUTATIONS = [
              "frame->num_blocks() <= k_max_progressive_blocks", "k_max_progressive_blocks > 0",
              ("image_planes", "*number of blocks of progressive JPEGs*")),
     Mutation("a code that a scan does not have is written", SCANS,
-             "if (!scan.has_every_code) return false;", "", ("image_planes", "*leave out a bit*")),
+             "return from.has_every_code;", "return true;", ("image_planes", "*leave out a bit*")),
     Mutation("a run of blocks has no longest length", SCANS, "run == k_longest_run || ", "", RUNS_END),
     Mutation("one correction more waits for the end of a run", SCANS, "k_most_corrections = 937", "k_most_corrections = 938", RUNS_END),
     Mutation("corrections are written again after sixteen zeros", SCANS, "passed &= ~to_sixteenth;", "", RUNS_END),

@@ -221,12 +221,13 @@ bool PlanesRestorer::write_scans(const jpeg_decompress_struct& info, const Basel
   };
   if (!scans_.open_without_data(info, add_scan)) return false;
   for (std::uint32_t row = 0; row < frame.mcus_down; ++row) {
-    if (!decode_row(row) || !progressive_.add_row(planes_)) return false;
+    if (!decode_row(row)) return false;
+    progressive_.add_row(planes_);
   }
   std::size_t written = 0;
   for (std::size_t scan = 0; scan < scans_at.size(); ++scan) {
     append(head.subspan(written, scans_at[scan] - written), out);
-    progressive_.finish(scan, out);
+    if (!progressive_.finish(scan, out)) return false;
     written = scans_at[scan];
   }
   append(head.subspan(written), out);

@@ -42,7 +42,7 @@ bool ProgressiveEncoder::add_scan(const ProgressiveScans& scans) {
   return true;
 }
 
-bool ProgressiveEncoder::add_row(const CoefficientPlanes& planes) {
+void ProgressiveEncoder::add_row(const CoefficientPlanes& planes) {
   find_magnitudes(planes);
   for (Scan& scan : scans_) {
     if (scan.header.num_components > 1) {
@@ -50,16 +50,15 @@ bool ProgressiveEncoder::add_row(const CoefficientPlanes& planes) {
     } else {
       add_blocks(scan, planes.planes()[scan.header.components[0]]);
     }
-    if (!scan.has_every_code) return false;
   }
   ++mcu_row_;
-  return true;
 }
 
-void ProgressiveEncoder::finish(std::size_t scan, std::vector<std::byte>& out) {
+bool ProgressiveEncoder::finish(std::size_t scan, std::vector<std::byte>& out) {
   Scan& from = scans_[scan];
   out.insert(out.end(), from.done.begin(), from.done.end());
   from.end_segment(zeros_, out);
+  return from.has_every_code;
 }
 
 void ProgressiveEncoder::find_magnitudes(const CoefficientPlanes& planes) {

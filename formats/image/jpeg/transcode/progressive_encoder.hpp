@@ -23,11 +23,10 @@ class ProgressiveEncoder {
   void open(bool zeros);
   /// Adds the current scan and its codes. False if there cannot be such codes.
   bool add_scan(const ProgressiveScans& scans);
-  /// Writes the next row of MCUs of all scans: the first row of `planes`, in zigzag order. False if a symbol has no
-  /// code.
-  bool add_row(const CoefficientPlanes& planes);
-  /// After the last row: appends the data of a scan.
-  void finish(std::size_t scan, std::vector<std::byte>& out);
+  /// Writes the next row of MCUs of all scans: the first row of `planes`, in zigzag order.
+  void add_row(const CoefficientPlanes& planes);
+  /// After the last row: appends the data of a scan. False if one of its symbols has no code.
+  bool finish(std::size_t scan, std::vector<std::byte>& out);
 
  private:
   /// Up to 63 bits.
