@@ -10,6 +10,7 @@
 #include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/shard/current_index.hpp"
 #include "bale/formats/shard/layer.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/storage/schemes.hpp"
 
 namespace bale {
@@ -135,7 +136,11 @@ const Format& probe_format(const std::string& path) {
   if (best == nullptr) {
     refuse_compressed(path, head);
     throw Error(ErrorCode::unsupported, "no format recognizes this file",
-                {.path = path, .hint = absent_formats().empty() ? "is it a packed shard?" : absent_formats_hint()});
+                {.path = path,
+                 .hint = is_image_name(path)        ? "it is called as an image: give its folder, or a list of images"
+                         : path.ends_with(".json")  ? "a table of images in JSON has one object per line: NAME.jsonl"
+                         : absent_formats().empty() ? "is it a packed shard?"
+                                                    : absent_formats_hint()});
   }
   return *best;
 }

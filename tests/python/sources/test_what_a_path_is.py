@@ -331,3 +331,9 @@ def test_a_folder_is_listed_once(bale, tmp_path, monkeypatch, command, shape):
     listings = Listings(watched)
     bale.ok(command[0], watched, tmp_path / "out", *command[1:], *(["--flat"] if shape == "flat" else []))
     assert listings.count() == 1
+
+
+@pytest.mark.parametrize("name, words", [("x.JPG", "give its folder, or a list of images"), ("x.json", "one object per line: NAME.jsonl")])
+def test_files_that_are_no_source_get_advice(bale, tmp_path, name, words):
+    (tmp_path / name).write_bytes(b'[{"file_name": "a.jpg"}]')
+    assert words in bale("pack", tmp_path / name, tmp_path / "out").error_line()
