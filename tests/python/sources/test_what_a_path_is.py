@@ -334,6 +334,6 @@ def test_a_folder_is_listed_once(bale, tmp_path, monkeypatch, command, shape):
 
 
 @pytest.mark.parametrize("name, words", [("x.JPG", "give its folder, or a list of images"), ("x.json", "one object per line: NAME.jsonl")])
-def test_files_that_are_no_source_get_advice(bale, tmp_path, name, words):
+def test_other_files_get_advice(bale, tmp_path, name, words):
     (tmp_path / name).write_bytes(b'[{"file_name": "a.jpg"}]')
     assert words in bale("pack", tmp_path / name, tmp_path / "out").error_line()
