@@ -187,9 +187,11 @@ int run(int argc, const char* const* argv, bool& prints_json, Terminal& terminal
   try {
     request = parser.parse(argc, argv);
   } catch (const Error& error) {
-    const OptionNames flags = option_names(parser.command().options, true);
-    terminal.error(fmt::format("{}; see `{} --help`", flags.shown(error).what(), parser.command().name));
-    return k_exit_usage;
+    prints_json = parser.was_given("--json");
+    terminal.set_options(option_names(parser.command().options, true));
+    ErrorContext context = error.context();
+    context.hint += fmt::format("{}see `{} --help`", context.hint.empty() ? "" : "; ", parser.command().name);
+    throw Error(error.code(), error.message(), std::move(context));
   }
   prints_json = parser.was_given("--json");
   const CommandModel& command = parser.command();

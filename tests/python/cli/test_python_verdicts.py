@@ -57,6 +57,14 @@ def test_json_and_exit_code_say_the_code(bale, code, tmp_path):
         assert raised.value.code == code and str(tmp_path / words[1]) == raised.value.path
 
 
+@pytest.mark.parametrize("words", [["pack", "a", "b", "--nonsense"], ["pack"], ["pack", "a", "b", "--shard-size", "x"], ["cache"]])
+def test_a_wrong_command_line_is_an_error_in_json(bale, words):
+    result = bale(*words, "--json")
+    said = json.loads(result.out)["error"]
+    assert result.code == 2 and said["code"] == "invalid_argument" and said["message"] in result.error_line()
+    assert bale(*words).out == "" and bale(*words).error_line() == result.error_line()
+
+
 def test_the_program_and_the_library_raise_the_same(pack, fresh_copy):
     copy = fresh_copy(pack)
     flip(copy / "manifest.json", 3, 0xFF)
