@@ -54,6 +54,9 @@ ProcessFiles::ProcessFiles() {
       if (error.code() == ErrorCode::invalid_argument) throw;
       warn_of_cache(error.what() + std::string(k_without_cache));
     }
+  } else if (!is_cache_named()) {
+    warn_of_cache("there is no HOME, and so no place for the cache; name one in BALE_CACHE_DIR" +
+                  std::string(k_without_cache));
   }
   catalog_ = std::make_unique<VersionCatalog>(cache_);
 }

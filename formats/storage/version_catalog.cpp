@@ -199,7 +199,7 @@ void VersionCatalog::record(const RemoteUrl& location, const FileVersion& versio
   if (!pin.empty()) json["pin"] = pin;
   json["check"] = check_of(json);
   const std::string path = cache_->path_of(location.identity(), ".url");
-  const bool is_new = !path_exists(path);
+  const bool is_new = !name_is_taken(path);
   if (!cache_->reserve(k_unit_bytes))
     return;  // also for the temporary file: who is killed in the meantime is known to have left one
   const std::string name = join_path(parent_directory(path), temporary_name());

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +14,7 @@
 
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/directory_entries.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/parallel.hpp"
@@ -34,14 +34,14 @@ namespace {
 /// A path in a directory that cannot be searched counts as existing: opening it reports the reason.
 bool may_exist(const std::string& path) {
   if (remote_storage_of(path) != nullptr) return path_exists(path);
-  return ::access(path.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+  return ::access(path.c_str(), F_OK) == 0 || !says_absent(errno);
 }
 
 std::uint64_t file_bytes(const std::string& path) { return file_size(path).value_or(0); }
 
-/// 0 if there is no such file.
+/// 0 if there is no such file, or if that is unknown: checking it reports the reason.
 std::uint64_t bytes_if_there(const std::string& path) try { return file_bytes(path); } catch (const Error& error) {
-  if (error.code() != ErrorCode::not_found) throw;
+  if (error.code() != ErrorCode::not_found && error.code() != ErrorCode::io) throw;
   return 0;
 }
 
@@ -100,10 +100,8 @@ void Checker::report(std::vector<Damage>& into, Damage damage) {
 
 void Checker::list_tasks(const DatasetPart& dataset) {
   for (const std::string& path : dataset.shards) tasks_.push_back({.path = path});
-  if (manifest_path_.empty()) {
-    report_.notices.merge(dataset.missed(), {});
-    return;
-  }
+  report_.notices.merge(dataset.missed(), {});
+  if (manifest_path_.empty()) return;
   manifest_ = dataset.load();
   directory_ = dataset.directory;
   is_newest_ = dataset.is_newest();
@@ -121,12 +119,11 @@ void Checker::find_strays() {
   std::unordered_set<std::string> known;
   for (const ManifestShard& shard : manifest_->shards) known.insert(shard.file);
   std::vector<std::string> strays;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
+  for_each_entry(directory_, [&](const std::filesystem::directory_entry& entry) {
     const std::string file = entry.path().filename().string();
-    if (!file.starts_with(manifest_->name + '-') || !has_shard_name(*made.layout, file)) continue;
+    if (!file.starts_with(manifest_->name + '-') || !has_shard_name(*made.layout, file)) return;
     if (!known.contains(file)) strays.push_back(file);
-  }
+  });
   std::sort(strays.begin(), strays.end());
   for (const std::string& file : strays) {
     if (is_unfinished_) {
@@ -350,8 +347,8 @@ void Checker::check(Task& task) {
     report(task.findings, {.path = task.path, .what = "shard file is missing"});
     return;
   }
-  check_file(task);
   try {
+    check_file(task);
     check_open(task, open_shard(task.path, ShardOpenOptions{.check_size = false, .check_stale = false}));
   } catch (const Error& error) {
     if (!is_finding(error, task)) throw;
@@ -444,10 +441,10 @@ bool prepare_part(Checker& checker, const DatasetPart& part, CheckReport& unread
   }
 }
 
-/// The datasets that `spec` names: those below a directory, or those of a "::" list.
-std::vector<DatasetPart> parts_of(const std::string& spec) {
+/// `datasets`, which are those below the directory `spec`, or those of a "::" list.
+std::vector<DatasetPart> parts_of(const std::string& spec, const std::vector<std::string>& datasets) {
   std::vector<DatasetPart> parts;
-  for (const std::string& directory : datasets_below(spec)) {
+  for (const std::string& directory : datasets) {
     parts.push_back(
         {.path = directory, .manifest_path = join_path(directory, k_manifest_name), .directory = directory});
   }
@@ -459,13 +456,15 @@ std::vector<DatasetPart> parts_of(const std::string& spec) {
 CheckReport check_dataset(const std::string& spec, const CheckOptions& options, Progress& progress,
                           const std::function<void(const Damage&)>& on_finding) {
   const FreshVersions fresh;
-  const std::vector<DatasetPart> parts = parts_of(spec);
-  if (parts.size() == 1) {
+  const DirectoryContent below = datasets_below(spec);
+  const std::vector<DatasetPart> parts = parts_of(spec, below.datasets);
+  if (parts.size() == 1 && below.unreadable.empty()) {
     Checker checker(options, progress, on_finding);
     checker.prepare(parts.front(), spec, false);
     return checker.run();
   }
   CheckReport whole{.spec = spec};
+  for (const std::string& directory : below.unreadable) whole.notices.add(directory, "a directory that cannot be read");
   std::vector<std::unique_ptr<Checker>> checkers;
   std::vector<CheckReport> unreadable(parts.size());
   for (std::size_t number = 0; number < parts.size(); ++number) {

@@ -57,8 +57,8 @@ Shard open_packed(const Open& open) try {
 void Dataset::State::add_part(const DatasetPart& named) {
   Part& part = parts.emplace_back(Part{.path = named.path});
   for (const std::string& path : named.shards) entries.push_back({.path = path, .part = parts.size() - 1});
+  notices.merge(named.missed(), {});
   if (named.manifest_path.empty()) {
-    notices.merge(named.missed(), {});
     const std::string beside = join_name(named.path, k_manifest_name);
     if (!path_exists(beside)) {
       part.classes = classes_in_own_lists(named.shards);

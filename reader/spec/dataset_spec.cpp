@@ -3,12 +3,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/directory_entries.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/manifest.hpp"
@@ -40,7 +42,9 @@ bool may_be_remote_directory(const std::string& name) {
 
 bool is_directory(const std::string& path) {
   struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  if (::stat(path.c_str(), &info) == 0) return S_ISDIR(info.st_mode);
+  if (remote_storage_of(path) == nullptr && !says_absent(errno)) throw_errno("look at", path);
+  return false;
 }
 
 /// A directory with a manifest, or that manifest.
@@ -102,7 +106,8 @@ DatasetSpec resolve_parts(const std::string& spec) {
   };
   if (take_packed(spec)) return resolved;
   const FoundBy alone = spec.find_first_of("*?") < begin_of_query(spec) ? FoundBy::pattern : FoundBy::name;
-  for (const std::string& path : expand_shard_spec(spec)) {
+  std::vector<std::string> unreadable;
+  for (const std::string& path : expand_shard_spec(spec, &unreadable)) {
     if (take_packed(path)) continue;
     const std::vector<std::string> shards = shards_at(path);
     if (is_directory(path) || shards != std::vector{path}) {  // of this machine, or listed by a server
@@ -117,6 +122,7 @@ DatasetSpec resolve_parts(const std::string& spec) {
       resolved.parts.push_back({.path = directory, .shards = {path}, .found_by = alone});
     }
   }
+  resolved.parts.front().unreadable = std::move(unreadable);
   return resolved;
 }
 
@@ -158,6 +164,7 @@ std::vector<std::string> DatasetPart::paths_of(const Manifest& manifest) const {
 
 NoticeLog DatasetPart::missed() const {
   NoticeLog log;
+  for (const std::string& folder : unreadable) log.add(folder, "a directory that cannot be read");
   if (found_by == FoundBy::name) return log;
   if (found_by == FoundBy::directory) log = not_read_beside(shards, path);
   log.merge(missing_by_count(shards), path);

@@ -22,6 +22,15 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t k_max_looked_at = 20'000;  // entries of one directory, in search of an image
 
+enum class Known { no, yes, unreadable };
+
+/// Does not fail.
+Known has_file(const std::string& path) try {
+  return path_exists(path) ? Known::yes : Known::no;
+} catch (const Error&) {
+  return Known::unreadable;
+}
+
 /// Does not fail: what cannot be read has no images.
 bool has_image(const std::string& directory) {
   std::error_code error;
@@ -48,7 +57,7 @@ std::string names_of(const std::vector<std::string>& paths) {
 
 bool is_packed_dataset(const std::string& directory) {
   const std::string manifest = join_path(directory, k_manifest_name);
-  if (!path_exists(manifest)) return false;
+  if (has_file(manifest) != Known::yes) return false;
   constexpr std::size_t k_head_bytes = 4096;
   try {
     std::vector<std::byte> head(k_head_bytes);
@@ -66,12 +75,13 @@ bool is_packed_dataset(const std::string& directory) {
 }
 
 bool is_pack(const std::string& directory) {
-  return is_packed_dataset(directory) || path_exists(join_path(directory, k_partial_name));
+  return is_packed_dataset(directory) || has_file(join_path(directory, k_partial_name)) == Known::yes;
 }
 
 DirectoryContent directory_content(const std::string& path) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || path_exists(join_path(path, k_manifest_name)))
+  if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
+      has_file(join_path(path, k_manifest_name)) == Known::yes)
     return {};
   std::vector<std::string> directories;
   std::vector<std::string> files;
@@ -98,24 +108,29 @@ DirectoryContent directory_content(const std::string& path, const std::vector<st
   for (const std::string& name : directories) {
     if (name.starts_with('.')) continue;
     const std::string place = join_path(path, name);
-    (is_packed_dataset(place) ? content.datasets : others).push_back(place);
+    const bool is_unreadable = has_file(join_path(place, k_manifest_name)) == Known::unreadable;
+    (is_unreadable ? content.unreadable : is_packed_dataset(place) ? content.datasets : others).push_back(place);
   }
   if (content.datasets.empty()) return content;
   std::copy_if(others.begin(), others.end(), std::back_inserter(content.image_folders), has_image);
   std::sort(content.datasets.begin(), content.datasets.end());
   std::sort(content.image_folders.begin(), content.image_folders.end());
+  std::sort(content.unreadable.begin(), content.unreadable.end());
   return content;
 }
 
-std::vector<std::string> datasets_below(const std::string& spec) {
+DirectoryContent datasets_below(const std::string& spec) {
   DirectoryContent content = directory_content(spec);
-  return content.is_folder_of_images() ? std::vector<std::string>() : std::move(content.datasets);
+  return content.is_folder_of_images() ? DirectoryContent() : content;
 }
 
 NamedDatasets named_datasets(const std::string& spec) {
   DirectoryContent content = directory_content(spec);
   if (content.datasets.empty() || content.is_folder_of_images()) return {.specs = {spec}};
   std::string beside = names_of(content.image_folders);
+  if (!content.unreadable.empty()) {
+    beside += fmt::format("{}{} (cannot be read)", beside.empty() ? "" : ", ", names_of(content.unreadable));
+  }
   if (content.num_images > 0) beside += (beside.empty() ? "" : ", ") + printable(content.first_image);
   if (content.num_images > 1) beside += fmt::format(" and {} more", content.num_images - 1);
   if (!beside.empty()) {

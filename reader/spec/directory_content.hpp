@@ -14,7 +14,9 @@ namespace bale {
 struct DirectoryContent {
   std::vector<std::string> datasets{};  // paths of the packed datasets directly in it, sorted
   std::vector<std::string>
-      image_folders{};           // paths of other directories in it that have an image; only if there are datasets
+      image_folders{};  // paths of other directories in it that have an image; only if there are datasets
+  std::vector<std::string>
+      unreadable{};              // paths of directories in it that cannot be looked into; only if there are datasets
   std::uint64_t num_images = 0;  // files directly in it that are named as images
   std::string first_image{};     // the name of one of them
 
@@ -28,8 +30,8 @@ DirectoryContent directory_content(const std::string& path);
 DirectoryContent directory_content(const std::string& path, const std::vector<std::string>& directories,
                                    const std::vector<std::string>& files);
 
-/// The datasets in `spec` if it is a directory of datasets, as `pack --split` makes it; else empty.
-std::vector<std::string> datasets_below(const std::string& spec);
+/// The content of `spec` if it is a directory of datasets, as `pack --split` makes it; else empty.
+DirectoryContent datasets_below(const std::string& spec);
 
 /// What a command that takes one dataset or a directory of them is given.
 struct NamedDatasets {
@@ -39,7 +41,7 @@ struct NamedDatasets {
 };
 NamedDatasets named_datasets(const std::string& spec);
 
-/// Whether a directory has a manifest.json that is not another program's.
+/// Whether a directory has a manifest.json that is not another program's. False if it cannot be looked into.
 bool is_packed_dataset(const std::string& directory);
 
 /// Whether a directory has a packed dataset, finished or not.

@@ -12,6 +12,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/directory_entries.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/registry/registry.hpp"
@@ -129,8 +130,7 @@ std::vector<std::string> classes_in_own_lists(const std::vector<std::string>& sh
 }
 
 std::vector<std::string> list_shards(const std::string& directory) {
-  std::error_code error;
-  if (std::filesystem::exists(join_path(directory, k_partial_name), error)) {
+  if (path_exists(join_path(directory, k_partial_name))) {
     throw Error(
         ErrorCode::damaged, "an unfinished pack: it has no manifest.json yet",
         {.path = directory,
@@ -139,11 +139,13 @@ std::vector<std::string> list_shards(const std::string& directory) {
   }
   if (auto listed = shards_in_own_list(directory)) return std::move(*listed);
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+  for_each_entry(directory, [&](const std::filesystem::directory_entry& entry) {
     const std::string path = entry.path().string();
-    if (entry.is_regular_file(error) && !base_name(path).starts_with('.') && !is_beside_shards(path))
-      files.push_back(path);
-  }
+    const std::string name = base_name(path);
+    if (name.starts_with('.') || is_beside_shards(path)) return;
+    std::error_code unknown;  // of what need not be a shard
+    if (is_called_as_shard(name) ? is_file(entry) : entry.is_regular_file(unknown)) files.push_back(path);
+  });
   std::sort(files.begin(), files.end());
   std::vector<std::string> shards;
   std::copy_if(files.begin(), files.end(), std::back_inserter(shards), is_called_as_shard);
@@ -162,15 +164,19 @@ std::vector<std::string> list_shards(const std::string& directory) {
 NoticeLog not_read_beside(const std::vector<std::string>& shards, const std::string& directory) {
   const std::set<std::string> known(shards.begin(), shards.end());
   std::map<std::string, bool> is_directory;  // by path, in order
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const std::string path = entry.path().string();
-    if (entry.path().filename().string().starts_with('.') || known.contains(path) || is_beside_shards(path)) continue;
-    std::error_code unknown;
-    const bool is_file = entry.is_regular_file(unknown);
-    if (is_file || entry.is_directory(unknown)) is_directory[path] = !is_file;
-  }
   NoticeLog log;
+  const auto take = [&](const std::filesystem::directory_entry& entry) {
+    const std::string path = entry.path().string();
+    if (entry.path().filename().string().starts_with('.') || known.contains(path) || is_beside_shards(path)) return;
+    std::error_code unknown;
+    const bool is_regular = entry.is_regular_file(unknown);
+    if (is_regular || entry.is_directory(unknown)) is_directory[path] = !is_regular;
+  };
+  try {
+    for_each_entry(directory, take);
+  } catch (const Error& error) {  // its list of shards could be read
+    log.add(directory, "a directory that cannot be listed");
+  }
   std::map<std::string, bool> has_shards;  // by kind_of()
   for (const auto& [path, is_below] : is_directory) {
     const std::string name = base_name(path);

@@ -1,9 +1,12 @@
 #include "bale/reader/spec/shard_spec.hpp"
 
+#include <dirent.h>
 #include <fnmatch.h>
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <memory>
@@ -15,6 +18,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/directory_entries.hpp"
 #include "bale/formats/base/files/scheme.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
@@ -276,18 +280,63 @@ bool is_pattern(const std::string& name) {
   return has_wildcards && !is_literal(name);
 }
 
-void append_matches(const std::string& pattern, std::vector<std::string>& paths) {
+/// What stops glob() from seeing all of a directory: it would take what it has seen for all. Its calls have no argument
+/// for it.
+struct GlobFaults {
+  int error = 0;                          // of a disk, or of a directory that was not read to its end
+  std::vector<std::string> unreadable{};  // directories that this user may not read
+};
+thread_local GlobFaults t_glob_faults;
+
+int on_glob_error(const char* path, int error) {
+  if (error == EACCES || error == EPERM)
+    t_glob_faults.unreadable.emplace_back(path);
+  else if (!says_absent(error))
+    t_glob_faults.error = error;
+  return t_glob_faults.error;
+}
+
+struct dirent* read_for_glob(void* directory) {
+  errno = 0;
+  struct dirent* const entry = ::readdir(static_cast<DIR*>(directory));
+  if (entry == nullptr && errno != 0) t_glob_faults.error = errno;
+  return entry;
+}
+
+template <int (*STAT)(const char*, struct stat*)>
+int stat_for_glob(const char* path, struct stat* info) {
+  const int result = STAT(path, info);
+  if (result != 0) on_glob_error(parent_directory(path).c_str(), errno);
+  return result;
+}
+
+/// Adds the matches to `paths`, and directories that this user may not read to `unreadable`.
+void append_matches(const std::string& pattern, std::vector<std::string>& paths, std::vector<std::string>& unreadable) {
   if (const Storage* const storage = remote_storage_of(pattern)) {
     const std::vector<std::string> names = remote_matches(*storage, pattern);
     paths.insert(paths.end(), names.begin(), names.end());
     return;
   }
   glob_t found{};
-  const int result = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
+  found.gl_opendir = [](const char* path) -> void* { return ::opendir(path); };
+  found.gl_readdir = read_for_glob;
+  found.gl_closedir = [](void* directory) { ::closedir(static_cast<DIR*>(directory)); };
+  found.gl_stat = stat_for_glob<::stat>;
+  found.gl_lstat = stat_for_glob<::lstat>;
+  t_glob_faults = {};
+  const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ALTDIRFUNC, on_glob_error, &found);
   const std::unique_ptr<glob_t, void (*)(glob_t*)> guard(&found, ::globfree);
+  GlobFaults faults = std::exchange(t_glob_faults, {});
   if (result == GLOB_NOSPACE) throw std::bad_alloc();
   std::vector<std::string> names;
   if (result == 0) names.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  if (names.empty() && faults.error == 0 && !faults.unreadable.empty()) faults.error = EACCES;
+  if (faults.error != 0) {
+    errno = faults.error;
+    throw_errno("list the directories of this pattern",
+                faults.unreadable.empty() ? pattern : faults.unreadable.front());
+  }
+  unreadable.insert(unreadable.end(), faults.unreadable.begin(), faults.unreadable.end());
   keep_shards(pattern, names);
   std::sort(names.begin(), names.end());
   paths.insert(paths.end(), names.begin(), names.end());
@@ -322,7 +371,8 @@ std::string absolute_spec(std::string_view spec) {
 
 std::vector<std::string> expand_braces(std::string_view text) { return Expander(text).pattern(text, 0); }
 
-std::vector<std::string> expand_shard_spec(std::string_view spec) {
+std::vector<std::string> expand_shard_spec(std::string_view spec, std::vector<std::string>* unreadable) {
+  std::vector<std::string> ignored;
   if (spec.empty()) refuse(spec, "no shards are named");
   // A file with exactly this name needs no expansion.
   if (name_is_taken(std::string(spec))) return {std::string(spec)};
@@ -339,7 +389,7 @@ std::vector<std::string> expand_shard_spec(std::string_view spec) {
         if (!is_pattern(name)) {
           paths.push_back(std::move(name));
         } else {
-          append_matches(name, paths);
+          append_matches(name, paths, unreadable != nullptr ? *unreadable : ignored);
         }
       }
     }

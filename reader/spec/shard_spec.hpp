@@ -16,8 +16,9 @@ std::vector<std::string> expand_braces(std::string_view text);
 
 /// Splits `spec` at "::", and expands braces and globs. The matches of a glob are sorted by bytes, without the files
 /// that bale writes next to shards. The name of an existing file or directory is not expanded. Throws `not_found` for a
-/// pattern without a match, `invalid_argument` for a malformed spec.
-std::vector<std::string> expand_shard_spec(std::string_view spec);
+/// pattern without a match, `invalid_argument` for a malformed spec, `io` if a directory of a pattern cannot be listed.
+/// A pattern has no matches in directories that this user may not read, which are added to `unreadable`.
+std::vector<std::string> expand_shard_spec(std::string_view spec, std::vector<std::string>* unreadable = nullptr);
 
 /// The spec with all relative names made absolute, so that it stays the same after chdir() and in other processes.
 /// Patterns and braces stay as they are, unless the current directory has such characters in its own name: then they

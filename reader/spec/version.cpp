@@ -1,15 +1,14 @@
 #include "bale/reader/version.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/directory_entries.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/layer.hpp"
@@ -99,17 +98,12 @@ std::vector<std::string> replaced_versions(const std::string& directory) {
     }
     return ids;
   }
-  std::error_code error;
-  std::filesystem::directory_iterator entry(versions, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    const std::string id = entry->path().stem().string();
-    if (entry->path().filename() != base_name(kept_version(id)) || !is_full_id(id)) continue;
-    if (!parse_gone_version(std::string(as_text(read_file(entry->path().string()))))) ids.push_back(id);
-  }
-  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory) {
-    errno = error.value();
-    throw_errno("list the directory", versions);
-  }
+  if (!path_exists(join_path(versions, "."))) return ids;
+  for_each_entry(versions, [&](const std::filesystem::directory_entry& entry) {
+    const std::string id = entry.path().stem().string();
+    if (entry.path().filename() != base_name(kept_version(id)) || !is_full_id(id)) return;
+    if (!parse_gone_version(std::string(as_text(read_file(entry.path().string()))))) ids.push_back(id);
+  });
   std::sort(ids.begin(), ids.end());
   return ids;
 }

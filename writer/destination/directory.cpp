@@ -11,6 +11,8 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/temporary_file.hpp"
+#include "bale/formats/shard/manifest.hpp"
 
 namespace bale {
 namespace {
@@ -90,6 +92,11 @@ bool Directory::holds(const std::string& name) const {
   return ::fstatat(fd(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+void Directory::give_access(const std::string& name, const struct stat& of) const {
+  const Descriptor file(::openat(fd(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.valid()) take_access(file.get(), of);
+}
+
 void Directory::remove(const std::string& name) const {
   if (::unlinkat(fd(), name.c_str(), 0) != 0 && errno != ENOENT) throw_errno("remove", join_path(path_, name));
 }
@@ -118,7 +125,11 @@ const Directory* DirectoryTree::parent_of(const std::string& path) {
 }
 
 void DirectoryTree::make(const std::string& subdirectory) {
-  below_.insert_or_assign(subdirectory, root_.make(subdirectory));
+  const bool is_new = !root_.holds(subdirectory);
+  Directory made = root_.make(subdirectory);
+  struct stat of_root {};
+  if (is_new && root_.holds(k_manifest_name) && ::fstat(root_.fd(), &of_root) == 0) take_access(made.fd(), of_root);
+  below_.insert_or_assign(subdirectory, std::move(made));
 }
 
 bool DirectoryTree::holds(const std::string& path) {

@@ -2,6 +2,8 @@
 // path changes in the meantime. For one thread.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <map>
 #include <optional>
 #include <string>
@@ -30,6 +32,8 @@ class Directory {
   std::vector<std::string> names() const;
   /// Whether there is an entry of this name. A dangling symbolic link counts.
   bool holds(const std::string& name) const;
+  /// Gives a file the access that `of` has (take_access()). A missing entry is not an error.
+  void give_access(const std::string& name, const struct stat& of) const;
   /// Removes a file or a symbolic link, not its target. A missing entry is not an error.
   void remove(const std::string& name) const;
   /// Removes a directory if it is empty. Returns false, with `errno` set, if it is not removed.
@@ -52,7 +56,7 @@ class DirectoryTree {
   explicit DirectoryTree(Directory root) : root_(std::move(root)) {}
 
   const Directory& root() const { return root_; }
-  /// Creates a subdirectory of the root.
+  /// Creates a subdirectory of the root. That of a dataset has the access of the root.
   void make(const std::string& subdirectory);
   bool holds(const std::string& path);
   /// Removes a file. A missing file is not an error.

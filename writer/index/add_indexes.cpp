@@ -166,7 +166,7 @@ AddedIndexes add_indexes(const std::string& spec, const IndexingOptions& options
       failures[number] = error;
       return;
     }
-    publish_file(index_path(shards[number].path), index);
+    StagedFile(index_path(shards[number].path), index).publish(shards[number].path);
     ++progress.shards;
   });
   for (const NoticeLog& of_shard : notices) added.notices.merge(of_shard, "");

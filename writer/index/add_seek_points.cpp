@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/base/system/parallel.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
@@ -76,7 +77,7 @@ void add_to_shard(const Shard& shard, unsigned jobs, Progress& progress, AddedSe
       if (!records[i].empty()) ++added.num_images;
     }
   }
-  publish_file(find_seek_points(shard.path()), builder.build(shard.index().shard_bytes()));
+  StagedFile(find_seek_points(shard.path()), builder.build(shard.index().shard_bytes())).publish(shard.path());
   added.num_unreadable += num_unreadable;
   ++progress.shards;
 }

@@ -96,7 +96,7 @@ std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string
   }
   // The manifest comes first: it may name a missing file, but a file that it does not name belongs to no dataset.
   if (manifest) publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(*manifest)));
-  for (StagedFile& file : files) file.publish();
+  for (StagedFile& file : files) file.publish(dataset.shard_path(0));
   return files.size();
 }
 

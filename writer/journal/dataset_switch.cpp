@@ -1,11 +1,14 @@
 #include "bale/writer/journal/dataset_switch.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <set>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/shard/manifest.hpp"
 
 namespace bale {
 namespace {
@@ -28,6 +31,14 @@ void move_last(const std::vector<Replacement::Move>& moves, DirectoryTree& desti
   for (const auto& [path, new_path] : moves) destination.move(path, new_path);
 }
 
+/// What a change writes has the access of the dataset's manifest, not what the umask leaves: who trains reads it.
+void keep_access(const Replacement& replacement, const Directory& destination, const Directory& partial) {
+  struct stat manifest {};
+  if (::fstatat(destination.fd(), k_manifest_name, &manifest, 0) != 0 || !S_ISREG(manifest.st_mode)) return;
+  for (const auto& [staged, path] : replacement.files) partial.give_access(staged, manifest);
+  for (const auto& [staged, path] : replacement.manifests) partial.give_access(staged, manifest);
+}
+
 void put_in_place(const Replacement& replacement, DirectoryTree& destination, const Directory& partial) {
   const bool all_staged = std::all_of(replacement.manifests.begin(), replacement.manifests.end(),
                                       [&](const Replacement::Move& move) { return partial.holds(move.first); });
@@ -44,6 +55,7 @@ void put_in_place(const Replacement& replacement, DirectoryTree& destination, co
 }  // namespace
 
 void carry_out(const Replacement& replacement, DirectoryTree& destination, const Directory& partial) {
+  keep_access(replacement, destination.root(), partial);
   put_in_place(replacement, destination, partial);
   move_last(replacement.moved_last, destination);
   for (const std::string& path : replacement.removed_last) destination.remove(path);

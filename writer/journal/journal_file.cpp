@@ -32,7 +32,11 @@ bool JournalFile::has_its_name(const std::string& path) const {
   struct stat opened {};
   struct stat named {};
   if (::fstat(fd(), &opened) != 0) throw_errno("examine", path);
-  return ::lstat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+  if (::lstat(path.c_str(), &named) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    throw_errno("examine", path);
+  }
+  return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 std::string JournalFile::text() const {

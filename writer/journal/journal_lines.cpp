@@ -233,7 +233,9 @@ Error unfinished_run(const std::string& destination, const JournalContent& unfin
           : edits  ? "holds an unfinished edit"
                    : "holds an unfinished run",
           {.path = destination,
-           .hint = rewrites ? "run that again first"
+           .hint = rewrites && !unfinished.replacement ? "run that again first, or drop what it left: remove " +
+                                                             printable(join_path(destination, k_partial_name))
+                   : rewrites ? "run that again first"
                    : edits ? "run the edit again, and continue it with `resume` of its add(), or drop it with `restart`"
                            : "continue it with `resume`, or drop it with `restart`"}};
 }

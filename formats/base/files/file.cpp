@@ -17,6 +17,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/copy_alignment.hpp"
+#include "bale/formats/base/files/directory_entries.hpp"
 #include "bale/formats/base/files/read_limit.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/storage.hpp"
@@ -47,8 +48,11 @@ int open_regular(const std::string& path, int flags) {
     throw_errno("open", path);
   }
   struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+  const int error = ::fstat(fd, &info) != 0 ? errno : 0;
+  if (error != 0 || !S_ISREG(info.st_mode)) {
     ::close(fd);
+    errno = error;
+    if (error != 0) throw_errno("stat", path);
     const char* const hint = S_ISDIR(info.st_mode) ? "" : "write what comes out of it to a file, and name that";
     throw Error(ErrorCode::unsupported, "not a regular file", {.path = path, .hint = hint});
   }
@@ -294,13 +298,40 @@ bool name_is_taken(const std::string& path) {
 
 bool path_exists(const std::string& path) {
   if (const Storage* const storage = remote_storage_of(path)) return storage->exists(path);
-  return ::access(path.c_str(), F_OK) == 0;
+  if (::access(path.c_str(), F_OK) == 0) return true;
+  if (!says_absent(errno)) throw_errno("look at", path);
+  return false;
+}
+
+void for_each_entry(const std::string& directory,
+                    const std::function<void(const std::filesystem::directory_entry&)>& each) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    each(*entry);
+  }
+  if (!error) return;
+  errno = error.value();
+  throw_errno("list the directory", directory);
+}
+
+bool is_file(const std::filesystem::directory_entry& entry) {
+  std::error_code error;
+  const bool is_regular = entry.is_regular_file(error);
+  if (error && !says_absent(error.value())) {
+    errno = error.value();
+    throw_errno("look at", entry.path().string());
+  }
+  return is_regular;
 }
 
 std::optional<std::uint64_t> file_size(const std::string& path) {
   if (remote_storage_of(path) != nullptr) return File::open_read(path).size();
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return std::nullopt;
+  if (::stat(path.c_str(), &info) != 0) {
+    if (!says_absent(errno)) throw_errno("look at", path);
+    return std::nullopt;
+  }
   return static_cast<std::uint64_t>(info.st_size);
 }
 

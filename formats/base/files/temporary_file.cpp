@@ -108,13 +108,13 @@ std::vector<std::string> stale_names(int directory) {
   return names;
 }
 
-struct OpenDirectory {
-  explicit OpenDirectory(int fd_of_directory) : fd(fd_of_directory) {}
-  ~OpenDirectory() {
+struct OpenFile {
+  explicit OpenFile(int opened) : fd(opened) {}
+  ~OpenFile() {
     if (fd >= 0) ::close(fd);
   }
-  OpenDirectory(const OpenDirectory&) = delete;
-  OpenDirectory& operator=(const OpenDirectory&) = delete;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
   const int fd;
 };
 
@@ -135,7 +135,7 @@ bool is_stale_temporary(int directory, const std::string& name) {
 }
 
 std::vector<std::string> stale_temporaries(const std::string& directory) {
-  const OpenDirectory open(::open(directory.c_str(), k_directory_flags));
+  const OpenFile open(::open(directory.c_str(), k_directory_flags));
   return open.fd >= 0 ? stale_names(open.fd) : std::vector<std::string>{};
 }
 
@@ -148,8 +148,16 @@ std::uint64_t remove_stale_temporaries(int directory) {
 }
 
 std::uint64_t remove_stale_temporaries(const std::string& directory) {
-  const OpenDirectory open(::open(directory.c_str(), k_directory_flags));
+  const OpenFile open(::open(directory.c_str(), k_directory_flags));
   return open.fd >= 0 ? remove_stale_temporaries(open.fd) : 0;
+}
+
+void take_access(int fd, const struct stat& of) {
+  constexpr mode_t k_reading_and_writing = 0666;
+  constexpr mode_t k_of_directories = 02777;
+  // Only root may give files away. File systems without owners refuse all of it.
+  if (::fchown(fd, of.st_uid, of.st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), of.st_gid) != 0) errno = 0;
+  if (::fchmod(fd, of.st_mode & (S_ISDIR(of.st_mode) ? k_of_directories : k_reading_and_writing)) != 0) errno = 0;
 }
 
 StagedFile::StagedFile(const std::string& path, Bytes bytes)
@@ -171,7 +179,12 @@ StagedFile::~StagedFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-void StagedFile::publish() {
+void StagedFile::publish(const std::string& beside) {
+  struct stat model {};
+  if ((::stat(path_.c_str(), &model) == 0 || ::stat(beside.c_str(), &model) == 0) && S_ISREG(model.st_mode)) {
+    const OpenFile made(::open(temporary_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (made.fd >= 0) take_access(made.fd, model);
+  }
   publish_rename(temporary_, path_);
   temporary_.clear();
 }

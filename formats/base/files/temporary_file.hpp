@@ -4,6 +4,8 @@
 // found and removed. A name contains its process number: the file is stale once that process is gone.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,6 +28,10 @@ std::uint64_t remove_stale_temporaries(const std::string& directory);
 /// The same for an open directory.
 std::uint64_t remove_stale_temporaries(int directory);
 
+/// Gives an open file or directory the owner, group and permissions of another, as far as this process may: whoever
+/// could read and write what it replaces still can, whatever the umask is.
+void take_access(int fd, const struct stat& of);
+
 /// A complete and durable file under a temporary name. It is removed unless it is published.
 class StagedFile {
  public:
@@ -35,8 +41,9 @@ class StagedFile {
   StagedFile(StagedFile&& other) noexcept;
   StagedFile& operator=(StagedFile&&) = delete;
 
-  /// Gives the file its final name and makes the name durable.
-  void publish();
+  /// Gives the file its final name, with the access of the file that it replaces, else of `beside` if that is given,
+  /// and makes the name durable.
+  void publish(const std::string& beside = {});
 
  private:
   std::string path_;

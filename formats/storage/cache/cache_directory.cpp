@@ -88,7 +88,7 @@ std::string CacheDirectory::entry_of(std::string_view identity) {
 std::string CacheDirectory::path_of(std::string_view identity, std::string_view suffix) {
   const std::string hash = entry_of(identity);
   const std::string directory = join_path(files(), hash.substr(0, 2));
-  if (!path_exists(directory)) {
+  if (!name_is_taken(directory)) {
     usage_.reserve(k_unit_bytes);
     // Whoever opens a file in it meets the failure.
     ::mkdir(directory.c_str(), 0700) == 0 ? usage_.stored(k_unit_bytes) : usage_.give_back(k_unit_bytes);

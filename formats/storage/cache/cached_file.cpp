@@ -81,7 +81,7 @@ std::shared_ptr<CachedFile> CachedFile::open_whole(std::shared_ptr<CacheDirector
   const std::string map_path = cache->path_of(identity, ".map");
   const std::uint64_t map_bytes =
       (units_of(0, UnitMap::size_of_map(file_bytes)).end + 2) * k_unit_bytes;  // and the file system's part
-  const bool is_new = !path_exists(map_path);
+  const bool is_new = !name_is_taken(map_path);
   if (is_new && !cache->reserve(map_bytes)) return nullptr;
   try {
     std::shared_ptr<CachedFile> file(new CachedFile(cache, identity, file_bytes));

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -57,6 +58,17 @@ std::map<std::string, Record> records_below(const std::vector<std::string>& path
     }
   }
   return records;
+}
+
+/// Whether a cache that cannot be used has content: on a file system without locks it never had any.
+bool has_files_below(const std::string& cache) {
+  std::error_code error;
+  const std::filesystem::recursive_directory_iterator end;
+  std::filesystem::recursive_directory_iterator at(join_path(cache, "files"), error);
+  for (; !error && at != end; at.increment(error)) {
+    if (!at->is_directory(error)) return true;
+  }
+  return error && error != std::errc::no_such_file_or_directory;
 }
 
 struct Entry {
@@ -228,9 +240,15 @@ std::uint64_t RemoteCache::clear() {
 
 std::uint64_t remove_from_cache(const UnwantedFiles& unwanted) {
   const CacheSettings settings = cache_settings();
-  if (settings.directory.empty() || !path_exists(join_path(settings.directory, k_cache_name))) return 0;
-  RemoteCache cache;
-  RemoteCache::State& state = *cache.state_;
+  if (settings.directory.empty() || !name_is_taken(join_path(settings.directory, k_cache_name))) return 0;
+  std::optional<RemoteCache> cache;
+  try {
+    cache.emplace();
+  } catch (const Error&) {
+    if (!has_files_below(join_path(settings.directory, k_cache_name))) return 0;
+    throw;
+  }
+  RemoteCache::State& state = *cache->state_;
   const CacheDirectory::Removal removal(state.cache);
   std::vector<std::string> paths;
   for (const Entry& entry : state.entries()) {

@@ -1,6 +1,7 @@
 #include "bale/formats/storage/http/http_engine.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -30,7 +31,7 @@ Certificates trusted_certificates() {
   // Debian; Fedora and its relatives; openSUSE; Alpine. A libcurl that was built elsewhere knows one of them only.
   for (const char* path : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
                            "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
-    if (path_exists(path)) return Certificates::at(path);
+    if (::access(path, F_OK) == 0) return Certificates::at(path);
   }
   return {};
 }

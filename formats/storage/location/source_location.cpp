@@ -2,15 +2,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/directory_entries.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/storage/location/locate.hpp"
 
@@ -46,15 +45,14 @@ std::unique_ptr<UrlSource> open_mounted(const std::string& name) {
 }
 
 std::vector<std::string> list_mounted(const std::string& directory) {
+  const std::string path = *path_of_file_url(directory);
+  if (!path_exists(path))
+    throw Error(ErrorCode::not_found, "no such directory", {.path = directory, .hint = "check the name"});
   std::vector<std::string> names;
-  std::error_code error;
-  const std::filesystem::path path(*path_of_file_url(directory));
-  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->is_regular_file()) names.push_back(join_path(directory, entry->path().filename().string()));
-  }
-  if (!error) return names;
-  throw Error(ErrorCode::not_found, fmt::format("cannot list the directory: {}", error.message()),
-              {.path = directory, .hint = "check the name"});
+  for_each_entry(path, [&](const std::filesystem::directory_entry& entry) {
+    if (is_file(entry)) names.push_back(join_path(directory, entry.path().filename().string()));
+  });
+  return names;
 }
 
 }  // namespace

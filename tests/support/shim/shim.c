@@ -19,6 +19,9 @@
 //   BALE_SHIM_UNREADABLE=SUFFIX  reading from that file fails with EIO
 //   BALE_SHIM_UNREADABLE_FROM=N  ... but only from this offset on
 //
+//   BALE_SHIM_UNSEEN=SUFFIX      looking for what has a name that ends so, and listing it as a directory after one entry,
+//                                fails with BALE_SHIM_ERRNO
+//
 //   BALE_SHIM_STALL=SUFFIX       reading from the file whose name ends so waits ...
 //   BALE_SHIM_STALL_WHILE=FILE   ... as long as this file exists
 //
@@ -29,6 +32,7 @@
 //
 // Writes to standard output and standard error are left alone and not counted.
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +62,7 @@ static uint64_t kill_at, fail_at, delay_ms, unreadable_from;
 static uint64_t stop_at;
 static int record_fd = -1;
 static int fail_errno = EIO, fail_on, short_writes, eintr;
-static const char *only = "", *below, *shrink, *unreadable, *stall, *stall_while;
+static const char *only = "", *below, *shrink, *unreadable, *stall, *stall_while, *unseen;
 
 static uint64_t number(const char* name) {
   const char* text = getenv(name);
@@ -79,6 +83,7 @@ __attribute__((constructor)) static void start(void) {
   below = getenv("BALE_SHIM_BELOW");
   shrink = getenv("BALE_SHIM_SHRINK");
   unreadable = getenv("BALE_SHIM_UNREADABLE");
+  unseen = getenv("BALE_SHIM_UNSEEN");
   stall = getenv("BALE_SHIM_STALL");
   stall_while = getenv("BALE_SHIM_STALL_WHILE");
   mount_start();
@@ -430,7 +435,26 @@ int munmap(void* data, size_t size) {
   return done;
 }
 
+static int is_unseen(const char* path) {
+  if (!unseen || !ends_with(path, unseen)) return 0;
+  errno = fail_errno;
+  return 1;
+}
+
+struct dirent* readdir(DIR* stream) {
+  char link[64], path[PATH_MAX];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", dirfd(stream));
+  const ssize_t length = unseen ? readlink(link, path, sizeof path - 1) : -1;
+  if (length > 0) {
+    path[length] = 0;
+    if (telldir(stream) != 0 && is_unseen(path)) return NULL;
+  }
+  return NEXT(readdir, struct dirent* (*)(DIR*))(stream);
+}
+struct dirent64* readdir64(DIR* stream) { return (struct dirent64*)readdir(stream); }
+
 int faccessat(int directory, const char* path, int mode, int flags) {
+  if (is_unseen(path)) return -1;
   char buffer[PATH_MAX];
   path = mount_path(directory, path, buffer);
   return NEXT(faccessat, int (*)(int, const char*, int, int))(directory, path, mode, flags);
@@ -438,6 +462,7 @@ int faccessat(int directory, const char* path, int mode, int flags) {
 int access(const char* path, int mode) { return faccessat(AT_FDCWD, path, mode, 0); }
 
 int fstatat(int directory, const char* path, struct stat* info, int flags) {
+  if (is_unseen(path)) return -1;
   char buffer[PATH_MAX];
   path = mount_path(directory, path, buffer);
   const int done = NEXT(fstatat, int (*)(int, const char*, struct stat*, int))(directory, path, info, flags);

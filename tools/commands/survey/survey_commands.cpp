@@ -168,7 +168,7 @@ int run_report(const ReportCommand& command, Terminal& terminal) {
 
 int run_dedup(const DedupCommand& command, Terminal& terminal) {
   require_output_file(command.output, command.force);
-  if (command.survey.source_options.kind.empty() && datasets_below(command.source).size() > 1) {
+  if (command.survey.source_options.kind.empty() && datasets_below(command.source).datasets.size() > 1) {
     throw Error(ErrorCode::invalid_argument, "a directory of several datasets: a list is for one of them",
                 {.path = command.source, .hint = "name one, and the others with --against"});
   }

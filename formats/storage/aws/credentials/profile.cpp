@@ -1,5 +1,7 @@
 #include "bale/formats/storage/aws/credentials/profile.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -104,7 +106,7 @@ class ProfileParser {
 
 Sections read_sections(const AwsContext& context, const char* variable, const char* usual) {
   const std::string path = expand_home(context, context.setting(variable).value_or(usual));
-  if (path == "/dev/null" || !path_exists(path)) return {};
+  if (path == "/dev/null" || ::access(path.c_str(), F_OK) != 0) return {};
   return ProfileParser(path).parse(read_configuration(path, "the AWS configuration"));
 }
 

@@ -190,7 +190,7 @@ void remove_abandoned(const std::string& files, const ProcessSlots& slots) {
   for_each_file(files, [&](const std::string& path) {
     if (path.ends_with(k_data_suffix)) {
       const std::string entry = path.substr(0, path.size() - k_data_suffix.size());
-      if (!path_exists(entry + std::string(k_map_suffix))) ::unlink(path.c_str());
+      if (!name_is_taken(entry + std::string(k_map_suffix))) ::unlink(path.c_str());
     }
     if (!path.ends_with(k_map_suffix)) return;
     try {

@@ -118,9 +118,10 @@ void sync_directory(const std::string& path);
 
 /// Whether the name is taken in its directory, be it by a link that leads nowhere.
 bool name_is_taken(const std::string& path);
-/// Whether there is something at the path. Follows links.
+/// Whether there is something at the path. Follows links. Throws `io` if that is unknown: the directory cannot be
+/// searched, or the disk or server fails.
 bool path_exists(const std::string& path);
-/// Size in bytes of the file at the path; nullopt if there is none.
+/// Size in bytes of the file at the path; nullopt if there is none. Throws as path_exists() does.
 std::optional<std::uint64_t> file_size(const std::string& path);
 
 /// Directory part of a path, "." if it has none. That of a web page's name has the same query.
