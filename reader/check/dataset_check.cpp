@@ -119,6 +119,7 @@ void Checker::find_strays() {
   std::unordered_set<std::string> known;
   for (const ManifestShard& shard : manifest_->shards) known.insert(shard.file);
   std::vector<std::string> strays;
+  if (remote_storage_of(directory_) != nullptr) return;
   for_each_entry(directory_, [&](const std::filesystem::directory_entry& entry) {
     const std::string file = entry.path().filename().string();
     if (!file.starts_with(manifest_->name + '-') || !has_shard_name(*made.layout, file)) return;

@@ -165,6 +165,7 @@ NoticeLog not_read_beside(const std::vector<std::string>& shards, const std::str
   const std::set<std::string> known(shards.begin(), shards.end());
   std::map<std::string, bool> is_directory;  // by path, in order
   NoticeLog log;
+  if (remote_storage_of(directory) != nullptr) return log;
   const auto take = [&](const std::filesystem::directory_entry& entry) {
     const std::string path = entry.path().string();
     if (entry.path().filename().string().starts_with('.') || known.contains(path) || is_beside_shards(path)) return;

@@ -67,10 +67,10 @@ void Retry::wait_after(const Error& error, const HttpResponse* response) {
     context.system_error = 0;  // it is in the message, before the tries
     context.hint = "try again later; BALE_NETWORK_TIMEOUT is the longest time to wait, in seconds";
     const auto waited = std::chrono::duration_cast<seconds>(now - begin_).count();
-    throw Error(
-        ErrorCode::retryable,
-        fmt::format("{} ({} {} in {} s)", error_reason(error), num_failures_, num_failures_ == 1 ? "try" : "tries", waited),
-        std::move(context));
+    throw Error(ErrorCode::retryable,
+                fmt::format("{} ({} {} in {} s)", error_reason(error), num_failures_,
+                            num_failures_ == 1 ? "try" : "tries", waited),
+                std::move(context));
   }
   note_remote_retry(error);
   for (const auto end = now + pause; std::chrono::steady_clock::now() < end;) {

@@ -51,7 +51,7 @@ def test_a_dataset_without_permission(bale, three, tmp_path, command):
 
 @pytest.mark.parametrize("spec", ["all/a", "all/a/x-*.tar", "all/*/x-*.tar", "file://all/a"])
 @pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE])
-def test_a_listing_that_fails_is_no_smaller_dataset(bale, three, tmp_path, spec, error):
+def test_a_listing_that_fails_is_an_error(bale, three, tmp_path, spec, error):
     for directory in three.iterdir():
         (directory / "manifest.json").unlink()
     spec = spec.replace("all", str(three))
