@@ -1,55 +1,22 @@
 """bale rewrite: layers are applied to the shards that they touch, and with --purge no byte of what was removed stays."""
 import json
-import os
 import shutil
-import signal
-import subprocess
 import tarfile
 
 import lmdb
-import numpy as np
 import pytest
-import version_support
 import webdataset
-from conftest import PROGRAM, by_tier, key_list, shards, shim, tree_bytes
-from fault_support import KILLED, count_calls
+from conftest import key_list, shards, tree_bytes
 from remote_support import remote, serve  # noqa: F401 - fixtures
-from version_support import MARKER, make_files, make_marked, version_of
+from rewrite_support import files, has_marker, packed, relabel, rewrite, versions_of  # noqa: F401 - a fixture
+from version_support import MARKER, make_files, version_of
 
 FAILURE, USAGE = 1, 2
 LAYOUTS = ["tar.plain", "tar.zst", "lmdb.plain", "hdf5.blob", "recordio.image"]
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    root = tmp_path_factory.mktemp("files")
-    make_marked(root / "old")
-    make_files(root / "new", "new", classes=2, per_class=3)
-    return root
-
-
-def packed(bale, files, out, *options, layout="tar.plain", samples=4):
-    bale.pack(files / "old", out, "--format", layout, "--name", "x", "--shard-samples", str(samples), *options)
-    return out
-
-
-def rewrite(bale, out, *options, code=0):
-    result = bale("rewrite", out, "--json", *options)
-    assert result.code == code, result
-    return json.loads(result.out)
-
-
 def stamps(out):
     return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in out.iterdir() if path.is_file()}
-
-
-def versions_of(bale, out):
-    return [version["version"] for version in json.loads(bale.ok("log", "--json", out).out)["versions"]]
-
-
-def relabel(bale, out, tmp_path, key, label):
-    (tmp_path / "labels.csv").write_text(f"key,label\n{key},{label}\n")
-    bale.ok("set", out, f"label={tmp_path / 'labels.csv'}")
 
 
 def test_only_touched_shards_are_written(bale, files, tmp_path):
@@ -124,10 +91,6 @@ def test_other_programs_see_no_purged_sample(bale, files, tmp_path):
             seen["lmdb.plain"] += [txn.get(b"%08d" % i) for i in range(int(txn.get(b"__len__")))]
     for layout, images in seen.items():
         assert sorted(images) == expected, layout
-
-
-def has_marker(directory):
-    return version_support.has_marker(tree_bytes(directory))
 
 
 @pytest.mark.parametrize("layout", ["tar.plain", "lmdb.plain"])
@@ -259,46 +222,6 @@ def test_all_samples_are_removed_and_purged(bale, files, layout, tmp_path):
     assert added["classes"] == ["amber", "brick"] and int(added["shards"][0]["file"][2:8]) == 3
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_loader_while_all_is_written_twice(bale, files, workers, tmp_path):
-    """The content stays, under other names: the epoch ends as it would have, and the history is what it was."""
-    import bale as bl
-    options = {"batch_size": 1, "workers": workers, "transform": bl.transforms.val(16, resize=16), "shuffle": False, "prefetch": 2}
-    out = packed(bale, files, tmp_path / "out", samples=1)
-    bale.ok("add", out, files / "new")
-    rewrite(bale, out, "--all")
-    earlier = versions_of(bale, out)
-    assert len(earlier) == 2
-    with bl.Loader(out, **options) as loader:
-        expected = [batch.images.copy() for batch in loader]
-    dataset, before = bl.Dataset(out), shutil.copytree(out, tmp_path / "before")
-    with bl.Loader(out, **options) as loader:
-        batches = iter(loader)
-        seen = [next(batches).images.copy()]
-        for _ in range(2):
-            rewrite(bale, out, "--all")
-        seen += [batch.images.copy() for batch in batches]
-    assert np.array_equal(seen, expected) and list(dataset) == list(bl.Dataset(before))
-    assert versions_of(bale, out) == earlier
-    for version in earlier:
-        bale.ok("verify", f"{out}@{version}")
-
-
-@pytest.mark.parametrize("first", ["rewrite", "prune", "add"])
-def test_a_failure_after_the_decision_says_what_to_do(bale, files, first, tmp_path):
-    (files / "l.csv").write_text("key,label\namber/o_amber_0001,brick\n")
-    old = packed(bale, files, tmp_path / "old")
-    bale.ok("remove", old, "amber/o_amber_0003")
-    calls = count_calls(bale, tmp_path, *NEXT[first](shutil.copytree(old, tmp_path / "count"), files))
-    hints = set()
-    for n in range(1, calls + 1):
-        out = shutil.copytree(old, tmp_path / "out")
-        result = bale(*NEXT[first](out, files), env=shim(FAIL_AT=n))
-        hints |= {line for line in result.err.splitlines() if "to complete it" in line or "in its place" in line}
-        shutil.rmtree(out)
-    assert hints and all(("--resume" in line) == (first == "add") and "same command" in line or first == "add" for line in hints)
-
-
 def test_the_cache_of_this_machine_is_purged_too(bale, files, remote, serve, tmp_path):
     """Whatever the names on servers were. What belongs to other shards stays."""
     out = packed(bale, files, tmp_path / "out")
@@ -341,73 +264,6 @@ def test_what_cannot_be_rewritten(bale, files, tmp_path):
     assert "no manifest.json" in bale("rewrite", files).error_line()
 
 
-@pytest.mark.parametrize("command", ["rewrite", "rewrite --purge", "remove --purge"])
-def test_killed_at_every_call(bale, files, command, tmp_path):
-    """The old version or the new one, whole, with removed samples, labels and a field; the next run completes it."""
-    old, purge, removed = packed(bale, files, tmp_path / "old"), "purge" in command, "amber/o_amber_0003"
-    bale.ok("add", old, files / "new", "--shard-samples", "3")
-    relabel(bale, old, tmp_path, "brick/new_brick_0001", "amber")
-    (tmp_path / "notes.csv").write_text(f"key,note\n{removed},{MARKER.decode()}\namber/o_amber_0001,1\nbrick/new_brick_0002,2\n")
-    bale.ok("set", old, f"note.txt={tmp_path / 'notes.csv'}")
-    bale.ok("remove", old, removed, "amber/o_amber_0000", "brick/o_brick_0003")
-    command, *arguments = command.replace("rewrite", "rewrite --jobs 1").replace("remove", f"remove {removed}").split()
-    whole = shutil.copytree(old, tmp_path / "whole")
-    calls = count_calls(bale, tmp_path, command, whole, *arguments)
-    expected, earlier = tree_bytes(whole), versions_of(bale, old)
-    hidden, new = version_of(bale, old), version_of(bale, whole)
-    seen = set()
-    for n in sorted({*range(1, calls + 1, by_tier(9, 1)), *range(calls - 20, calls + 1, by_tier(2, 1))}):
-        out = shutil.copytree(old, tmp_path / f"kill-{n}")
-        assert bale(command, out, *arguments, env=shim(KILL_AT=n)).code == KILLED
-        now = version_of(bale, out)
-        assert now in (hidden, new)
-        seen.add(now)
-        for version in earlier:
-            result = bale("ls", f"{out}@{version}")
-            assert result.code == 0 or (purge and "removed on purpose" in result.err), (n, result)
-            if result.code == 0 and not (purge and now == new):  # else its shards are about to go
-                bale.ok("verify", f"{out}@{version}")
-        assert len(key_list(bale, out)) == 15
-        bale.ok(command, out, *arguments)
-        assert tree_bytes(out) == expected and not (purge and has_marker(out)), n
-        bale.ok("verify", out)
-        shutil.rmtree(out)
-    assert seen == {hidden, new}
-
-
-NEXT = {"add": lambda out, files: ["add", out, files / "new"], "set": lambda out, files: ["set", out, f"label={files / 'l.csv'}"],
-        "remove": lambda out, files: ["remove", out, "brick/o_brick_0000"], "rewrite": lambda out, files: ["rewrite", out],
-        "purge": lambda out, files: ["rewrite", out, "--purge"], "resume": lambda out, files: ["add", out, files / "new", "--resume"],
-        "prune": lambda out, files: ["log", out, "--keep", "1", "--prune", "--force"]}
-
-
-@pytest.mark.parametrize("first", ["purge", "prune", "rewrite"])
-def test_another_command_after_one_that_was_killed(bale, files, first, tmp_path):
-    """It works at once, but for a rewriting that has not published, which is named: run that again. No byte stays."""
-    (files / "l.csv").write_text("key,label\namber/o_amber_0001,brick\n")
-    old = packed(bale, files, tmp_path / "old")
-    bale.ok("remove", old, "amber/o_amber_0003")
-    if first != "rewrite":
-        bale.ok("rewrite", old)
-    calls = count_calls(bale, tmp_path, *NEXT[first](shutil.copytree(old, tmp_path / "count"), files))
-    for n in range(by_tier(8, 1), calls + 1, by_tier(20, 1)):
-        killed = shutil.copytree(old, tmp_path / "killed")
-        assert bale(*NEXT[first](killed, files), env=shim(KILL_AT=n)).code == KILLED
-        for name, command in NEXT.items():
-            out = shutil.copytree(killed, tmp_path / "out")
-            result = bale(*command(out, files))
-            if result.code not in (0, 5):
-                assert first == "rewrite" and "holds an unfinished `bale rewrite`; run that again" in result.err, (n, name, result)
-            if result.code != 0:
-                bale.ok(*NEXT[first](out, files))
-                bale.ok(*command(out, files))
-            bale.ok("verify", out)
-            bale.ok("rewrite", out, "--purge")
-            assert not has_marker(out), (n, name)
-            shutil.rmtree(out)
-        shutil.rmtree(killed)
-
-
 def test_the_same_content_in_other_shards(bale, files, tmp_path):
     """One version, whose shards have several names. All of them are known when a sample is purged."""
     out = packed(bale, files, tmp_path / "out")
@@ -426,64 +282,3 @@ def test_the_same_content_in_other_shards(bale, files, tmp_path):
     assert not [path for path in (out / "versions").iterdir() if path.name[:8] == "x-000000"]
 
 
-def test_a_removal_while_it_begins(bale, files, tmp_path):
-    """What a list adds to the removals of the version is kept."""
-    out, other = packed(bale, files, tmp_path / "out"), tmp_path / "other"
-    bale.ok("remove", out, "amber/o_amber_0003")
-    bale.pack(files / "new", other)
-    bale.ok("remove", other, key_list(bale, other)[0].decode())
-    (tmp_path / "list").write_text(bale.ok("log", "--removed", other).out)
-    run = subprocess.Popen([PROGRAM, "rewrite", out, "-q"], env={**os.environ, **shim(STOP_AT=1)})
-    os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-    bale.ok("remove", out, "--from", tmp_path / "list")
-    run.send_signal(signal.SIGCONT)
-    assert run.wait(60) == 0
-    assert len(bale.ok("log", "--removed", out).out.splitlines()) == 2
-
-
-def test_files_of_others_stay(bale, files, tmp_path):
-    out = packed(bale, files, tmp_path / "out")
-    bale.ok("remove", out, "amber/o_amber_0003")
-    (out / "versions" / "x-000000.tar").write_text("mine")
-    (out / "layers" / "notes").write_text("mine")
-    before = tree_bytes(out)
-    assert "in the way" in bale("rewrite", out).error_line() and tree_bytes(out) == before
-    (out / "versions" / "x-000000.tar").rename(out / "versions" / "mine")
-    bale.ok("rewrite", out, "--purge")
-    assert (out / "versions" / "mine").read_text() == (out / "layers" / "notes").read_text() == "mine"
-
-
-def test_a_purge_that_ended_between_its_steps(bale, files, tmp_path):
-    out = packed(bale, files, tmp_path / "out")
-    bale.ok("remove", out, "amber/o_amber_0003")
-    bale.ok("remove", out, "amber/o_amber_0003", "--purge")
-    assert not has_marker(out)
-    assert bale("remove", out, "amber/o_amber_0003").code == FAILURE
-    assert bale("remove", out, "amber/o_amber_0003", "no/such", "--purge").code == FAILURE
-
-
-@pytest.mark.parametrize("purge", [[], ["--purge"]], ids=["kept", "purged"])
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_loader_that_runs(bale, files, purge, workers, tmp_path):
-    """Its epoch ends as it would have; where bytes are gone the error says why. No other pixels, and no masked rows."""
-    import bale as bl
-    options = {"batch_size": 1, "workers": workers, "transform": bl.transforms.val(16, resize=16), "shuffle": False,
-               "on_bad_sample": "skip", "prefetch": 2}
-    out = packed(bale, files, tmp_path / "out", samples=1)
-    with bl.Loader(out, **options) as loader:
-        expected = [batch.images.copy() for batch in loader]
-    with bl.Loader(out, **options) as loader:
-        state = loader.state_dict()
-        batches = iter(loader)
-        seen = [next(batches).images.copy()]
-        bale.ok("remove", out, "amber/o_amber_0003", "brick/o_brick_0005")
-        rewrite(bale, out, *purge)
-        try:
-            for batch in batches:
-                assert batch.mask.all()
-                seen.append(batch.images.copy())
-            assert len(seen) == len(expected)
-        except bl.errors.RemovedError as error:
-            assert purge and "removed on purpose" in str(error) and state["dataset"] in str(error)
-        assert np.array_equal(seen, expected[:len(seen)]) and not loader.bad_samples
-    assert len(bl.Dataset(out)) == 10
