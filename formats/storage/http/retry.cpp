@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/storage/http/http_engine.hpp"
 
@@ -64,13 +63,12 @@ void Retry::wait_after(const Error& error, const HttpResponse* response) {
   const auto now = std::chrono::steady_clock::now();
   if (now + pause >= begin_ + limit_) {
     ErrorContext context = error.context();
-    context.system_error = 0;  // it is in the message, before the tries
     context.hint = "try again later; BALE_NETWORK_TIMEOUT is the longest time to wait, in seconds";
     const auto waited = std::chrono::duration_cast<seconds>(now - begin_).count();
-    throw Error(ErrorCode::retryable,
-                fmt::format("{} ({} {} in {} s)", error_reason(error), num_failures_,
-                            num_failures_ == 1 ? "try" : "tries", waited),
-                std::move(context));
+    throw Error(
+        ErrorCode::retryable,
+        fmt::format("{} ({} {} in {} s)", error.message(), num_failures_, num_failures_ == 1 ? "try" : "tries", waited),
+        std::move(context));
   }
   note_remote_retry(error);
   for (const auto end = now + pause; std::chrono::steady_clock::now() < end;) {

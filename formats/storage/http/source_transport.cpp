@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file_range.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
 #include "bale/formats/base/system/threads.hpp"
@@ -68,8 +69,8 @@ HttpResult result_of(const Error& error, const std::string& url) {
   if (why == EACCES || why == EPERM) return HttpResponse{.status = 403};
   if (error.code() == ErrorCode::not_found) return HttpResponse{.status = 404};
   const bool may_pass = error.code() == ErrorCode::io;
-  return Error(may_pass ? ErrorCode::retryable : error.code(), error.message(),
-               {.path = url, .hint = error.context().hint, .system_error = why});
+  return Error(may_pass ? ErrorCode::retryable : error.code(), error_reason(error),
+               {.path = url, .hint = error.context().hint});
 }
 
 bool is_cancelled(const HttpRequest& request) { return request.is_cancelled && request.is_cancelled->load(); }

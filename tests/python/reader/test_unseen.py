@@ -102,3 +102,10 @@ def test_a_path_that_is_too_long(bale, tiny, tmp_path):
     finally:
         os.chdir(here)
         shutil.rmtree(tmp_path / ("d" * 200))
+
+
+def test_the_reason_of_a_mounted_disk_is_told(bale, three):
+    shard = shards(three / "a")[1].name
+    env = {"BALE_CACHE_DIR": "none", "BALE_NETWORK_TIMEOUT": "1", **shim(UNREADABLE=f"a/{shard}")}
+    result = bale("read", f"file://{three / 'a'}", env=env)
+    assert result.code == 5 and "Input/output error (" in result.error_line(), result
