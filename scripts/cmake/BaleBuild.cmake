@@ -44,6 +44,8 @@ if(BALE_SANITIZE)
       add_compile_options(-fno-sanitize=pointer-overflow,alignment --param=asan-instrumentation-with-call-threshold=40)
       set(BALE_BYTE_CASTS_CHECKED -fsanitize=alignment)
       target_compile_options(bale_no_byte_casts INTERFACE -Wcast-align=strict)
+      # Between the checks GCC takes std::nullopt for a value that is not set. The Release build has this warning.
+      target_compile_options(bale_warnings INTERFACE -Wno-maybe-uninitialized)
     endif()
   endif()
 endif()
