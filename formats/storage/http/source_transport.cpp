@@ -63,12 +63,12 @@ std::string etag_of(const UrlSource& source) {
   return version.empty() ? version : fmt::format("\"{}\"", version);
 }
 
-/// What a web server would answer, so that messages are the same; other errors are the result.
+/// What a web server would answer if there is no such file; other errors are the result. A file without permission is
+/// one of them: status 403 may stand for a missing file.
 HttpResult result_of(const Error& error, const std::string& url) {
-  const int why = error.context().system_error;
-  if (why == EACCES || why == EPERM) return HttpResponse{.status = 403};
   if (error.code() == ErrorCode::not_found) return HttpResponse{.status = 404};
-  const bool may_pass = error.code() == ErrorCode::io;
+  const int why = error.context().system_error;
+  const bool may_pass = error.code() == ErrorCode::io && why != EACCES && why != EPERM;
   return Error(may_pass ? ErrorCode::retryable : error.code(), error_reason(error),
                {.path = url, .hint = error.context().hint});
 }

@@ -109,3 +109,12 @@ def test_the_reason_of_a_mounted_disk_is_told(bale, three):
     env = {"BALE_CACHE_DIR": "none", "BALE_NETWORK_TIMEOUT": "1", **shim(UNREADABLE=f"a/{shard}")}
     result = bale("read", f"file://{three / 'a'}", env=env)
     assert result.code == 5 and "Input/output error (" in result.error_line(), result
+
+
+@needs_root
+@pytest.mark.parametrize("name", ["manifest.json", "x-000001.tar"])
+def test_a_mounted_file_without_permission(bale, three, name):
+    """Without the manifest, what was removed would be there again."""
+    (three / "a" / name).chmod(0)
+    result = bale("ls", f"file://{three / 'a'}", prefix=NOBODY, env={"BALE_CACHE_DIR": "none"})
+    assert result.code == 1 and "Permission denied" in result.error_line() and "server" not in result.err, result

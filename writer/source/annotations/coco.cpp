@@ -15,6 +15,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/coco_elements.hpp"
 #include "bale/writer/source/annotations/json_elements.hpp"
@@ -308,7 +309,7 @@ class Coco : public AnnotationSet {
     }
     if (first) {
       log.lose(path(),
-               fmt::format("annotations of {} ids that \"images\" does not have, such as {}", num_lost,
+               fmt::format("annotations of {} that \"images\" does not have, such as {}", plural(num_lost, "id"),
                            printable(ids_[first->image].value.dump())),
                num_lost, first->offset);
       std::erase_if(pieces_, [](const Piece& piece) { return piece.image == k_no_row; });
