@@ -137,7 +137,7 @@ const Format& probe_format(const std::string& path) {
     refuse_compressed(path, head);
     throw Error(ErrorCode::unsupported, "no format recognizes this file",
                 {.path = path,
-                 .hint = is_image_name(path)        ? "it is called as an image: give its folder, or a list of images"
+                 .hint = is_image_name(path) ? "its name is that of an image: give its folder, or a list of images"
                          : path.ends_with(".json")  ? "a table of images in JSON has one object per line: NAME.jsonl"
                          : absent_formats().empty() ? "is it a packed shard?"
                                                     : absent_formats_hint()});
