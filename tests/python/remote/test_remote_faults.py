@@ -347,10 +347,12 @@ def test_a_file_of_another_size(remote, serve, www, change, skip, tmp_path):
 
     def act():
         content = shard.read_bytes()
-        shard.unlink()
-        if change != "gone":
-            shard.write_bytes({"longer": content * 2, "shorter": content[:20_000], "empty": b""}[change])
-    server.add("*-000001.tar", cut=10_000, after=act, skip=skip)
+        other = shard.with_name("new")
+        other.write_bytes({"longer": content * 2, "shorter": content[:20_000], "empty": b"", "gone": b""}[change])
+        other.rename(shard)
+        if change == "gone":
+            shard.unlink()
+    server.add("*-000001.tar", cut=1000, after=act, skip=skip)  # the client waits for the rest while it changes
     result = remote("extract", server.url, tmp_path / "out")
     assert result.code == FAILURE and "p-000001.tar" in result.error_line()
     changed = "changed" if skip else "its index says"  # what is cut at first was not opened yet
