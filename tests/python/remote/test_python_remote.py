@@ -14,6 +14,7 @@ from remote_support import (  # noqa: F401
     files_size,
     heavy_images,
     rclone,
+    replace_file,
     serve,
     time_limit,
     wait_for,
@@ -300,10 +301,8 @@ def test_a_file_that_changes_is_an_error(serve, pack, env, fresh_copy):
     shard = www / "p-000003.tar"
 
     def replace():
-        content = shard.read_bytes()
-        shard.unlink()
-        shard.write_bytes(content[::-1])
-    server.add("*-000003.tar", cut=10_000, after=replace)
+        replace_file(shard, shard.read_bytes()[::-1])
+    server.add("*-000003.tar", cut=1000, after=replace)  # the client waits for the rest while it changes
     code, text = caught(READ, server.url, env=env)
     assert code in ("changed", "damaged") and "p-000003.tar" in text  # damaged: it was not opened before
 

@@ -12,7 +12,7 @@ import threading
 
 import pytest
 from conftest import LONG, PROGRAM, by_tier, fields_by_key, tree_bytes
-from remote_support import LatencyProxy, ask, free_port, heavy_images, remote, serve, time_limit, wait_for  # noqa: F401
+from remote_support import LatencyProxy, ask, free_port, heavy_images, remote, replace_file, serve, time_limit, wait_for  # noqa: F401
 
 FAILURE, TRY_AGAIN, INTERRUPTED = 1, 5, 130
 
@@ -321,10 +321,7 @@ def replace(folder, pattern="*.tar", seconds=10):
     """Other bytes of the same length in shards, and a later time."""
     for path in folder.glob(pattern):
         content = path.read_bytes()
-        other = path.with_name("new")
-        other.write_bytes(content[:512] + bytes(byte ^ 0x55 for byte in content[512:]))
-        os.utime(other, (path.stat().st_mtime + seconds,) * 2)
-        other.rename(path)
+        replace_file(path, content[:512] + bytes(byte ^ 0x55 for byte in content[512:]), path.stat().st_mtime + seconds)
 
 
 @pytest.mark.parametrize("server_is", [{}, {"ignore_conditions": True}, {"no_etag": True}, {"weak_etag": True}], ids=str)
@@ -347,11 +344,10 @@ def test_a_file_of_another_size(remote, serve, www, change, skip, tmp_path):
 
     def act():
         content = shard.read_bytes()
-        other = shard.with_name("new")
-        other.write_bytes({"longer": content * 2, "shorter": content[:20_000], "empty": b"", "gone": b""}[change])
-        other.rename(shard)
         if change == "gone":
             shard.unlink()
+        else:
+            replace_file(shard, {"longer": content * 2, "shorter": content[:20_000], "empty": b""}[change])
     server.add("*-000001.tar", cut=1000, after=act, skip=skip)  # the client waits for the rest while it changes
     result = remote("extract", server.url, tmp_path / "out")
     assert result.code == FAILURE and "p-000001.tar" in result.error_line()

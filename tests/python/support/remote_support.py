@@ -125,6 +125,15 @@ def warnings_of(result):
 
 # --- data
 
+def replace_file(path, content, modified=None):
+    """In one step, as a server's files are replaced: a request has the old content or the new. `modified`: its time, in seconds."""
+    new = path.with_name("new")
+    new.write_bytes(content)
+    if modified is not None:
+        os.utime(new, (modified, modified))
+    new.rename(path)
+
+
 def heavy_images(root, samples, each, classes=4):
     """A folder of JPEGs of `each` bytes that are decoded at once: comments of noise fill them up."""
     from PIL import Image  # not every test that imports this file has it
