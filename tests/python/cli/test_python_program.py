@@ -135,10 +135,11 @@ def test_a_run_in_a_child_of_fork(photos, tmp_path):
 def test_the_interpreter_ends_while_a_daemon_thread_packs(photos, tmp_path):
     """The run is stopped, and continues later."""
     script = """
-        import sys, threading, time
+        import glob, sys, threading, time
         import bale
         threading.Thread(target=bale.pack, args=sys.argv[1:], kwargs={"shard_samples": 4, "jobs": 1, "progress": False}, daemon=True).start()
-        time.sleep(0.7)
+        while not glob.glob(sys.argv[2] + "/*.tar"):
+            time.sleep(0.005)
     """
     run_script(script, photos, tmp_path / "a", **slow(tmp_path))
     assert not (tmp_path / "a" / "manifest.json").exists()

@@ -298,7 +298,9 @@ def test_workers_never_read_two_epochs(run, persistent):
     one = stream()
     rows = data.DataLoader(one, 4, num_workers=3, collate_fn=collate, persistent_workers=PERSISTENT)
     outcomes = collections.Counter()
-    for pause in (0, 0, 0.001, 0.01, 0.03, 0.3):
+    for pause in (0, 0, 0.001, 0.01, 0.03, 0.3, 3, 30):
+        if pause > 1 and outcomes["refused"]:
+            break  # the workers had begun
         one.set_epoch(1)
         iterator = iter(rows)
         time.sleep(pause)

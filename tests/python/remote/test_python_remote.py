@@ -348,7 +348,7 @@ def test_an_interrupt_ends_a_stall(server, env, script):
     try:
         wait_for(lambda: server.sent("*.tar"))
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=15)
+        _, err = process.communicate(timeout=60)
     finally:
         process.kill()
         process.communicate()

@@ -128,6 +128,7 @@ def test_a_waiting_run_leaves_the_journal_alone(bale, tiny, tmp_path):
     while not (journal.exists() and journal.read_text().count("\n") >= 2) and time.monotonic() < deadline:
         time.sleep(0.005)
     first.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, first.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # then none of its threads runs
     before = journal.read_bytes()
     for mode in ([], ["--resume"], ["--overwrite"]):
         assert bale("pack", tiny, out, *options("tar", 2), *mode).code == 5

@@ -106,7 +106,7 @@ def test_interrupted(bale, photos, format_name, sent, tmp_path):
                            stderr=subprocess.PIPE, env={**os.environ, **shim(DELAY_MS=20)})
     wait_for_a_shard(out)
     run.send_signal(sent)
-    _, stderr = run.communicate(timeout=10)
+    _, stderr = run.communicate(timeout=60)
     assert run.returncode == 130, stderr
     check_only_whole_files(out, expected)
     assert not (out / "manifest.json").exists()
@@ -123,7 +123,7 @@ def test_ctrl_c_on_a_terminal(bale, photos, tmp_path):
                                 stderr=subprocess.PIPE, env={**os.environ, **shim(DELAY_MS=20)})
     wait_for_a_shard(out)
     os.write(terminal, b"\x03")
-    _, stderr = run.communicate(timeout=10)
+    _, stderr = run.communicate(timeout=60)
     os.close(terminal)
     assert run.returncode == 130, stderr
     assert not list((out / ".bale-partial").glob("*.staged*"))
