@@ -34,7 +34,7 @@ namespace {
 
 bool g_is_child = false;
 
-/// Runs `work` in a child of fork(). Returns its exit code; 255 if it did not end within ten seconds, or by a signal.
+/// Runs `work` in a child of fork(). Returns its exit code; 255 if it did not end within a minute, or by a signal.
 template <typename Work>
 int in_child(const Work& work) {
   const pid_t child = ::fork();
@@ -43,7 +43,7 @@ int in_child(const Work& work) {
     work();
     std::exit(0);
   }
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 1200; ++i) {
     int status = 0;
     if (::waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
