@@ -189,18 +189,28 @@ def selection_of(size: int, subset: Numbers | None, weights: Numbers | None, num
     if num_draws is not None and weights is None:
         raise ValueError("num_draws needs weights")
     if weights is not None:
-        values = _array(weights, "weights", "iuf", "float64")
+        values = array_of_weights(weights)
         if len(values) != size:
             raise ValueError(f"{len(values)} weights for {size} samples")
         chosen = _bale.Selection.weighted(values, size if num_draws is None else num_draws)
     elif subset is not None:
-        positions = _array(subset, "subset", "iu", "int64")
+        positions = array_of_positions(subset, "subset")
         if len(positions) and positions.min() < 0:
             raise ValueError(f"subset: {positions.min()} is below 0")
         chosen = _bale.Selection.subset(positions.astype("uint64"), size)
     else:
         chosen = _bale.Selection.all(size)
     return chosen if repeats == 1 else chosen.repeated(repeats)
+
+
+def array_of_positions(given: Numbers, option: str) -> Any:
+    """An int64 array. Raises ValueError for what numpy would convert without a word: masks, fractions and texts."""
+    return _array(given, option, "iu", "int64")
+
+
+def array_of_weights(given: Numbers) -> Any:
+    """A float64 array. Raises ValueError for masks and texts."""
+    return _array(given, "weights", "iuf", "float64")
 
 
 def _array(given: Numbers, option: str, kinds: str, dtype: str) -> Any:

@@ -100,6 +100,14 @@ def test_ranks_read_what_a_distributed_sampler_deals(run):
 def test_datasets_are_taken_in_place_of_a_path(run):
     run("""
     from torch.utils import data
+    import numpy as np
+    class Given(data.Sampler):
+        def __init__(self, given):
+            self.given = given
+        def __iter__(self):
+            return iter(self.given)
+        def __len__(self):
+            return len(self.given)
     plain = bale.Dataset(PACK)
     dataset = bt.Dataset(PACK)
     options = {"workers": 0, "with_samples": True, "shuffle": False, "transform": bale.transforms.val(32)}
@@ -119,6 +127,18 @@ def test_datasets_are_taken_in_place_of_a_path(run):
     drawn = indices(loader(other, sampler=data.WeightedRandomSampler([0.0] * 8 + [1.0, 3.0], 50)))
     assert len(drawn) == 50 and set(drawn) == set(other.indices[8:])
     raises(ValueError, "3 weights for 10 samples", lambda: loader(other, order=bale.Order(weights=[1.0] * 3)))
+    # A mask is not a list of positions, and fractions and texts are none.
+    mask = [False, True] * 5
+    for wrong in (mask, [0.5, 1.7], ["1"]):
+        for refused in (lambda: loader(other, order=bale.Order(subset=wrong)), lambda: loader(data.Subset(dataset, wrong)),
+                        lambda: loader(data.Subset(other, wrong)), lambda: loader(PACK, sampler=data.SequentialSampler(data.Subset(dataset, wrong))),
+                        lambda: indices(loader(dataset, sampler=Given(wrong))), lambda: indices(loader(dataset, batch_sampler=Given([wrong])))):
+            raises(ValueError, "wanted a list of positions, not ", refused)
+    for wrong in (mask, ["1"] * 10):
+        raises(ValueError, "wanted a list of numbers, not ", lambda: loader(other, order=bale.Order(weights=wrong)))
+    for right in (range(1, 3), np.array([1, 2], np.int32), [torch.tensor(1), torch.tensor(2)], torch.tensor([1, 2])):
+        assert indices(loader(data.Subset(dataset, right))) == indices(loader(dataset, sampler=Given(right))) == [1, 2]
+    assert indices(loader(data.Subset(dataset, []), tail="uneven")) == []
     # What would be ignored is refused.
     raises(TypeError, "has a transform, which runs in Python", lambda: loader(bt.Dataset(PACK, transform=list)))
     raises(TypeError, "has a target_transform", lambda: loader(bt.Dataset(PACK, target_transform=list)))

@@ -9,6 +9,7 @@ import numpy as np
 import torch.utils.data
 
 from bale._dataset.dataset import Dataset as PlainDataset
+from bale._loader.options import array_of_positions, array_of_weights
 from bale.torch._dataset import Dataset
 from bale.torch._samples import TRANSFORMS, Samples
 
@@ -28,8 +29,9 @@ def given(spec: object) -> Given:
         inner = given(spec.dataset)
         if inner.dataset is None:
             raise TypeError(f"spec: a Subset of {spec.dataset!r}; give a Subset of a bale.torch.Dataset")
-        places = inner.positions
-        positions = list(map(int, spec.indices if places is None else [places[i] for i in spec.indices]))
+        places, positions = inner.positions, places_of(spec)
+        if places is not None:
+            positions = [places[i] for i in positions]
         return inner._replace(positions=positions, dataset=spec)
     if isinstance(spec, Mapping):
         return Given(spec, "", "", None, None)
@@ -40,6 +42,12 @@ def given(spec: object) -> Given:
     if isinstance(spec, torch.utils.data.Dataset):
         raise TypeError(f"spec: {type(spec).__name__} is not a dataset of bale: {_instead_of(spec)}")
     return Given(spec, "", "", None, None)
+
+
+def places_of(subset: torch.utils.data.Subset[Any]) -> list[int]:
+    """Its indices. Raises ValueError if they are not positions."""
+    places: list[int] = array_of_positions(cast("Sequence[int]", subset.indices), "indices of the Subset").tolist()
+    return places
 
 
 class Reach:
@@ -97,7 +105,8 @@ def _root_of(source: object, given: object) -> tuple[Any, list[int] | None]:
         return source, None
     if isinstance(source, torch.utils.data.Subset):
         root, places = _root_of(source.dataset, given)
-        return root, list(map(int, source.indices if places is None else [places[i] for i in source.indices]))
+        own = places_of(source)
+        return root, own if places is None else [places[i] for i in own]
     if isinstance(source, torch.utils.data.ConcatDataset):
         parts = [_root_of(part, given) for part in source.datasets]
         if all(root is parts[0][0] for root, _ in parts):
@@ -111,16 +120,17 @@ def within(taken: Given, subset: Any, weights: Any) -> tuple[Any, Any]:
         return subset, weights
     places = np.asarray(taken.positions, np.int64)
     if subset is not None:
-        chosen = np.asarray(subset, np.int64)
+        chosen = array_of_positions(subset, "subset")
         if chosen.size and not (0 <= chosen.min() and chosen.max() < len(places)):
             raise ValueError(f"subset: {chosen.min() if chosen.min() < 0 else chosen.max()} is not a position in a Subset of {len(places)} samples")
         return places[chosen], weights
     if weights is None:
         return places, None
+    weights = array_of_weights(weights)
     if len(weights) != len(places):
         raise ValueError(f"{len(weights)} weights for {len(places)} samples")
     whole = np.zeros(len(taken.spec))
-    np.add.at(whole, places, np.asarray(weights, np.float64))
+    np.add.at(whole, places, weights)
     return None, whole
 
 

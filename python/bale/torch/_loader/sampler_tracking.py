@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 
+from bale._loader.options import array_of_positions
 from bale._loader.passes import COUNTED
 from bale.torch._loader.dataset_argument import Given, Reach, within
 
@@ -28,7 +29,7 @@ class Drawn(NamedTuple):
             if any(one != size for one in sizes[:-1]):
                 raise ValueError(f"batch_sampler: batches of {min(sizes)} to {size} samples; all but the last must have one size")
             drawn = [position for batch in drawn for position in batch]
-        positions = list(map(int, drawn))
+        positions: list[int] = array_of_positions(drawn, "sampler").tolist()
         if self.places is not None:
             positions = [self.places[position] for position in positions]
         return within(taken, positions, None)[0], size
