@@ -98,7 +98,7 @@ class Samples:
         if names == "__key__":
             return self.samples.key(i)
         if names == "__index__":
-            return i
+            return self.samples._position(i)
         is_label = names == self._label_field and not first
         try:
             field, stored = self._stored(i, names)

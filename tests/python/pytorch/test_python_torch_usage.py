@@ -157,6 +157,7 @@ def test_indices_and_keys(run):
         assert samples.keys == [dataset.key(i) for i in samples.indices.tolist()]
         assert labels.tolist() == [dataset.label(i) for i in samples.indices.tolist()]
     pairs = bt.Dataset(PACK, fields=("jpg", "cls", "__key__", "__index__"))
+    assert pairs[-1][1][2] == pairs[len(pairs) - 1][1][2] == len(pairs) - 1  # also of positions from the end
     image, (label, key, index) = pairs[7]
     assert (label, key, index) == (dataset.label(7), dataset.key(7), 7)
     """)
