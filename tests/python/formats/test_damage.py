@@ -160,7 +160,7 @@ def test_shards_swapped(bale, tiny, tmp_path):
 def test_the_disk_fails_while_verifying(bale, packs):
     shard = shards(packs / "tar.plain")[0]
     result = bale("verify", packs / "tar.plain", env=shim(UNREADABLE=shard.name))
-    assert result.code in (1, DAMAGED)
+    assert result.code == 1
     assert shard.name in result.out + result.err and "Input/output error" in result.out + result.err
     codes = []
     for words in (["verify"], ["read"]):  # one code for one fault

@@ -55,7 +55,7 @@ def test_each_sample_that_cannot_be_read_is_named(bale, packed):
     keys = bale.ok("ls", shard).out.split()
     env = shim(UNREADABLE=shard.name, UNREADABLE_FROM=1024)
     code, found = findings(bale, packed, **env)
-    assert code == 3
+    assert code == 1 and {finding["code"] for finding in found} == {"io"}  # the disk's error, so not damage
     named = [finding.get("key") for finding in found if finding["path"] == str(shard)]
     assert set(keys) <= set(named) and all("offset" in finding for finding in found if "key" in finding), found
 
@@ -90,6 +90,17 @@ def test_a_shard_without_permission(bale, packed):
     found = json.loads(result.out)["findings"]
     assert result.code == 3 and key in [finding.get("key") for finding in found]
     assert any(finding["path"] == str(middle) and "Permission denied" in finding["what"] for finding in found), found
+    assert bale("verify", middle, prefix=NOBODY).code == 1
+
+
+def test_a_missing_tmpdir_is_not_damage(bale, tiny, tmp_path):
+    """A compressed tar of another program is inflated into TMPDIR: that place is named, and the shard is not called damaged."""
+    bale.pack(tiny, tmp_path / "p", "--format", "tar.gz")
+    for file in (*(tmp_path / "p").glob("*.bidx"), tmp_path / "p" / "manifest.json"):
+        file.unlink()
+    away = tmp_path / "away"
+    result = bale("verify", shards(tmp_path / "p")[0], env={"TMPDIR": str(away)})
+    assert result.code == 1 and str(away) in result.out + result.err, result
 
 
 def test_a_lack_of_descriptors_is_not_damage(bale, packed):

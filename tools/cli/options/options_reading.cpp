@@ -88,7 +88,7 @@ void declare_verify(VerifyCommand& command, CommandModel& app) {
   add_json_progress(app, command.json_progress);
   app.footer =
       "Findings are printed one per line: shard, what is wrong, key, field and offset.\n"
-      "Exit code 3 when there are any.";
+      "Exit code 3 if something is damaged, 1 if the system or bale cannot read it.";
 }
 
 void declare_diff(DiffCommand& command, CommandModel& app) {

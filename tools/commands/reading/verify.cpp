@@ -102,8 +102,8 @@ int run_verify(const VerifyCommand& command, Terminal& terminal) {
   terminal.flush();
   terminal.error(fmt::format("{}: {} found", shown_name(command.spec), plural(report.findings.size(), "problem")));
   const bool is_damaged = std::any_of(report.findings.begin(), report.findings.end(),
-                                      [](const Damage& one) { return one.code != ErrorCode::unsupported; });
-  return is_damaged ? k_exit_damage : verdict_of(ErrorCode::unsupported).exit_code;
+                                      [](const Damage& one) { return one.code == ErrorCode::damaged; });
+  return is_damaged ? k_exit_damage : k_exit_failure;
 }
 
 }  // namespace bale::tools
