@@ -75,7 +75,7 @@ MUTATIONS = [
              "        return places[chosen], weights\n", "        return subset, weights\n",
              (*SAMPLERS, "-k", "in_place_of_a_path")),
     Mutation("a Subset of a Subset is taken for one of the dataset", "python/bale/torch/_loader/dataset_argument.py",
-             "[places[i] for i in spec.indices]", "spec.indices", (*SAMPLERS, "-k", "in_place_of_a_path")),
+             "[places[i] for i in positions]", "positions", (*SAMPLERS, "-k", "in_place_of_a_path")),
     Mutation("a Dataset's transform is ignored", "python/bale/torch/_loader/dataset_argument.py",
              "        if getattr(dataset, name) is not None:", "        if False:", (*SAMPLERS, "-k", "in_place_of_a_path")),
     Mutation("attributes that change nothing may be set", "python/bale/_loader/base.py",

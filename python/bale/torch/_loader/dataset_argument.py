@@ -46,7 +46,7 @@ def given(spec: object) -> Given:
 
 def places_of(subset: torch.utils.data.Subset[Any]) -> list[int]:
     """Its indices. Raises ValueError if they are not positions."""
-    places: list[int] = array_of_positions(cast("Sequence[int]", subset.indices), "indices of the Subset").tolist()
+    places: list[int] = array_of_positions(subset.indices, "indices of the Subset").tolist()
     return places
 
 
