@@ -9,6 +9,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/key_text.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 
 namespace bale {
@@ -32,20 +33,17 @@ std::size_t value_column(const std::vector<std::string>& names, std::span<const 
                "its first line names them; of JSONL, each line does");
 }
 
-void read_cells(RecordReader& records, char delimiter, std::span<const std::string> columns, bool takes_any,
+void read_cells(RecordReader& records, std::span<const std::string> columns, bool takes_any,
                 const std::function<void(KeyedCell& cell)>& take) {
   std::vector<std::string> cells;
-  if (records.next()) {
-    if (delimiter == ',') delimiter = delimiter_of(records.record());
-    records.set_delimiter(delimiter);
-    split_cells(records.record(), delimiter, cells, true);
-  }
+  if (records.next()) split_cells(records.record(), records.delimiter(), cells, true);
   const std::size_t value = value_column(cells, columns, takes_any);
   const auto key = static_cast<std::size_t>(std::find(cells.begin(), cells.end(), k_key_column) - cells.begin());
   while (records.next()) {
     if (records.record().empty()) continue;
-    split_cells(records.record(), delimiter, cells, true);
+    split_cells(records.record(), records.delimiter(), cells, true);
     if (cells.size() <= std::max(key, value)) refuse_table("has too few cells", "give a key and a value");
+    require_utf8(cells[value]);
     KeyedCell cell{.key = read_key(cells[key]), .text = std::move(cells[value]), .line = records.line()};
     take(cell);
   }
@@ -118,7 +116,7 @@ void read_keyed_table(const std::string& path, std::span<const std::string> colu
     if (is_json) {
       read_objects(records, columns, takes_any, take);
     } else {
-      read_cells(records, is_tsv ? '\t' : ',', columns, takes_any, take);
+      read_cells(records, columns, takes_any, take);
     }
   } catch (const Error& error) {
     rethrow_at_line(error, path, records.line());

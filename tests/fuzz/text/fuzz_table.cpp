@@ -27,7 +27,7 @@ void read_table(const std::string& path, RecordKind records, TableColumns::Kind 
   TableColumns columns(kind, {});
   if (kind != TableColumns::Kind::jsonl) {
     if (!reader.next()) return;
-    columns.set_header(reader.record());
+    columns.set_header(reader.record(), reader.delimiter());
   }
   while (reader.next()) {
     try {

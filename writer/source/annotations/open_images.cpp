@@ -15,6 +15,7 @@
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
 #include "bale/writer/source/classes/labels.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
 #include "bale/writer/source/rows/source_root.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
@@ -47,7 +48,10 @@ class OpenImages : public AnnotationSet {
     std::uint64_t num_lost = 0;
     std::string first_lost;
     try {
-      if (reader.next()) set_header(reader.record());
+      if (reader.next()) {
+        delimiter_ = reader.delimiter();
+        set_header(reader.record());
+      }
       name_images(folder);
       std::string before;
       while (reader.next()) {
@@ -127,7 +131,8 @@ class OpenImages : public AnnotationSet {
 
   void set_header(std::string_view record) {
     std::vector<std::string> names;
-    split_cells(record, ',', names);
+    require_utf8(record);
+    split_cells(record, delimiter_, names);
     num_cells_ = names.size();
     for (std::string& name : names) name = std::string(stripped(name));
     const auto column = [&](std::string_view name) {
@@ -244,7 +249,7 @@ class OpenImages : public AnnotationSet {
   }
 
   void split(std::string_view record, std::vector<std::string>& cells) const {
-    split_cells(record, ',', cells);
+    split_cells(record, delimiter_, cells);
     if (cells.size() != num_cells_) {
       throw Error(ErrorCode::damaged, fmt::format("{} cells, but the header has {}", cells.size(), num_cells_));
     }
@@ -255,6 +260,7 @@ class OpenImages : public AnnotationSet {
     split(reader.record(), cells_);
     const std::string& id = cells_[columns_[0]];
     const std::string& word = cells_[columns_[1]];
+    require_utf8(word);
     if ((!is_relative_ || !labels_.has_map()) && !is_empty(cells_))
       words_.try_emplace(word, LabelWord{.text = word, .line = reader.line()});
     const std::uint32_t row = row_named(id);
@@ -318,6 +324,7 @@ class OpenImages : public AnnotationSet {
   bool has_names_ = true;                                       // of the classes of each box
   std::map<std::string, std::int64_t> number_of_word_;          // not of Open Images
   std::unordered_map<std::string, std::uint32_t> row_by_base_;  // likewise; k_no_row: several images have the name
+  char delimiter_ = ',';
   std::size_t num_cells_ = 0;
   std::vector<std::size_t> columns_;  // of k_needed
   std::vector<std::pair<std::string, std::size_t>> further_;

@@ -13,6 +13,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/text/utf8.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
 #include "bale/writer/source/classes/labels.hpp"
@@ -48,7 +49,9 @@ class Objects {
   std::string_view text(pugi::xml_node object, const char* name) const {
     const pugi::xml_node child = object.child(name);
     if (!child) fail(fmt::format("an <object> without a <{}>", name), object.offset_debug());
-    return stripped(child.child_value());
+    const std::string_view text = stripped(child.child_value());
+    if (!is_utf8(text)) fail(fmt::format("<{}>: \"{}\" is not UTF-8", name, printable(text)), object.offset_debug());
+    return text;
   }
   double number(pugi::xml_node box, const char* name) const {
     try {

@@ -156,7 +156,7 @@ std::string labels_place(const std::string& path) {
 }
 
 /// What a data.yaml near a directory of labels says: in it, or up to two directories above. Those that are no such file
-/// say nothing.
+/// say nothing. Throws `invalid_argument` for one that is not UTF-8.
 YoloData data_near(const std::string& labels) {
   std::string directory = labels;
   for (int level = 0; level < 3 && !directory.empty(); ++level, directory = parent_directory(directory)) {
@@ -168,7 +168,7 @@ YoloData data_near(const std::string& labels) {
       try {
         return parse_data_yaml(as_text(read_file(path, k_max_names_bytes)), path);
       } catch (const Error& error) {
-        if (is_lack_of_resources(error)) throw;
+        if (error.code() == ErrorCode::invalid_argument || is_lack_of_resources(error)) throw;
       }
     }
   }
@@ -200,14 +200,14 @@ class Yolo : public AnnotationSet {
     if (S_ISDIR(info.st_mode)) {
       labels_ = path;
       const std::string names = join_path(path, "classes.txt");
-      if (stat_long_path(names, info) == 0) classes_ = parse_class_lines(text_of(names));
+      if (stat_long_path(names, info) == 0) classes_ = parse_class_lines(text_of(names), names);
     } else if (path.ends_with(".yaml") || path.ends_with(".yml")) {
       YoloData data = parse_data_yaml(text_of(path), path);
       keypoints_ = data.keypoints;
       has_data_ = true;
       classes_ = std::move(data.names);
     } else {
-      classes_ = parse_class_lines(text_of(path));
+      classes_ = parse_class_lines(text_of(path), path);
       if (classes_.empty()) throw Error(ErrorCode::invalid_argument, "names no class", {.path = path});
     }
     if (class_numbers_.has_map()) class_numbers_.take_names({});

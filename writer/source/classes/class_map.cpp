@@ -16,6 +16,7 @@
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/source/classes/class_names.hpp"
 #include "bale/writer/source/files/long_path.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 
 namespace bale {
 namespace {
@@ -23,6 +24,8 @@ namespace {
 constexpr std::uint64_t k_max_file_bytes = std::uint64_t{64} << 20;
 constexpr std::int64_t k_max_label = 10'000'000;
 constexpr std::string_view k_space = " \t";
+constexpr std::string_view k_delimiters = ",;|";
+constexpr std::string_view k_cell_ends = " \t,;|";
 
 struct Line {
   std::string_view text;
@@ -45,20 +48,21 @@ std::string unquoted(std::string_view text) {
   return inner;
 }
 
-/// "name index" or "name,index".
+/// "name index", "name,index", "name;index" or "name|index".
 std::optional<NameAndIndex> name_then_index(std::string_view line) {
-  const std::size_t cut = line.find_last_of(" \t,");
+  const std::size_t cut = line.find_last_of(k_cell_ends);
   if (cut == std::string_view::npos) return std::nullopt;
   const auto index = whole_number<std::int64_t>(line.substr(cut + 1));
   std::string_view name = stripped(line.substr(0, cut));
-  if (name.ends_with(',')) name = stripped(name.substr(0, name.size() - 1));
+  if (!name.empty() && k_delimiters.find(name.back()) != std::string_view::npos)
+    name = stripped(name.substr(0, name.size() - 1));
   if (!index || name.empty()) return std::nullopt;
   return NameAndIndex{unquoted(name), *index};
 }
 
-/// "index name" or "index,name", as CUB-200 has them.
+/// "index name" or "index,name" and so on, as CUB-200 has them.
 std::optional<NameAndIndex> index_then_name(std::string_view line) {
-  const std::size_t cut = line.find_first_of(" \t,");
+  const std::size_t cut = line.find_first_of(k_cell_ends);
   if (cut == std::string_view::npos) return std::nullopt;
   const auto index = whole_number<std::int64_t>(line.substr(0, cut));
   const std::string_view name = stripped(line.substr(cut + 1));
@@ -97,17 +101,19 @@ bool are_numbered(const std::vector<NameAndIndex>& entries) {
 /// none.
 std::string_view id_of(std::string_view line) {
   if (line.starts_with("/m/") || line.starts_with("/g/") || line.starts_with("/t/"))
-    return line.substr(0, line.find(','));
+    return line.substr(0, line.find_first_of(k_delimiters));
   const std::string_view first = line.substr(0, line.find_first_of(k_space));
   const bool is_wordnet_id =
       first.size() == 9 && first[0] == 'n' && first.find_first_not_of("0123456789", 1) == std::string_view::npos;
   return is_wordnet_id ? first : std::string_view();
 }
 
-/// Whether the first line is "x,y" and all others are of a table.
+/// Whether the first line is "x,y" or "x;y" and all others are of a table.
 bool has_header(std::span<const Line> lines) {
-  const auto has_comma = [](const Line& line) { return line.text.find(',') != std::string_view::npos; };
-  if (lines.size() < 2 || !std::all_of(lines.begin(), lines.end(), has_comma)) return false;
+  const auto has_cells = [](const Line& line) {
+    return line.text.find_first_of(k_delimiters) != std::string_view::npos;
+  };
+  if (lines.size() < 2 || !std::all_of(lines.begin(), lines.end(), has_cells)) return false;
   const auto is_row = [](const Line& line) {
     return name_then_index(line.text) || index_then_name(line.text) || !id_of(line.text).empty();
   };
@@ -179,7 +185,9 @@ void ClassMap::parse_lines(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line = stripped(line); !line.empty()) all.push_back({line, number});
+    require_utf8(line, path_, number);
+    const bool says_delimiter = number == 1 && delimiter_said_in(line);
+    if (line = stripped(line); !line.empty() && !says_delimiter) all.push_back({line, number});
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   const std::span<const Line> lines = std::span<const Line>(all).subspan(has_header(all) ? 1 : 0);

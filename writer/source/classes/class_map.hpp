@@ -14,10 +14,10 @@ namespace bale {
 
 class ClassMap {
  public:
-  /// Reads "name index", "name,index" or "index name" lines; lines with one name each (label = line number from 0),
-  /// which may be an id with a description ("n01440764 tench, Tinca tinca", "/m/011k07,Tortoise"); a JSON array of
-  /// names; an object {name: index}, {"index": name} or {"index": [name, ...]}; YOLO's data.yaml; or a packed dataset
-  /// or its manifest. Lines may follow a header "x,y". Throws `invalid_argument` with file and line.
+  /// Reads "name index", "name,index" (or ; or |) or "index name" lines; lines with one name each (label = line number
+  /// from 0), which may be an id with a description ("n01440764 tench, Tinca tinca", "/m/011k07,Tortoise"); a JSON
+  /// array of names; an object {name: index}, {"index": name} or {"index": [name, ...]}; YOLO's data.yaml; or a packed
+  /// dataset or its manifest. Lines may follow a header "x,y". Throws `invalid_argument` with file and line.
   static ClassMap load(const std::string& path);
 
   std::optional<std::int64_t> find(std::string_view name) const;

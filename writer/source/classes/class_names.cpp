@@ -110,11 +110,18 @@ class DataYaml {
 
 }  // namespace
 
-YoloData parse_data_yaml(std::string_view text, const std::string& path) { return DataYaml(path).parse(text); }
+YoloData parse_data_yaml(std::string_view text, const std::string& path) {
+  YoloData data = DataYaml(path).parse(text);
+  for_each_line(text, [&](std::string_view line, std::size_t number) { require_utf8(line, path, number); });
+  return data;
+}
 
-std::vector<std::string> parse_class_lines(std::string_view text) {
+std::vector<std::string> parse_class_lines(std::string_view text, const std::string& path) {
   std::vector<std::string> names;
-  for_each_line(text, [&](std::string_view line, std::size_t) { names.emplace_back(line); });
+  for_each_line(text, [&](std::string_view line, std::size_t number) {
+    require_utf8(line, path, number);
+    names.emplace_back(line);
+  });
   return names;
 }
 

@@ -25,10 +25,10 @@ struct YoloData {
 
 /// Reads `names` (a list or a map, in lines or in brackets), `nc` and `kpt_shape` of a data.yaml, which may be JSON.
 /// Other members are ignored. Throws `damaged` with the line for text that is not YAML and for names that contradict
-/// `nc`, `unsupported` for other forms of names. Errors name `path`.
+/// `nc`, `unsupported` for other forms of names, `invalid_argument` if it is not UTF-8. Errors name `path`.
 YoloData parse_data_yaml(std::string_view text, const std::string& path);
 
-/// One name per line.
-std::vector<std::string> parse_class_lines(std::string_view text);
+/// One name per line. Throws `invalid_argument` for one that is not UTF-8.
+std::vector<std::string> parse_class_lines(std::string_view text, const std::string& path);
 
 }  // namespace bale

@@ -5,10 +5,15 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
+#include "bale/formats/base/text/utf8.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/files/steady_file.hpp"
 
 namespace bale {
+
+constexpr std::size_t k_max_shown = 80;
 
 bool TextFiles::add(std::string path) {
   struct stat info {};
@@ -35,6 +40,19 @@ std::string TextFiles::read(std::uint32_t row) const {
   }
   text.pop_back();
   return text;
+}
+
+void require_utf8(std::string_view text, const std::string& path, std::uint64_t line) {
+  if (is_utf8(text)) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}\"{}\" is not UTF-8", place_in_text(line), excerpt(printable(text), k_max_shown)),
+              {.path = path, .hint = k_utf8_hint});
+}
+
+std::optional<char> delimiter_said_in(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (line.size() == 7 && line.starts_with('"') && line.ends_with('"')) line = line.substr(1, 5);
+  return line.size() == 5 && lower_case(line.substr(0, 4)) == "sep=" ? std::optional(line[4]) : std::nullopt;
 }
 
 void TextFiles::append_identity(std::uint32_t row, std::string& out) const {

@@ -10,6 +10,7 @@
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 
@@ -64,6 +65,7 @@ class ListedLabels {
     }
     FileRow* const row = files_.add(are_there() ? parts->path : line);
     if (row == nullptr || !are_there()) return;
+    require_utf8(parts->label);
     const auto [at, is_new] = numbers_.try_emplace(std::string(parts->label), words_.size());
     if (is_new) words_.push_back({.text = at->first, .line = number});
     row->label = static_cast<std::int64_t>(at->second);

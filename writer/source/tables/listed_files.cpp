@@ -8,6 +8,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/text/utf8.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/source/files/long_path.hpp"
@@ -172,6 +173,10 @@ FileRow* ListedFiles::add(const Place& place) {
   if (!filter_.takes_all() && !filter_.takes(std::string(below_root))) {
     listing_.notices.leave_out(clean, NameFilter::k_filtered);
     return nullptr;
+  }
+  if (!is_utf8(clean) && !exists(place)) {
+    throw Error(ErrorCode::not_found, fmt::format("no file \"{}\", whose name is not UTF-8", printable(clean)),
+                {.hint = k_utf8_hint});
   }
   const PairRules::Part part = pair_.part_of(name);
   if (pair_.empty()) {

@@ -16,6 +16,7 @@ namespace bale {
 namespace {
 
 constexpr std::size_t k_block_bytes = std::size_t{256} << 10;
+constexpr std::size_t k_delimiter_line_bytes = 9;  // "sep=;" with quotes and its end
 
 /// Follows a record byte by byte, as split_cells() parses it. Knows whether the next byte is inside quotes.
 class QuoteState {
@@ -40,10 +41,24 @@ class QuoteState {
   At at_ = At::cell_start;
 };
 
+char delimiter_of(std::string_view header) {
+  for (const char delimiter : {',', '|', ';', '\t'}) {
+    QuoteState state(delimiter);
+    for (const char c : header) {
+      if (c == delimiter && !state.quoted()) return delimiter;
+      state.take(c);
+    }
+  }
+  return ',';
+}
+
 }  // namespace
 
 RecordReader::RecordReader(const std::string& path, RecordKind kind)
-    : path_(path), kind_(kind), delimiter_(kind == RecordKind::tsv ? '\t' : ',') {
+    : path_(path),
+      kind_(kind),
+      delimiter_(kind == RecordKind::tsv ? '\t' : ','),
+      knows_delimiter_(kind != RecordKind::csv) {
   if (path == "-") {
     path_ = "standard input";
     file_ = Descriptor(0);
@@ -61,6 +76,7 @@ RecordReader::RecordReader(const std::string& path, RecordKind kind)
     throw Error(ErrorCode::unsupported, "a text in UTF-16", {.path = path_, .hint = "save it in UTF-8"});
   }
   if (buffer_.starts_with("\xEF\xBB\xBF") && kind != RecordKind::nul_separated) at_ = 3;
+  if (kind == RecordKind::csv) take_delimiter_line();
 }
 
 RecordReader::~RecordReader() {
@@ -115,6 +131,19 @@ std::size_t RecordReader::find_end() {
   return buffer_.size();
 }
 
+void RecordReader::take_delimiter_line() {
+  while (buffer_.size() < at_ + k_delimiter_line_bytes && fill()) {
+  }
+  const std::string_view text = std::string_view(buffer_).substr(at_);
+  const std::size_t end = text.find('\n');
+  const std::optional<char> said = delimiter_said_in(text.substr(0, end));
+  if (!said || end == std::string_view::npos) return;
+  delimiter_ = *said;
+  knows_delimiter_ = true;
+  at_ += end + 1;
+  ++next_line_;
+}
+
 /// Refuses a list that is separated in the other way, whose one line would be a name that no file has, and texts whose
 /// lines are none.
 void RecordReader::check_separator(std::size_t end) const {
@@ -148,6 +177,8 @@ bool RecordReader::next() {
   }
   at_ = std::min(end + 1, buffer_.size());
   if (kind_ != RecordKind::nul_separated && record_.ends_with('\r')) record_.remove_suffix(1);
+  if (!knows_delimiter_) delimiter_ = delimiter_of(record_);
+  knows_delimiter_ = true;
   return true;
 }
 
@@ -156,17 +187,6 @@ void rethrow_at_line(const Error& error, const std::string& path, std::uint64_t 
   if (!context.path.empty()) throw error;
   context.path = path;
   throw Error(error.code(), place_in_text(line) + error.message(), std::move(context));
-}
-
-char delimiter_of(std::string_view header) {
-  for (const char delimiter : {',', '|', ';', '\t'}) {
-    QuoteState state(delimiter);
-    for (const char c : header) {
-      if (c == delimiter && !state.quoted()) return delimiter;
-      state.take(c);
-    }
-  }
-  return ',';
 }
 
 void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells, bool skip_spaces) {

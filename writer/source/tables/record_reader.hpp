@@ -29,8 +29,9 @@ class RecordReader {
   /// Moves to the next record, without its line end. Returns false at the end. Throws `io`, and `damaged` for a record
   /// longer than k_max_record_bytes or an unclosed quote.
   bool next();
-  /// Cells of csv and tsv end here; else at a comma or tab. Between two records.
-  void set_delimiter(char delimiter) { delimiter_ = delimiter; }
+  /// Where cells end: of tsv a tab; of csv what its first line says ("sep=;", which Excel writes), else by the header
+  /// the first of , | ; and tab that is not in quotes there, else a comma. Known after the first record.
+  char delimiter() const { return delimiter_; }
   /// Valid until the next call of next().
   std::string_view record() const { return record_; }
   /// Offset of the record in the file, including a byte order mark.
@@ -39,6 +40,7 @@ class RecordReader {
   std::uint64_t line() const { return line_; }
 
  private:
+  void take_delimiter_line();
   void check_separator(std::size_t end) const;
   std::size_t find_end();
   bool fill();
@@ -46,6 +48,7 @@ class RecordReader {
   std::string path_;
   RecordKind kind_;
   char delimiter_;
+  bool knows_delimiter_;
   Descriptor file_;
   std::string buffer_;
   std::size_t at_ = 0;      // next record's start in buffer_
@@ -59,10 +62,6 @@ class RecordReader {
 
 /// Rethrows `error` with file and line added, unless it already names a path.
 [[noreturn]] void rethrow_at_line(const Error& error, const std::string& path, std::uint64_t line);
-
-/// The delimiter of a CSV file by its header: the first of , | ; and tab that is not in quotes there; a comma if none
-/// is.
-char delimiter_of(std::string_view header);
 
 /// Splits the record into cells and removes their quotes. Overwrites `cells`. A quote inside an unquoted cell is text.
 /// `skip_spaces`: spaces before a cell do not belong to it, as in "a, b".

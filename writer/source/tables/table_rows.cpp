@@ -9,6 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 
 namespace bale {
 namespace {
@@ -75,8 +76,7 @@ std::optional<TableColumns::Kind> TableColumns::kind_of(const std::string& path)
   return std::nullopt;
 }
 
-TableColumns::TableColumns(Kind kind, const SourceOptions& options)
-    : kind_(kind), options_(options), delimiter_(kind == Kind::tsv ? '\t' : ',') {
+TableColumns::TableColumns(Kind kind, const SourceOptions& options) : kind_(kind), options_(options) {
   if (!options.path_pattern.empty()) parse_pattern();
 }
 
@@ -124,8 +124,9 @@ void TableColumns::split(std::string_view record, std::vector<std::string>& cell
   for (std::string& cell : cells) cell = std::string(stripped(cell));
 }
 
-void TableColumns::set_header(std::string_view record) {
-  if (kind_ == Kind::csv) delimiter_ = delimiter_of(record);
+void TableColumns::set_header(std::string_view record, char delimiter) {
+  require_utf8(record);
+  delimiter_ = delimiter;
   split(record, header_);
   for (std::size_t i = 0; i < header_.size(); ++i) {
     skips_spaces_ = skips_spaces_ || (i > 0 && header_[i].starts_with(' '));
@@ -175,6 +176,9 @@ TableRow TableColumns::parse(std::string_view record) {
     split(record, cells);
     if (cells.size() != header_.size()) {
       throw Error(ErrorCode::damaged, fmt::format("{} cells, but the header has {}", cells.size(), header_.size()));
+    }
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (!is_of_path(i)) require_utf8(cells[i]);
     }
     if (label_column_) row.label = stripped(cells[*label_column_]);
     row.path = pattern_.empty()

@@ -31,12 +31,9 @@ class TableColumns {
   TableColumns(Kind kind, const SourceOptions& options);
 
   Kind kind() const { return kind_; }
-  /// Sets the header record; csv and tsv only, before any row. Throws `invalid_argument` if a required column is
-  /// missing.
-  void set_header(std::string_view record);
-
-  /// Of the cells of csv and tsv.
-  char delimiter() const { return delimiter_; }
+  /// Sets the header record, and where cells end; csv and tsv only, before any row. Throws `invalid_argument` if a
+  /// required column is missing.
+  void set_header(std::string_view record, char delimiter);
 
   /// Lists a row. Of jsonl, the first row with a member for labels says which it is in all rows. Throws `damaged` or
   /// `invalid_argument` without file and line, which the caller adds.
@@ -57,10 +54,9 @@ class TableColumns {
 
   void parse_pattern();
   bool is_in_pattern(std::string_view column) const;
+  bool is_of_path(std::size_t column) const { return column == path_column_ || is_in_pattern(header_[column]); }
   /// Whether a column of csv and tsv, or a member of jsonl, is neither path nor label.
-  bool is_extra(std::size_t column) const {
-    return column != path_column_ && column != label_column_ && !is_in_pattern(header_[column]);
-  }
+  bool is_extra(std::size_t column) const { return !is_of_path(column) && column != label_column_; }
   bool is_extra_member(std::optional<std::size_t> path, std::optional<std::size_t> label, std::size_t member,
                        std::string_view name) const {
     return (member != path || !pattern_.empty()) && member != label && !is_in_pattern(name);
@@ -73,7 +69,7 @@ class TableColumns {
   SourceOptions options_;
   std::vector<PatternPart> pattern_;  // path_pattern; empty: the path is in a column
   std::vector<std::string> header_;
-  char delimiter_;
+  char delimiter_ = ',';
   bool skips_spaces_ = false;  // the header is "path, label"
   std::size_t path_column_ = 0;
   std::optional<std::size_t> label_column_;

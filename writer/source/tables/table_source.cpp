@@ -103,8 +103,8 @@ class TableLister {
     std::uint64_t line = 1;
     try {
       if (kind_ != TableColumns::Kind::jsonl && reader.next()) {
-        table.columns.set_header(reader.record());
-        reader.set_delimiter(table.columns.delimiter());
+        line = reader.line();
+        table.columns.set_header(reader.record(), reader.delimiter());
       }
       while (reader.next()) {
         line = reader.line();
