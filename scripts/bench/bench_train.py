@@ -2,7 +2,7 @@
 """Times feeding a trainer with bale and with what people use today: warm cache, side by side.
 
 Everyone turns the same images into batches of 256: decode, RandomResizedCrop(224), random flip, uint8. bale reads its
-packs of every format, without and with seek points next to them (`bale bench --stages train --json`); the others run in
+packs of every format, plain, with seek points next to them and as planes (`bale bench --stages train --json`); the others run in
 the environment of --python, in scripts/bench/bench_train_peers.py, once with each number of workers (bale with the first one
 only). Each run is a fresh process; a second epoch is timed as a whole and every batch touched. Rounds are interleaved,
 and a ratio is the median over the rounds of the ratio within a round, to the peer at the number of workers that was its
@@ -29,8 +29,8 @@ import bench_common
 PEERS = pathlib.Path(__file__).with_name("bench_train_peers.py")
 BALE_FORMATS = ["tar", "lmdb", "hdf5"]
 # {name: (format, more options of `bale pack`)}
-OURS = {f"bale {name}{suffix}": (name, options) for suffix, options in (("", []), (" seek points", ["--seek-points"]))
-        for name in BALE_FORMATS}
+STORED = {"": [], " seek points": ["--seek-points"], " planes": ["--jpeg-code", "planes"]}
+OURS = {f"bale {name}{suffix}": (name, options) for suffix, options in STORED.items() for name in BALE_FORMATS}
 SHARDS = 12  # so that 2, 3 and 4 workers of a peer that shares shards out have equal parts
 OTHER_BYTES = {"ffcv-reencoded"}
 TIMEOUT_S = 600
