@@ -67,17 +67,24 @@ HWY_INLINE V16 descale(const Sum& sum) {
   return pack_blocks(hn::ShiftRight<k_shift>(sum.low), hn::ShiftRight<k_shift>(sum.high));
 }
 
-/// Transforms the vectors in place: element i of each lane is in vector i. Adds `k_offset` to the results. If
-/// `k_inputs` is 4, elements 4 to 7 are zero and not read.
-template <int k_shift, int k_offset, int k_inputs>
-HWY_INLINE void transform(V16 (&v)[8]) {
+/// What the rounding of the second pass, and the level shift after it, add to the first column.
+constexpr std::int32_t k_row_bias =
+    (1 << (k_second_shift - 1 - k_dct_bits)) + (k_center << (k_second_shift - k_dct_bits));
+constexpr std::int32_t k_half_first = 1 << (k_first_shift - 1);
+alignas(16) constexpr std::int32_t k_first_columns[4] = {k_half_first + (k_row_bias << k_first_shift), k_half_first,
+                                                         k_half_first, k_half_first};
+
+/// The first pass: transforms columns in place, from vectors of rows to vectors of rows. Adds k_row_bias to the first
+/// column. If `k_inputs` is 4, rows 4 to 7 are zero and not read.
+template <int k_inputs>
+HWY_INLINE void transform_columns(V16 (&v)[8]) {
   constexpr bool k_all = k_inputs == 8;
-  const V32 half = hn::Set(D32(), (1 << (k_shift - 1)) + (k_offset << k_shift));
+  const Sum half{hn::LoadDup128(D32(), k_first_columns), hn::Set(D32(), k_half_first)};
   const V16 zero = hn::Zero(D16());
   const Pairs in04(v[0], k_all ? v[4] : zero);
   const Pairs in26(v[2], k_all ? v[6] : zero);
-  const Sum sum = add(multiply(in04, 1 << k_dct_bits, 1 << k_dct_bits), {half, half});
-  const Sum difference = k_all ? add(multiply(in04, 1 << k_dct_bits, -(1 << k_dct_bits)), {half, half}) : sum;
+  const Sum sum = add(multiply(in04, 1 << k_dct_bits, 1 << k_dct_bits), half);
+  const Sum difference = k_all ? add(multiply(in04, 1 << k_dct_bits, -(1 << k_dct_bits)), half) : sum;
   const Sum outer = multiply(in26, k_0_541 + k_0_765, k_0_541);
   const Sum inner = multiply(in26, k_0_541, k_0_541 - k_1_847);
   const Sum even[4] = {add(sum, outer), add(difference, inner), subtract(difference, inner), subtract(sum, outer)};
@@ -86,36 +93,58 @@ HWY_INLINE void transform(V16 (&v)[8]) {
   for (int i = 0; i < 4; ++i) {
     Sum odd = multiply(in13, k_odd[i][0], k_odd[i][1]);
     if (k_all) odd = add(odd, multiply(in57, k_odd[i][2], k_odd[i][3]));
-    v[i] = descale<k_shift>(add(even[i], odd));
-    v[7 - i] = descale<k_shift>(subtract(even[i], odd));
+    v[i] = descale<k_first_shift>(add(even[i], odd));
+    v[7 - i] = descale<k_first_shift>(subtract(even[i], odd));
   }
 }
 
-/// Transposes each block.
-HWY_INLINE void transpose(V16 (&v)[8]) {
-  const D16 d16;
-  const D32 d32;
-  const D64 d64;
-  V16 a[8];
-  for (int i = 0; i < 4; ++i) {
-    a[2 * i] = hn::InterleaveLower(d16, v[2 * i], v[2 * i + 1]);
-    a[2 * i + 1] = hn::InterleaveUpper(d16, v[2 * i], v[2 * i + 1]);
-  }
-  V32 b[8];  // pairs of columns, four rows each
-  for (int i = 0; i < 2; ++i) {
-    for (int j = 0; j < 2; ++j) {
-      const V32 above = hn::BitCast(d32, a[4 * i + j]);
-      const V32 below = hn::BitCast(d32, a[4 * i + 2 + j]);
-      b[4 * i + 2 * j] = hn::InterleaveLower(d32, above, below);
-      b[4 * i + 2 * j + 1] = hn::InterleaveUpper(d32, above, below);
+/// Pairs of a row's elements, and what each of the even or odd half's four sums takes of them.
+struct RowTerms {
+  alignas(16) std::uint8_t pairs[16];
+  alignas(16) std::int16_t factors[8];
+};
+
+constexpr RowTerms make_row_terms(std::uint8_t first, const std::int32_t (&of_first)[4],
+                                  const std::int32_t (&of_second)[4]) {
+  RowTerms terms{};
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (std::uint8_t byte = 0; byte < 2; ++byte) {
+      terms.pairs[4 * i + byte] = static_cast<std::uint8_t>(2 * first + byte);
+      terms.pairs[4 * i + 2 + byte] = static_cast<std::uint8_t>(2 * first + 4 + byte);
     }
+    terms.factors[2 * i] = static_cast<std::int16_t>(of_first[i]);
+    terms.factors[2 * i + 1] = static_cast<std::int16_t>(of_second[i]);
   }
-  for (int i = 0; i < 4; ++i) {
-    const auto left = hn::BitCast(d64, b[i]);
-    const auto right = hn::BitCast(d64, b[4 + i]);
-    v[2 * i] = hn::BitCast(d16, hn::InterleaveLower(d64, left, right));
-    v[2 * i + 1] = hn::BitCast(d16, hn::InterleaveUpper(d64, left, right));
+  return terms;
+}
+
+constexpr std::int32_t k_one = 1 << k_dct_bits;
+/// Of elements 0 and 2, 1 and 3, 4 and 6, 5 and 7.
+constexpr RowTerms k_row_terms[4] = {
+    make_row_terms(0, {k_one, k_one, k_one, k_one}, {k_0_541 + k_0_765, k_0_541, -k_0_541, -k_0_541 - k_0_765}),
+    make_row_terms(1, {k_odd[0][0], k_odd[1][0], k_odd[2][0], k_odd[3][0]},
+                   {k_odd[0][1], k_odd[1][1], k_odd[2][1], k_odd[3][1]}),
+    make_row_terms(4, {k_one, -k_one, -k_one, k_one}, {k_0_541, k_0_541 - k_1_847, k_1_847 - k_0_541, -k_0_541}),
+    make_row_terms(5, {k_odd[0][2], k_odd[1][2], k_odd[2][2], k_odd[3][2]},
+                   {k_odd[0][3], k_odd[1][3], k_odd[2][3], k_odd[3][3]})};
+
+HWY_INLINE V32 multiply_row(V16 row, const RowTerms& terms) {
+  const V8 pairs = hn::TableLookupBytes(hn::BitCast(D8(), row), hn::LoadDup128(D8(), terms.pairs));
+  return multiply(hn::BitCast(D16(), pairs), hn::LoadDup128(D16(), terms.factors));
+}
+
+/// The second pass, of a row of each block. The last four samples of the result are in the opposite order. If
+/// `k_inputs` is 4, columns 4 to 7 are zero.
+template <int k_inputs>
+HWY_INLINE V16 transform_row(V16 row) {
+  V32 even = multiply_row(row, k_row_terms[0]);
+  V32 odd = multiply_row(row, k_row_terms[1]);
+  if (k_inputs == 8) {
+    even = hn::Add(even, multiply_row(row, k_row_terms[2]));
+    odd = hn::Add(odd, multiply_row(row, k_row_terms[3]));
   }
+  return pack_blocks(hn::ShiftRight<k_second_shift>(hn::Add(even, odd)),
+                     hn::ShiftRight<k_second_shift>(hn::Sub(even, odd)));
 }
 
 /// Stores two rows of each block.
@@ -130,30 +159,6 @@ HWY_INLINE void store_two_rows(hn::Vec<D64> rows, std::uint8_t* to, std::size_t 
 #endif
   hn::StoreU(hn::LowerHalf(DHalf8(), bytes), DHalf8(), to);
   hn::StoreU(hn::UpperHalf(DHalf8(), bytes), DHalf8(), to + stride);
-}
-
-/// Stores vectors of columns as rows of bytes.
-HWY_INLINE void store_columns(const V16 (&v)[8], const SamplesOut& out, std::uint8_t* to) {
-  const D8 d8;
-  const D16 d16;
-  const D32 d32;
-  const D64 d64;
-  V8 a[4];  // two columns: i and 4 + i
-  for (int i = 0; i < 4; ++i) a[i] = pack_blocks(v[i], v[4 + i]);
-  const V16 columns02 = hn::BitCast(d16, hn::InterleaveLower(d8, a[0], a[2]));
-  const V16 columns46 = hn::BitCast(d16, hn::InterleaveUpper(d8, a[0], a[2]));
-  const V16 columns13 = hn::BitCast(d16, hn::InterleaveLower(d8, a[1], a[3]));
-  const V16 columns57 = hn::BitCast(d16, hn::InterleaveUpper(d8, a[1], a[3]));
-  const V8 left[2] = {hn::InterleaveLower(d8, hn::BitCast(d8, columns02), hn::BitCast(d8, columns13)),
-                      hn::InterleaveUpper(d8, hn::BitCast(d8, columns02), hn::BitCast(d8, columns13))};
-  const V8 right[2] = {hn::InterleaveLower(d8, hn::BitCast(d8, columns46), hn::BitCast(d8, columns57)),
-                       hn::InterleaveUpper(d8, hn::BitCast(d8, columns46), hn::BitCast(d8, columns57))};
-  for (std::size_t i = 0; i < 2; ++i, to += 4 * out.stride) {
-    const V32 left32 = hn::BitCast(d32, left[i]);
-    const V32 right32 = hn::BitCast(d32, right[i]);
-    store_two_rows(hn::BitCast(d64, hn::InterleaveLower(d32, left32, right32)), to, out.stride);
-    store_two_rows(hn::BitCast(d64, hn::InterleaveUpper(d32, left32, right32)), to + 2 * out.stride, out.stride);
-  }
 }
 
 /// What has to be within limits. Values between the passes need no check: if one is above k_max_value, a sample is
@@ -176,19 +181,27 @@ struct Extremes {
   V16 least;
 };
 
+alignas(16) constexpr std::uint8_t k_in_order[16] = {0, 1, 2, 3, 7, 6, 5, 4, 8, 9, 10, 11, 15, 14, 13, 12};
+
 /// Transforms one group. If `k_inputs` is 4, only the first four rows and columns of its blocks are not zero.
 template <std::size_t k_inputs>
-HWY_INLINE void transform_group(V16 (&v)[8], const Quantizers& quantizers, Extremes& extremes) {
+HWY_INLINE void transform_group(V16 (&v)[8], const Quantizers& quantizers, Extremes& extremes, const SamplesOut& out,
+                                std::uint8_t* to) {
   const D16 d16;
   for (std::size_t row = 0; row < k_inputs; ++row) {
     const V16 limit = hn::LoadDup128(d16, quantizers.limits.data() + row * 8);
     extremes.excess = hn::Max(extremes.excess, hn::Sub(hn::Abs(v[row]), limit));
     v[row] = hn::Mul(v[row], hn::LoadDup128(d16, quantizers.factors.data() + row * 8));
   }
-  transform<k_first_shift, 0, k_inputs>(v);
-  transpose(v);
-  transform<k_second_shift, k_center, k_inputs>(v);
-  for (const V16 column : v) extremes.add_sample(column);
+  transform_columns<k_inputs>(v);
+  for (std::size_t row = 0; row < 8; row += 2, to += 2 * out.stride) {
+    const V16 upper = transform_row<k_inputs>(v[row]);
+    const V16 lower = transform_row<k_inputs>(v[row + 1]);
+    extremes.add_sample(upper);
+    extremes.add_sample(lower);
+    const V8 bytes = hn::TableLookupBytes(pack_blocks(upper, lower), hn::LoadDup128(D8(), k_in_order));
+    store_two_rows(hn::BitCast(D64(), bytes), to, out.stride);
+  }
 }
 
 /// Which coefficients of a group may not be zero.
@@ -306,12 +319,10 @@ inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quan
     V16 v[8];
     switch (take_group(groups + group * k_lanes16 * 8, v)) {
       case Content::any:
-        transform_group<8>(v, quantizers, extremes);
-        store_columns(v, out, to);
+        transform_group<8>(v, quantizers, extremes, out, to);
         break;
       case Content::corner:
-        transform_group<4>(v, quantizers, extremes);
-        store_columns(v, out, to);
+        transform_group<4>(v, quantizers, extremes, out, to);
         break;
       case Content::dc:
         store_dc(v[0], quantizers, extremes, out, to);
