@@ -15,6 +15,7 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
+#include "bale/reader/spec/odd_shard_names.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
 #include "bale/reader/spec/shard_place.hpp"
 #include "bale/reader/spec/shard_spec.hpp"
@@ -167,7 +168,7 @@ NoticeLog DatasetPart::missed() const {
   for (const std::string& folder : unreadable) log.add(folder, "a directory that cannot be read");
   if (found_by == FoundBy::name) return log;
   if (found_by == FoundBy::directory) log = not_read_beside(shards, path);
-  log.merge(missing_by_count(shards), path);
+  log.merge(odd_shard_names(shards), path);
   return log;
 }
 

@@ -1,8 +1,6 @@
 #include "bale/reader/spec/shard_directory.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -190,26 +188,6 @@ NoticeLog not_read_beside(const std::vector<std::string>& shards, const std::str
       if (is_new) kind->second = is_recognized(path);
       if (kind->second) log.add(path, "not named as a shard, although its content is one");
     }
-  }
-  return log;
-}
-
-NoticeLog missing_by_count(const std::vector<std::string>& shards) {
-  std::map<std::array<std::string, 3>, std::set<std::uint64_t>> found;  // numbers by name, count and suffix
-  for (const std::string& shard : shards) {
-    if (const auto name = counted_name(base_name(shard)))
-      found[{name->dataset, name->count, name->suffix}].insert(name->number);
-  }
-  NoticeLog log;
-  for (const auto& [name, numbers] : found) {
-    const auto& [dataset, digits, suffix] = name;
-    const std::uint64_t count = std::stoull(digits);
-    if (numbers.size() >= count) continue;
-    std::uint64_t first = numbers.contains(count) ? 1 : 0;
-    while (numbers.contains(first)) ++first;
-    log.warn(fmt::format("{} of the {} shards that the names count {} missing (such as {}-{:0{}}-of-{}{})",
-                         count - numbers.size(), count, count - numbers.size() == 1 ? "is" : "are", printable(dataset),
-                         first, digits.size(), digits, printable(suffix)));
   }
   return log;
 }

@@ -27,9 +27,6 @@ std::vector<std::string> list_shards(const std::string& directory);
 /// images, directories of either. Files of one extension are looked into once.
 NoticeLog not_read_beside(const std::vector<std::string>& shards, const std::string& directory);
 
-/// Warns of shards that the names of others count ("x-00000-of-00002"), and that are not among them.
-NoticeLog missing_by_count(const std::vector<std::string>& shards);
-
 /// Whether the file is named like a shard of a built-in format, but for the case of letters.
 bool is_called_as_shard(const std::string& name);
 

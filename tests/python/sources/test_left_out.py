@@ -446,23 +446,6 @@ def test_what_lies_next_to_shards_in_a_directory(bale, own, shards_of, tmp_path)
     assert bale("convert", place, tmp_path / "strict", "--strict").code == FAILURE
 
 
-def test_shards_that_the_names_count_and_that_are_not_there(bale, shards_of, tmp_path):
-    place = tmp_path / "place"
-    place.mkdir()
-    names = [f"train-{number:05}-of-00004{suffix}" for suffix in ("", ".tar") for number in (0, 1, 3)]
-    for name in names:
-        (place / name).write_bytes(shards_of[0 if name.endswith("tar") else 1])
-    said = "1 of the 4 shards that the names count is missing (such as train-00002-of-00004"
-    missing = [f"{place}: {said})", f"{place}: {said}.tar)"]
-    assert beside(bale.ok("convert", place / "train-*", tmp_path / "out"), place) == missing
-    assert beside(bale.ok("verify", place / "train-?????-of-00004"), place) == missing[:1]
-    assert beside(bale.ok("inspect", place / "train-{00000,00001}-of-00004"), place) == []  # named one by one
-    (place / "train-00002-of-00004").write_bytes(shards_of[1])
-    (place / "train-00000-of-00004.tar").rename(place / "train-00004-of-00004.tar")
-    found = bale.ok("verify", place / "train-*")
-    assert beside(found, place) == [f"{place}: 1 of the 4 shards that the names count is missing (such as train-00002-of-00004.tar)"]
-
-
 def test_a_directory_of_shards_by_content_is_read_after_it_was_indexed(bale, shards_of, tmp_path):
     place = tmp_path / "place"
     place.mkdir()

@@ -1,14 +1,13 @@
 #include "bale/writer/source/classes/class_folders.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/names/split_names.hpp"
 
 namespace bale {
 namespace {
@@ -34,13 +33,6 @@ std::size_t common_folders(std::uint64_t size, const std::function<std::string(s
     slash = common.rfind('/', slash - 1);
   }
   return 0;
-}
-
-constexpr std::array<std::string_view, 10> k_split_names{"dev",      "eval", "test",     "testing", "train",
-                                                         "training", "val",  "validate", "valid",   "validation"};
-
-bool is_split_name(std::string_view name) {
-  return std::find(k_split_names.begin(), k_split_names.end(), lower_case(name)) != k_split_names.end();
 }
 
 }  // namespace
