@@ -159,6 +159,7 @@ Run pack_run_of(const char* command, Call& call) {
       PackOptions& options = listed.request.options;
       options.on_warning = warner(listed.remarks.warnings, notes);
       ChangeOutcome outcome{.change = call.edit->add(std::move(listed.source), options, listed.request.add, progress)};
+      note_read(listed, notes);
       outcome.remarks = std::move(listed.remarks);
       call.say(change_lines(outcome));
       return change_json(outcome);

@@ -228,9 +228,11 @@ JournalContent parse_journal(std::string_view text, const std::string& path) {
 Error unfinished_run(const std::string& destination, const JournalContent& unfinished) {
   const bool rewrites = unfinished.facts.contains("verb");
   const bool edits = unfinished.facts.contains("edit");
+  const auto command = unfinished.facts.find("command");  // earlier versions have none
   return {ErrorCode::exists,
-          rewrites ? "holds an unfinished `bale rewrite`"
-          : edits  ? "holds an unfinished edit"
+          rewrites ? fmt::format("holds an unfinished `bale {}`",
+                                 command == unfinished.facts.end() ? "rewrite" : printable(command->second))
+          : edits ? "holds an unfinished edit"
                    : "holds an unfinished run",
           {.path = destination,
            .hint = rewrites && !unfinished.replacement ? "run that again first, or drop what it left: remove " +

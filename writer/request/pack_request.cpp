@@ -161,6 +161,7 @@ ListedSource list_source(const PackRequest& asked, const RunNotes& notes) {
   request.options.default_name = default_name(request);
   request.source_options.keys_name_files = request.options.format.layout->keys_name_files;
   request.source_options.skip_damaged = request.options.on_error != OnError::fail;
+  request.source_options.strict = request.strict;
 
   LeftOut left_out;
   std::unique_ptr<Source> source = open_source_of(request, notes);
@@ -184,7 +185,20 @@ ListedSource list_source(const PackRequest& asked, const RunNotes& notes) {
                              plural(num_listed, "sample"), request.draw.seed));
   }
   RunRemarks remarks{.notices = std::move(ledger), .left_out = std::move(left_out), .labels = source->label_origin()};
-  return {.request = std::move(request), .source = std::move(source), .remarks = std::move(remarks), .begin = begin};
+  std::function<void(NoticeLog & log)> read_notices = source->read_notices();
+  return {.request = std::move(request),
+          .source = std::move(source),
+          .remarks = std::move(remarks),
+          .read_notices = std::move(read_notices),
+          .begin = begin};
+}
+
+void note_read(ListedSource& listed, const RunNotes& notes) {
+  if (!listed.read_notices) return;
+  NoticeLog read;
+  listed.read_notices(read);
+  for (const std::string& line : notice_lines(read, "sample", notes.options)) notes.note(line);
+  listed.remarks.notices.merge(read, {});
 }
 
 PackOutcome pack_listed(ListedSource& listed, const RunNotes& notes, Progress& progress) {
@@ -198,6 +212,7 @@ PackOutcome pack_listed(ListedSource& listed, const RunNotes& notes, Progress& p
   } catch (const Error& error) {
     throw with_way_on(error, options.destination, progress);
   }
+  note_read(listed, notes);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - listed.begin).count();
   outcome.images = conditions_of(outcome.report, options.max_pixels);
   return outcome;

@@ -80,7 +80,8 @@ struct ListedSource {
   PackRequest request{};  // with places, format and name settled
   std::unique_ptr<Source> source{};
   RunRemarks remarks{};
-  std::chrono::steady_clock::time_point begin{};  // of the run
+  std::function<void(NoticeLog& log)> read_notices{};  // Source::read_notices()
+  std::chrono::steady_clock::time_point begin{};       // of the run
 };
 
 /// PackOptions::on_warning of a run: keeps and shows each line. Both must outlive what is returned.
@@ -92,6 +93,9 @@ FormatAndLayout format_of(const PackRequest& request);
 /// Lists the source, and notes what was ignored and left out. Throws what opening a source throws, and `unsupported` if
 /// the request is strict and something was not taken or used.
 ListedSource list_source(const PackRequest& asked, const RunNotes& notes);
+
+/// Says what reading the samples has shown, and adds it to the remarks.
+void note_read(ListedSource& listed, const RunNotes& notes);
 
 struct PackOutcome {
   PackReport report{};

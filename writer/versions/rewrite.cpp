@@ -179,6 +179,7 @@ class Rewriting {
     plan_.facts = facts_of_options(options_, manifest().classes);
     plan_.facts["version"] = base_->id;
     plan_.facts["verb"] = "rewrite";
+    plan_.facts["command"] = asked_.only_removed ? "remove --purge" : "rewrite";
     plan_.base = base_;
     plan_.next_shard = first + planned.shards.size();
     report_.num_samples = plan_.num_samples;

@@ -122,6 +122,16 @@ def test_another_command_after_one_that_was_killed(bale, files, first, tmp_path)
         shutil.rmtree(killed)
 
 
+def test_a_killed_purge_is_called_what_it_was(bale, files, tmp_path):
+    old, command = packed(bale, files, tmp_path / "old"), ("remove", "amber/o_amber_0003", "--purge")
+    calls, said = count_calls(bale, tmp_path, command[0], shutil.copytree(old, tmp_path / "count"), *command[1:]), set()
+    for n in range(8, calls + 1, 8):
+        out = shutil.copytree(old, tmp_path / f"out{n}")
+        assert bale(command[0], out, *command[1:], env=shim(KILL_AT=n)).code == KILLED
+        said |= {line.split(";")[0].split(": ")[-1] for line in bale(*NEXT["add"](out, files)).err.splitlines() if "unfinished" in line}
+    assert said == {"holds an unfinished `bale remove --purge`"}
+
+
 def test_a_removal_while_it_begins(bale, files, tmp_path):
     """What a list adds to the removals of the version is kept."""
     out, other = packed(bale, files, tmp_path / "out"), tmp_path / "other"

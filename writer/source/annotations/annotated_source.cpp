@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
@@ -64,13 +67,45 @@ struct Annotations {
   }
 };
 
+/// The samples whose image has another size than its annotations say, of those that were read. Safe in any thread.
+class OtherSizes {
+ public:
+  void add(std::uint64_t sample, const std::string& annotations, const std::string& what) {
+    const std::scoped_lock lock(mutex_);
+    samples_.insert(sample);
+    if (*samples_.begin() != sample) return;
+    place_ = annotations;
+    first_ = what;
+  }
+  void report(NoticeLog& log) const {
+    const std::scoped_lock lock(mutex_);
+    if (samples_.empty()) return;
+    NoticeLog remark;
+    remark.warn(
+        fmt::format("{} another size than the annotations say, so that boxes and masks may be wrong; the first {}",
+                    samples_.size() == 1 ? "1 image has" : plural(samples_.size(), "image") + " have", first_));
+    log.merge(remark, place_);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::uint64_t> samples_;
+  std::string place_;  // the annotations of the first
+  std::string first_;
+};
+
 class AnnotatedSource : public FileSource {
  public:
-  AnnotatedSource(FileListing listing, Annotations annotations)
-      : FileSource(std::move(listing), annotations.fields()), annotations_(std::move(annotations)) {}
+  AnnotatedSource(FileListing listing, Annotations annotations, bool is_strict)
+      : FileSource(std::move(listing), annotations.fields()),
+        annotations_(std::move(annotations)),
+        is_strict_(is_strict) {}
 
   /// Boxes may depend on the size of the image, which is not known without reading it.
   std::string save_head() const override { return Source::save_head(); }
+  std::function<void(NoticeLog& log)> read_notices() const override {
+    return [sizes = other_sizes_](NoticeLog& log) { sizes->report(log); };
+  }
 
  protected:
   std::uint64_t extra_bytes(std::uint64_t i, std::size_t which) const override {
@@ -80,7 +115,9 @@ class AnnotatedSource : public FileSource {
   void append_extra(std::uint64_t i, std::size_t which, const SampleView& image, std::string& out) const override {
     const auto [set, field] = annotations_.place_of(which);
     try {
-      annotations_.sets[set]->append(annotations_.rows[set][i], field, image, out);
+      const AnnotationSet& annotations = *annotations_.sets[set];
+      const std::optional<ImageSize> said = annotations.append(annotations_.rows[set][i], field, image, out);
+      if (said) compare_size(i, *said, image, annotations.path());
     } catch (const Error& error) {
       ErrorContext context = error.context();
       SourceSample sample;
@@ -97,7 +134,20 @@ class AnnotatedSource : public FileSource {
   }
 
  private:
+  void compare_size(std::uint64_t i, const ImageSize& said, const SampleView& image, const std::string& place) const {
+    const bool is_unknown = image.width == 0 || said.width <= 0 || said.height <= 0;  // tools write 0 x 0
+    if (is_unknown || (said.width == image.width && said.height == image.height)) return;
+    const std::string sizes = fmt::format("{} x {}, not {} x {}", image.width, image.height, said.width, said.height);
+    if (is_strict_) {
+      throw Error(ErrorCode::damaged, fmt::format("the image is {}, as the annotations say", sizes),
+                  {.path = place, .hint = "correct one of them, or leave `strict` out"});
+    }
+    other_sizes_->add(i, place, fmt::format("is {} of {}", printable(origin(i)), sizes));
+  }
+
   Annotations annotations_;
+  bool is_strict_;
+  std::shared_ptr<OtherSizes> other_sizes_ = std::make_shared<OtherSizes>();
 };
 
 class AnnotatedLister {
@@ -147,7 +197,7 @@ class AnnotatedLister {
                         {"pair", "pair_path", "annotations", "annotations_format", "class_map", "list_jobs",
                          "keep_extensions", is_list_ ? "root" : ""},
                         "these are images with annotations", path_, found.notices);
-    return std::make_unique<AnnotatedSource>(std::move(found), std::move(annotations));
+    return std::make_unique<AnnotatedSource>(std::move(found), std::move(annotations), options_.strict);
   }
 
  private:

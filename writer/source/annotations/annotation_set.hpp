@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,12 @@ class AnnotationLog {
   std::vector<SourceLoss>& losses_;
 };
 
+/// In pixels.
+struct ImageSize {
+  double width = 0;
+  double height = 0;
+};
+
 class AnnotationSet {
  public:
   static constexpr std::uint32_t k_no_row = ~std::uint32_t{0};
@@ -72,9 +79,11 @@ class AnnotationSet {
   /// Expected size of field `which` of a row.
   virtual std::uint64_t bytes(std::uint32_t row, std::size_t which) const = 0;
   /// Appends field `which` of a row, or of an image without annotations (k_no_row). `image` has the image's file and
-  /// size. Throws `damaged` with the path of the annotations for annotations that are not of this kind, `changed`,
+  /// size. Returns the size that the image has by its annotations, in whose pixels they are; nullopt if they do not say
+  /// it. Throws `damaged` with the path of the annotations for annotations that are not of this kind, `changed`,
   /// `io`.
-  virtual void append(std::uint32_t row, std::size_t which, const SampleView& image, std::string& out) const = 0;
+  virtual std::optional<ImageSize> append(std::uint32_t row, std::size_t which, const SampleView& image,
+                                          std::string& out) const = 0;
   /// Appends what identifies the annotations of a row. Does not throw for damaged content.
   virtual void append_identity(std::uint32_t row, std::string& out) const = 0;
 };

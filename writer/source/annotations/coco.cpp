@@ -96,17 +96,18 @@ class Coco : public AnnotationSet {
     return sum;
   }
 
-  void append(std::uint32_t row, std::size_t which, const SampleView&, std::string& out) const override {
+  std::optional<ImageSize> append(std::uint32_t row, std::size_t which, const SampleView&,
+                                  std::string& out) const override {
     if (kind_ == Kind::panoptic && row == k_no_row) {
       throw Error(ErrorCode::damaged, "an image without a panoptic annotation", {.path = path()});
     }
     if (is_mask(which)) {
       masks_.append(row, out);
-      return;
+      return sizes_[row];
     }
     if (row == k_no_row) {
       out += "[]";
-      return;
+      return std::nullopt;
     }
     char before = '[';
     std::string text;
@@ -121,9 +122,10 @@ class Coco : public AnnotationSet {
                     {.path = path(), .offset = pieces_[i].offset, .hint = error.context().hint});
       }
     }
-    if (kind_ == Kind::panoptic) return;  // its one annotation is a list
+    if (kind_ == Kind::panoptic) return sizes_[row];  // its one annotation is a list
     if (before == '[') out += '[';
     out += ']';
+    return kind_ == Kind::captions ? std::nullopt : sizes_[row];
   }
 
   void append_identity(std::uint32_t row, std::string& out) const override {
@@ -146,6 +148,7 @@ class Coco : public AnnotationSet {
   struct Id {
     Json value;
     std::string file_name;  // empty: not in "images"
+    std::optional<ImageSize> size{};
   };
 
   /// An annotation as it is in the file; a caption as its text.
@@ -233,7 +236,7 @@ class Coco : public AnnotationSet {
 
   std::uint32_t number_of(const Json& id) {
     const auto [at, is_new] = numbers_.try_emplace(id.dump(), static_cast<std::uint32_t>(ids_.size()));
-    if (is_new) ids_.push_back({id, {}});
+    if (is_new) ids_.push_back({id, {}, {}});
     return at->second;
   }
 
@@ -246,6 +249,10 @@ class Coco : public AnnotationSet {
       throw Error(ErrorCode::damaged, fmt::format("two images have the id {}", image_id.dump()));
     if (!name.without_directory.empty()) other_places_.emplace(name.path, std::move(name.without_directory));
     id.file_name = std::move(name.path);
+    const Json* const width = image.find("width");
+    const Json* const height = image.find("height");
+    const bool has_size = width != nullptr && width->is_number() && height != nullptr && height->is_number();
+    if (has_size) id.size = ImageSize{width->as_real("width"), height->as_real("height")};
   }
 
   /// Images that are named by URLs lie in the folder itself, or in its directory of the URL's.
@@ -293,6 +300,7 @@ class Coco : public AnnotationSet {
                     {.path = path()});
       }
       images_.push_back(std::move(ids_[number].file_name));
+      sizes_.push_back(ids_[number].size);
     }
   }
 
@@ -328,6 +336,7 @@ class Coco : public AnnotationSet {
   Labels labels_;
   std::vector<std::string> categories_;  // by id
   std::vector<std::string> images_;      // by row
+  std::vector<std::optional<ImageSize>> sizes_;
   std::unordered_map<std::string, std::uint32_t> rows_;
   std::map<std::string, std::string> other_places_;  // of images that are named by URLs
   std::vector<Piece> pieces_;                        // in the order of their images

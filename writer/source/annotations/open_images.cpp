@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 
@@ -11,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
@@ -92,7 +94,9 @@ class OpenImages : public AnnotationSet {
     return sum;
   }
 
-  void append(std::uint32_t row, std::size_t, const SampleView& image, std::string& out) const override {
+  std::optional<ImageSize> append(std::uint32_t row, std::size_t, const SampleView& image,
+                                  std::string& out) const override {
+    std::optional<ImageSize> size;
     std::vector<std::string> lists;
     if (has_names_) lists.emplace_back("names");
     for (const auto& [name, column] : further_) lists.push_back(name);
@@ -108,13 +112,14 @@ class OpenImages : public AnnotationSet {
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
         if (record.ends_with('\r')) record.remove_suffix(1);
         try {
-          if (!record.empty()) add_box(record, image, targets);
+          if (!record.empty()) add_box(record, image, targets, size);
         } catch (const Error& error) {
           throw Error(error.code(), error.message(), {.path = path(), .offset = offset, .hint = error.context().hint});
         }
       }
     }
     targets.append_to(out);
+    return size;
   }
   void append_identity(std::uint32_t row, std::string& out) const override {
     if (row == k_no_row) return;
@@ -183,6 +188,10 @@ class OpenImages : public AnnotationSet {
               k_usual[which][0], fmt::join(k_needed, ", "), printable(fmt::format("{}", fmt::join(names, ", ")))));
     }
     has_names_ = false;
+    const auto at = [&](const char* name) {
+      return static_cast<std::size_t>(std::find(lower.begin(), lower.end(), name) - lower.begin());
+    };
+    if (at("width") != lower.size() && at("height") != lower.size()) size_columns_ = {at("width"), at("height")};
     for (std::size_t i = 0; i < names.size(); ++i) {
       const bool is_known =
           is_taken[i] || lower[i] == "width" || lower[i] == "height" || lower[i] == "boxes" || lower[i] == "labels";
@@ -287,9 +296,16 @@ class OpenImages : public AnnotationSet {
     for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
   }
 
-  void add_box(std::string_view record, const SampleView& image, TargetText& targets) const {
+  /// Sets `said` to the image's size if the row says it, unless an earlier one has.
+  void add_box(std::string_view record, const SampleView& image, TargetText& targets,
+               std::optional<ImageSize>& said) const {
     std::vector<std::string> cells;
     split(record, cells);
+    if (size_columns_ && !said) {
+      const auto width = whole_number<std::int32_t>(stripped(cells[size_columns_->first]));
+      const auto height = whole_number<std::int32_t>(stripped(cells[size_columns_->second]));
+      if (width && height) said = {static_cast<double>(*width), static_cast<double>(*height)};
+    }
     if (is_empty(cells)) return;
     const std::int64_t label = label_of(cells[columns_[1]]);
     if (has_boxes_) {
@@ -326,7 +342,8 @@ class OpenImages : public AnnotationSet {
   std::unordered_map<std::string, std::uint32_t> row_by_base_;  // likewise; k_no_row: several images have the name
   char delimiter_ = ',';
   std::size_t num_cells_ = 0;
-  std::vector<std::size_t> columns_;  // of k_needed
+  std::optional<std::pair<std::size_t, std::size_t>> size_columns_;  // of the image's width and height
+  std::vector<std::size_t> columns_;                                 // of k_needed
   std::vector<std::pair<std::string, std::size_t>> further_;
   std::vector<std::string> left_out_;                    // names of the other columns
   std::unordered_map<std::string, std::uint32_t> rows_;  // by ImageID

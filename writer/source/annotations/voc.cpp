@@ -53,6 +53,10 @@ class Objects {
     if (!is_utf8(text)) fail(fmt::format("<{}>: \"{}\" is not UTF-8", name, printable(text)), object.offset_debug());
     return text;
   }
+  ImageSize size() const {
+    const pugi::xml_node node = root_.child("size");
+    return {node.child("width").text().as_double(), node.child("height").text().as_double()};
+  }
   double number(pugi::xml_node box, const char* name) const {
     try {
       return parse_number(text(box, name));
@@ -130,10 +134,12 @@ class Voc : public AnnotationSet {
     return row == k_no_row ? 25 : files_.bytes(row) / 2;
   }
 
-  void append(std::uint32_t row, std::size_t, const SampleView&, std::string& out) const override {
+  std::optional<ImageSize> append(std::uint32_t row, std::size_t, const SampleView&, std::string& out) const override {
     TargetText targets({"names", "difficult", "truncated", "occluded", "pose"});
-    if (row != k_no_row) add_objects(row, targets);
+    std::optional<ImageSize> size;
+    if (row != k_no_row) size = add_objects(row, targets);
     targets.append_to(out);
+    return size;
   }
   void append_identity(std::uint32_t row, std::string& out) const override {
     if (row != k_no_row) files_.append_identity(row, out);
@@ -164,7 +170,8 @@ class Voc : public AnnotationSet {
     return has_extension ? image.substr(0, dot) : image;
   }
 
-  void add_objects(std::uint32_t row, TargetText& targets) const {
+  /// Returns the image's size as the file says it.
+  ImageSize add_objects(std::uint32_t row, TargetText& targets) const {
     const std::string& path = files_.path(row);
     const Objects objects(files_.read(row), path);
     objects.for_each([&](pugi::xml_node object) {
@@ -184,6 +191,7 @@ class Voc : public AnnotationSet {
       const std::string_view pose = stripped(object.child("pose").child_value());
       targets.add_to(list, pose.empty() ? "null" : json_of_text(pose));
     });
+    return objects.size();
   }
 
   /// The classes, which are those of all files, not of the listed ones, so that every list of a dataset has the same.

@@ -269,7 +269,8 @@ class Yolo : public AnnotationSet {
     return 40 + (row == k_no_row ? 0 : 3 * files_.bytes(row));
   }
 
-  void append(std::uint32_t row, std::size_t, const SampleView& image, std::string& out) const override {
+  std::optional<ImageSize> append(std::uint32_t row, std::size_t, const SampleView& image,
+                                  std::string& out) const override {
     TargetText targets({"yolo"});
     std::string objects;  // with keypoints
     if (row != k_no_row) {
@@ -284,8 +285,12 @@ class Yolo : public AnnotationSet {
         }
       });
     }
-    if (!has_keypoints()) return targets.append_to(out);
-    out += "[" + objects + "]";
+    if (has_keypoints()) {
+      out += "[" + objects + "]";
+    } else {
+      targets.append_to(out);
+    }
+    return std::nullopt;
   }
   void append_identity(std::uint32_t row, std::string& out) const override {
     if (row != k_no_row) files_.append_identity(row, out);

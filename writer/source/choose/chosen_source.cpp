@@ -36,6 +36,7 @@ class ChosenSource : public Source {
   void save(std::uint64_t i, std::string& out) const override { all_->save(chosen_[i], out); }
   bool facts(std::uint64_t i, SampleFacts& out) const override { return all_->facts(chosen_[i], out); }
   const NoticeLog& notices() const override { return all_->notices(); }
+  std::function<void(NoticeLog& log)> read_notices() const override { return all_->read_notices(); }
   std::vector<SourceLoss> losses() const override {
     std::vector<SourceLoss> losses = all_->losses();
     losses.insert(losses.end(), losses_.begin(), losses_.end());

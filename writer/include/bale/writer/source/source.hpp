@@ -121,6 +121,10 @@ class Source {
   /// options without effect.
   virtual const NoticeLog& notices() const = 0;
 
+  /// A function that adds what reading the samples has shown, also when the source is gone. Empty if that shows
+  /// nothing.
+  virtual std::function<void(NoticeLog& log)> read_notices() const { return {}; }
+
   /// With SourceOptions::skip_damaged: directories and shards that could not be listed or opened.
   virtual std::vector<SourceLoss> losses() const { return {}; }
 };
@@ -149,6 +153,7 @@ struct SourceOptions {
   bool keep_extensions = false;      // keys of files keep their extensions, so that x.jpg and x.png are two samples
   unsigned list_jobs = 0;            // threads that list directories and examine files; 0: 8
   bool skip_damaged = false;         // leave out directories and shards that cannot be read: Source::losses()
+  bool strict = false;               // an image of another size than its annotations say is a bad sample
   bool are_shared = false;           // with other sources: those without a meaning for this one are fine
 };
 
