@@ -1,6 +1,8 @@
 // bale._bale.Writer: bale::Writer with the GIL released. python/bale/_writer/writer.py turns values into bytes.
 #include "bale/writer/writer.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -136,7 +138,9 @@ class PythonWriter {
       fields.push_back({names.emplace_back(name_of(name)), buffers.bytes_of(value)});
     }
     const GilFreeWait waiting;
-    return writer_->add(raw_key, fields, label.value_or(k_no_label));
+    const std::uint64_t number = writer_->add(raw_key, fields, label.value_or(k_no_label));
+    count_label(label.value_or(k_no_label), names);
+    return number;
   }
 
   /// `columns` has lists. Throws ValueError if one of them, or `labels`, does not have a value for each key.
@@ -178,7 +182,9 @@ class PythonWriter {
       }
     }
     const GilFreeWait waiting;
-    return writer_->add_many(samples);
+    const std::uint64_t first = writer_->add_many(samples);
+    for (const SampleView& sample : samples) count_label(sample.label, names);
+    return first;
   }
   std::uint64_t count() const { return writer_->count(); }
   bool keys_name_files() const { return keys_name_files_; }
@@ -199,7 +205,12 @@ class PythonWriter {
       const PackReport report = writer_->close();
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
       const ImageConditions images = conditions_of(report, max_pixels_);
-      json = pack_json(report, seconds, {.warnings = unusable_image_lines(images, {})}, images);
+      RunRemarks remarks{.warnings = unusable_image_lines(images, {})};
+      if (num_labeled_ > 0 && num_unlabeled_ > 0) {
+        remarks.warnings.push_back(
+            fmt::format("{} of {} samples have no label", num_unlabeled_, num_labeled_ + num_unlabeled_));
+      }
+      json = pack_json(report, seconds, remarks, images);
     }
     return to_str(json);
   }
@@ -209,7 +220,14 @@ class PythonWriter {
   }
 
  private:
+  void count_label(std::int64_t label, const std::vector<std::string>& names) {
+    const bool has_label = label != k_no_label || std::find(names.begin(), names.end(), k_label_field) != names.end();
+    ++(has_label ? num_labeled_ : num_unlabeled_);
+  }
+
   std::unique_ptr<Writer> writer_;
+  std::atomic<std::uint64_t> num_labeled_ = 0;  // of those that were added here
+  std::atomic<std::uint64_t> num_unlabeled_ = 0;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::uint64_t max_pixels_ = 0;
   bool keys_name_files_ = false;

@@ -124,6 +124,10 @@ class Columns:
                 return lower[name]
         return None
 
+    def named_like_label(self) -> str | None:
+        """A column that becomes a field and has the name of a label."""
+        return next((column.name for column in self.fields if column.name.lower() in LABEL_NAMES and column.kind in ("text", "number")), None)
+
     def _find_classes(self, schema: pa.Schema) -> list[str] | None:
         own = classes_in(schema)
         if own:

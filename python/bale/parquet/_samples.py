@@ -117,6 +117,8 @@ class TableSamples:
         self._key_columns: list[str] | None = None  # one per table; None: running numbers
         self._key_of: Callable[[object], str | None] = key_of_text
         self._columns = [self._columns_of(table, image, label, columns) for table in self._tables]
+        if label is None and columns is None:
+            self._warn_of_labels()
         self._missing = ["skip" if _is_of_img2dataset(table) else "keep" for table in self._tables]
         if missing != "auto":
             self._missing = [missing] * len(self._tables)
@@ -236,6 +238,14 @@ class TableSamples:
             raise make_error("damaged", f"{table.name}: header: {error}", table.name, hint="download it again") from error
         except ValueError as error:
             raise ValueError(f"{table.name}: {error}") from None
+
+    def _warn_of_labels(self) -> None:
+        """Warns of the first column that has the name of a label and stays a field."""
+        for table, columns in zip(self._tables, self._columns, strict=True):
+            if columns.label is None and (name := columns.named_like_label()):
+                warn(f"{table.name}: no sample has a label: the column {name!r} stays a field; if it has the names of the classes, "
+                     f"pack bale.parquet.samples(..., label={name!r})")
+                return
 
     def _find_classes(self) -> list[str] | None:
         found: list[str] | None = None

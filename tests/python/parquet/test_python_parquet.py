@@ -2,6 +2,7 @@
 import contextlib
 import os
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -116,6 +117,21 @@ def test_labels(tmp_path):
     dataset = bale.Dataset(tmp_path / "names")
     assert dataset.classes == ["cat", "pug"] and [dataset.label(i) for i in range(3)] == [1, 0, None]
     assert dataset[0]["json"] == b'{"label": 4}'
+
+
+def test_a_column_of_texts_that_is_named_like_a_label_is_said(tmp_path):
+    images = pictures("x.jpg", "y.jpg")
+    texts = write(tmp_path / "a.parquet", {"image": images, "label": ["cat", "dog"]})
+    numbers = write(tmp_path / "b.parquet", {"image": images, "label": [0, 1]})
+    with pytest.warns(UserWarning, match=r"a.parquet: no sample has a label: the column 'label' stays a field.*label='label'"):
+        bale.pack(texts, tmp_path / "texts")
+    with pytest.warns(UserWarning, match="2 of 4 samples have no label"):
+        bale.pack([texts, numbers], tmp_path / "both")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bale.pack(numbers, tmp_path / "numbers")
+        bale.pack(bale.parquet.samples(texts, label="label"), tmp_path / "named")
+    assert bale.Dataset(tmp_path / "named").classes == ["cat", "dog"]
 
 
 def test_rows_without_an_image(tmp_path):

@@ -1,6 +1,7 @@
 """Labels of samples that a program hands over: classes by name, and numbers that stay numbers."""
 import io
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -186,3 +187,16 @@ def test_numbers_without_a_class_in_two_datasets(tmp_path):
         packed([(PIXELS[0], 0), (PIXELS[1], len(classes) - 1)], tmp_path / name, classes=classes)
     dataset = bale.Dataset(f"{tmp_path}/a::{tmp_path}/b")
     assert [dataset.classes[dataset.label(i)] for i in range(4)] == ["cat", "dog", "dog", "emu"] and "" not in dataset.classes
+
+
+def test_samples_without_a_label_next_to_labeled_ones_are_said(tmp_path):
+    with pytest.warns(UserWarning, match="^1 of 3 samples have no label$"):
+        packed([(PIXELS[0], 1), (PIXELS[1], None), (PIXELS[2], 0)], tmp_path / "a")
+    with pytest.warns(UserWarning, match="^2 of 4 samples have no label$"), bale.Writer(tmp_path / "many") as writer:
+        writer.add("x", {"png": PIXELS[0], "cls": 3})
+        writer.add("y", {"png": PIXELS[0]})
+        writer.add_many(["z", "w"], {"png": PIXELS[:2]}, labels=[None, 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        packed([(PIXELS[0], None), (PIXELS[1], None)], tmp_path / "none")
+        packed([("x", {"png": PIXELS[0], "cls": 3}), ("y", {"png": PIXELS[0]}, 2)], tmp_path / "all")
