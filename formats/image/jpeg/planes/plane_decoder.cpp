@@ -28,7 +28,7 @@ void PlaneDecoder::open(const BaselineFrame& frame) {
   }
   blocks_.resize(num_blocks_);
   dc_.resize(num_blocks_ + k_dc_group);
-  sorted_.resize((num_blocks_ + k_sort_overrun) * k_num_kinds);
+  sorted_.resize(std::size_t{num_blocks_} * k_num_kinds);
 }
 
 void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, const BlockLayout& layout) {
@@ -63,15 +63,18 @@ bool PlaneDecoder::read_dc(Bytes widths, Bytes bits, const std::array<std::int16
 }
 
 bool PlaneDecoder::sort_blocks(Bytes classes) {
+  std::array<std::uint16_t*, k_num_kinds> ends;
+  for (std::size_t kind = 0; kind < k_num_kinds; ++kind) ends[kind] = sorted_.data() + kind * num_blocks_;
   for (std::size_t i = 0; i < classes.size(); ++i) {
+    const auto number = static_cast<std::size_t>(classes[i]);
+    if (number >= k_num_classes) return false;
+    *ends[k_plane_classes.kind[number]]++ = static_cast<std::uint16_t>(i);
     blocks_[i].dc = dc_[i];
-    blocks_[i].number = static_cast<std::uint8_t>(classes[i]);
+    blocks_[i].number = static_cast<std::uint8_t>(number);
   }
-  const std::size_t stride = num_blocks_ + k_sort_overrun;
-  KindLists ends;
-  for (std::size_t kind = 0; kind < k_num_kinds; ++kind) ends[kind] = sorted_.data() + kind * stride;
-  if (!plane_kernels().sort(classes, ends)) return false;
-  for (std::size_t kind = 0; kind < k_num_kinds; ++kind) by_kind_[kind] = {sorted_.data() + kind * stride, ends[kind]};
+  for (std::size_t kind = 0; kind < k_num_kinds; ++kind) {
+    by_kind_[kind] = {sorted_.data() + kind * num_blocks_, ends[kind]};
+  }
   return true;
 }
 

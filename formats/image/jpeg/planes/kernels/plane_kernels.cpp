@@ -213,52 +213,6 @@ HWY_ATTR bool add_dc(DcDifferences& from, std::int16_t first, std::size_t count,
   return true;
 }
 
-#if BALE_AVX3_DL
-
-/// Kind by kind, 64 blocks at once: if numbers are written one by one, each waits for the last one of its list.
-HWY_ATTR bool sort(Bytes classes, KindLists& lists) {
-  const hn::CappedTag<std::uint16_t, 32> d;
-  const auto low_numbers = hn::Iota(d, 0);
-  std::uint8_t most = 0;
-  for (const std::byte number : classes) most = std::max(most, static_cast<std::uint8_t>(number));
-  if (most >= k_num_classes) return false;
-  for (std::size_t kind = 0; kind <= k_plane_classes.kind[most]; ++kind) {
-    const bool has_reaches = kind > 0 && kind <= k_max_ac_bits;
-    const std::size_t first = kind == 0     ? 0
-                              : has_reaches ? 1 + (kind - 1) * k_num_reaches
-                                            : k_first_dense_class + kind - k_max_ac_bits - 1;
-    const __m512i from = _mm512_set1_epi8(static_cast<char>(first));
-    const __m512i span = _mm512_set1_epi8(has_reaches ? k_num_reaches - 1 : 0);
-    std::uint16_t* to = lists[kind];
-    for (std::size_t i = 0; i < classes.size(); i += 64) {
-      const __mmask64 is_there = ~std::uint64_t{0} >> (64 - std::min<std::size_t>(64, classes.size() - i));
-      const __m512i number = _mm512_maskz_loadu_epi8(is_there, classes.data() + i);
-      const std::uint64_t mask = _mm512_mask_cmple_epu8_mask(is_there, _mm512_sub_epi8(number, from), span);
-      for (std::size_t half = 0; half < 64; half += 32) {
-        const auto part = static_cast<std::uint32_t>(mask >> half);
-        const auto numbers = hn::Add(low_numbers, hn::Set(d, static_cast<std::uint16_t>(i + half)));
-        _mm512_storeu_si512(to, _mm512_maskz_compress_epi16(part, numbers.raw));
-        to += std::popcount(part);
-      }
-    }
-    lists[kind] = to;
-  }
-  return true;
-}
-
-#else
-
-bool sort(Bytes classes, KindLists& lists) {
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    const auto number = static_cast<std::size_t>(classes[i]);
-    if (number >= k_num_classes) return false;
-    *lists[k_plane_classes.kind[number]]++ = static_cast<std::uint16_t>(i);
-  }
-  return true;
-}
-
-#endif
-
 /// Copies numbers by registers of their size: a wide load of what was just stored in parts waits for it.
 template <std::size_t k_count, typename From, typename To>
 HWY_INLINE void copy_each(const From& from, To&& to) {
@@ -382,7 +336,7 @@ bool decode(PlaneRow& row, std::uint32_t kind, std::span<const std::uint16_t> bl
 
 const PlaneKernels& plane_kernels_of_target() {
   static constexpr PlaneKernels k_kernels = {
-      .look_at = look_at, .put_blocks = put_blocks, .add_dc = add_dc, .sort = sort, .decode = decode};
+      .look_at = look_at, .put_blocks = put_blocks, .add_dc = add_dc, .decode = decode};
   return k_kernels;
 }
 

@@ -88,10 +88,6 @@ class BitsOut {
   std::uint32_t count_ = 0;
 };
 
-/// By kind: where the next number of a block goes. There is room for k_sort_overrun more than there are blocks.
-using KindLists = std::array<std::uint16_t*, k_num_kinds>;
-inline constexpr std::size_t k_sort_overrun = 32;
-
 struct PlaneKernels {
   /// `block`: in natural order, aligned to 64 bytes. False if a coefficient has more than k_max_ac_bits bits.
   bool (*look_at)(const std::int16_t* block, BlockBits& bits) = nullptr;
@@ -100,8 +96,6 @@ struct PlaneKernels {
                      std::array<BitsOut, k_num_planes>& planes) = nullptr;
   /// Adds up the differences of a component's `count` blocks; writes whole groups. False if there are fewer.
   bool (*add_dc)(DcDifferences& from, std::int16_t first, std::size_t count, std::int16_t* dc) = nullptr;
-  /// Appends the number of each block to the list of its kind. False if there is no such class.
-  bool (*sort)(Bytes classes, KindLists& lists) = nullptr;
   /// Decodes blocks of one kind: all their coefficients, also those that are zero. `blocks`: their numbers, in the
   /// order in which they were written. Without instructions that put bits in place, or where they are slow, by tables
   /// of shuffles. False if more bits were read than the row has; what is stored then has no meaning.
