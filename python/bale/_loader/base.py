@@ -105,6 +105,12 @@ class LoaderBase:
                 warn_of_notices(self._spec, self._native.made.notices())
         return batch
 
+    def _returned(self) -> None:
+        self._native.returned()
+
+    def _lost(self) -> None:
+        self._native.lost()
+
     def _plan_of_epoch(self) -> _bale.RankPlan:
         return self._native.plan_of_epoch()
 
@@ -158,7 +164,7 @@ class LoaderBase:
         dict
             Can be pickled and stored as JSON.
         """
-        _, position, fingerprint, nodes, ranks, dataset = self._native.made.state()
+        _, position, fingerprint, nodes, ranks, dataset = self._native.state()
         place = self._epochs.place(position)
         state: Json = {**place.in_state(), "fingerprint": fingerprint, **version_in_state(dataset)}
         if self._mixture is not None:
@@ -223,7 +229,7 @@ class LoaderBase:
         """
         if self._mixture is None:
             raise ValueError("passes: this Loader does not mix; make it with a dict of datasets and shares")
-        return self._mixture.passes(self._epochs.place(self._native.made.state()[1]), self._native.options["seed"])
+        return self._mixture.passes(self._epochs.place(self._native.state()[1]), self._native.options["seed"])
 
     # --- looking
 

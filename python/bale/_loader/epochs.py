@@ -74,12 +74,17 @@ class Batches(Protocol):
     def _take(self) -> object:
         """The next batch; None at the end."""
 
-    def _begin(self) -> Begun:
+    def _begin(self, begun: Begun) -> None:
         """The first batch was taken."""
-        ...
 
     def _end(self) -> None:
         """The end was reached."""
+
+    def _returned(self) -> None:
+        """The caller gets the batch now."""
+
+    def _lost(self) -> None:
+        """An exception came before that."""
 
 
 class EpochIterator:
@@ -104,13 +109,20 @@ class EpochIterator:
         if self._epochs.is_void(self._number, self._begun):
             raise RuntimeError("this iterator is void: its Loader was iterated again, sent to another epoch or closed; "
                                "for two loops at the same time make two Loaders")
-        if self._begun is None:
-            loader._seek()
-        batch = loader._take()
-        if self._begun is None:
-            self._begun = loader._begin()
+        try:
+            if self._begun is None:
+                loader._seek()
+            batch = loader._take()
+            if self._begun is None:
+                self._begun = self._epochs.begin()
+                loader._begin(self._begun)
+            if batch is None:
+                self._loader = None
+                loader._end()
+            loader._returned()
+        except BaseException:  # also that of Ctrl-C, which comes after any call: then neither the batch nor its state is lost
+            loader._lost()
+            raise
         if batch is None:
-            self._loader = None
-            loader._end()
             raise StopIteration
         return batch

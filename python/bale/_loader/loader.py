@@ -136,8 +136,8 @@ class Loader(LoaderBase):
     def _take(self) -> Batch | DeviceBatch | None:
         return self._next()
 
-    def _begin(self) -> Begun:
-        return self._epochs.begin()
+    def _begin(self, begun: Begun) -> None:
+        pass
 
     def _end(self) -> None:
         self._epochs.leave()

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from typing import NamedTuple
 
 from bale import _bale
@@ -62,7 +63,9 @@ class Native:
         self._fallbacks = Fallbacks(name, may_come_later=device is not None and device["decodes"])
         self.version = keys.version
         self._made, self._process = self._make(), os.getpid()
-        self._place: tuple[int, ...] | None = None  # of a state within an epoch, until a batch was taken
+        self._place: tuple[int, ...] | None = None  # of a state within an epoch, until a batch was returned
+        self._before: tuple[int, ...] | None = None  # the place before a batch that was taken, until it was returned
+        self._taker, self._is_lost = 0, False  # the thread that takes it; and whether an exception stopped it
         self._earlier_bad: list[BadSample] = []     # of those made before
         self._earlier_counters: dict[str, object] = {}
         self.is_used = False
@@ -101,6 +104,7 @@ class Native:
         self.options = {**self.options, **options}
         self._made.close()
         self._made, self._process = self._make(), os.getpid()
+        self._before = None
         if resumes and self._place is not None:
             self._made.load_state(*self._place)
 
@@ -117,7 +121,7 @@ class Native:
             self.set_epoch(place.number)
 
     def set_epoch(self, number: int) -> None:
-        self._place = None
+        self._place = self._before = None
         self.made.set_epoch(number)
 
     def load(self, place: Place, state: Json) -> None:
@@ -125,7 +129,12 @@ class Native:
         wanted = (place.number, place.position, state["fingerprint"], state.get("nodes", 0), state.get("ranks_per_node", 0),
                   version_of_state(state))
         self.made.load_state(*wanted)
-        self._place = wanted if place.position else None
+        self._place, self._before = wanted if place.position else None, None
+
+    def state(self) -> tuple[int, ...]:
+        """The place after the last batch that was returned."""
+        now = self.made.state()
+        return self._before or now
 
     @property
     def fingerprint(self) -> int:
@@ -134,16 +143,27 @@ class Native:
     # --- batches
 
     def next(self, stream: int) -> Batch | DeviceBatch | None:
-        """`stream` is the handle of the device's stream on which the batch will be used."""
+        """`stream` is the handle of the device's stream on which the batch will be used. returned() or lost() comes next."""
         made = self.made
+        now: tuple[int, ...] = made.state()
+        if self._is_lost and self._before is not None and self._before != now:
+            now = self._before
+            made.load_state(*now)
+        self._before, self._taker, self._is_lost = now, threading.get_ident(), False
         self.is_used = True
         if isinstance(made, _bale.CudaLoader):
-            batch: Batch | DeviceBatch | None = made.next(stream, self.keys)
+            batch = made.next(stream, self.keys)
             self._fallbacks.warn(made)
-        else:
-            batch = made.next(self.keys)
-        self._place = None
-        return batch
+            return batch
+        return made.next(self.keys)
+
+    def returned(self) -> None:
+        """The caller has the batch."""
+        self._place = self._before = None
+
+    def lost(self) -> None:
+        """An exception, such as that of Ctrl-C, came before the caller had the batch: it is the next one again."""
+        self._is_lost = self._before is not None and self._taker == threading.get_ident()
 
     @property
     def num_deliveries(self) -> int:

@@ -131,6 +131,7 @@ class Passes:
                 if resume is not None and self._resume_after is None:  # set_epoch() may have been called before or after
                     resume = self._agreed(resume, self._next())
                 place = resume or self._next()
+                begun = Begun(place, self._turn(), who is not None, resume is not None)
                 self._set_next(place.following())
                 values[_BEGUN] += 1
                 if who is not None:
@@ -144,8 +145,9 @@ class Passes:
                                        f"set_epoch() was called, call it before the DataLoader is iterated")
                 if resume is not None:
                     place, resume = (resume, resume) if resume[:2] == place[:2] else (place, None)
+                begun = Begun(place, self._turn(), who is not None, resume is not None)
             self._resume = None
-            return Begun(place, self._turn(), who is not None, resume is not None)
+            return begun
 
     @staticmethod
     def _agreed(resume: Place, following: Place) -> Place | None:

@@ -106,7 +106,7 @@ class Prefetcher:
         batches = iter(self.loader)
         streams = streams_of(self.device)
         if streams is None:
-            return map(functools.partial(self._moved, non_blocking=False), batches)
+            return _InOrder(self, batches)
         self._state = self._loaders_state()
         self._copies = CopyStream(self.device, streams)
         return self._ahead(batches, self._copies, self._turn)
@@ -178,6 +178,35 @@ class Prefetcher:
             raise AttributeError(name)
         found = getattr(self.loader, name)
         return type(found)(self) if isinstance(found, Sampler) else found
+
+
+class _InOrder:
+    """Copies each batch when it is asked for. A batch that an exception stopped, such as Ctrl-C's, is the next one again."""
+
+    def __init__(self, prefetcher: Prefetcher, batches: Iterator[object]) -> None:
+        self._of, self._batches = prefetcher, batches
+        self._taken: tuple[object] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        of = self._of
+        if self._taken is None:
+            of._state = of._loaders_state()
+            try:
+                for batch in self._batches:  # unlike after next(), nothing interrupts between the batch and its assignment
+                    self._taken = (batch,)
+                    break
+            except Exception:
+                of._state = None
+                raise
+            if self._taken is None:
+                of._state = None
+                raise StopIteration
+        moved = of._moved(self._taken[0], non_blocking=False)
+        self._taken = of._state = None
+        return moved
 
 
 class _StatefulPrefetcher(Prefetcher):

@@ -225,12 +225,13 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         if batch is None:
             return None
         converted = self._convert(batch, self._native.keys)
-        return converted if converted is not None else self._take()  # an epoch ends before a last batch without rows
+        if converted is not None:
+            return converted
+        self._returned()
+        return self._take()  # an epoch ends before a last batch without rows
 
-    def _begin(self) -> Begun:
-        begun = self._epochs.begin()
+    def _begin(self, begun: Begun) -> None:
         self._ranks.begin(begun.place, self._spec, self._native.fingerprint)
-        return begun
 
     def _end(self) -> None:
         self._epochs.leave()
