@@ -310,7 +310,7 @@ class PackedSource : public Source {
     const KeyFolders found = class_folders_of(
         size(), [&](std::uint64_t i) { return path_of(i); }, spec_);
     labels.take_names(found.names);
-    if (!labels.has_map()) warn_of_odd_class_folders(spec_, labels.classes(), found.have_folders, notices_);
+    if (!labels.has_map()) warn_of_odd_class_folders(spec_, labels.classes(), found.have_folders, false, notices_);
     std::vector<std::int64_t> numbers;
     for (const std::string& name : found.names) numbers.push_back(labels.number_of(name, spec_));
     own_ = {.classes = labels.classes()};

@@ -108,6 +108,8 @@ def test_empty_class_is_an_error_unless_allowed(bale, photos, tmp_path):
     (["train", "val"], "the only classes are train and val, which are usual names of splits"),
     (["Training"], "the only classes are Training, which are usual names of splits"),
     ([".ipynb_checkpoints", "cat"], "the hidden folder .ipynb_checkpoints is a class"),
+    (["$RECYCLE.BIN", "cat"], "the hidden folder $RECYCLE.BIN is a class"),
+    (["images"], "the only class is images, so every label is 0; give"),
     (["train", "truck"], None)])
 def test_folders_that_are_hardly_classes_are_named(bale, photos, tmp_path, names, warning):
     """They are packed, with the numbers of ImageFolder, and a line says so; --json has it, too."""
@@ -121,3 +123,25 @@ def test_folders_that_are_hardly_classes_are_named(bale, photos, tmp_path, names
     if warning:
         assert warning in lines[0] and warning in reported[0]["what"]
     assert class_names(tmp_path / "packed") == [name.encode() for name in names]
+
+
+def test_images_in_hidden_folders_of_classes_are_counted(bale, photos, tmp_path):
+    image = next(photos.rglob("*.JPEG")).read_bytes()
+    for name in ("cat/a.jpg", "cat/.ipynb_checkpoints/a-checkpoint.jpg", "dog/x/@eaDir/b.jpg/SMALL.jpg", "dog/b.jpg"):
+        (tmp_path / "folder" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "folder" / name).write_bytes(image)
+    said = "2 images in hidden or system folders are packed, such as those in "
+    assert said + str(tmp_path / "folder" / "cat" / ".ipynb_checkpoints") in bale.ok("pack", tmp_path / "folder", tmp_path / "out").err
+    assert said in bale.ok("pack", tmp_path / "folder", tmp_path / "flat", "--flat").err
+    done = bale.ok("pack", tmp_path / "folder", tmp_path / "some", "--exclude", "*/.ipynb_checkpoints", "--exclude", "*/@eaDir/*")
+    assert "system folders" not in done.err
+
+
+def test_folders_without_images_name_their_files(bale, photos, tmp_path):
+    """A folder above shards, idx files and the like is typed by mistake."""
+    for name in ("lost+found", "raw"):
+        (tmp_path / "MNIST" / name).mkdir(parents=True)
+    (tmp_path / "MNIST" / "raw" / "train-images-idx3-ubyte").write_bytes(b"x")
+    error = bale("pack", tmp_path / "MNIST", tmp_path / "out").error_line()
+    assert f"pack {tmp_path / 'MNIST' / 'raw'} if files such as train-images-idx3-ubyte are the dataset; else remove" in error
+    assert "leave them out with --exclude" in error

@@ -1,6 +1,7 @@
 #include "bale/writer/source/classes/class_folders.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <unordered_map>
 
@@ -59,6 +60,12 @@ KeyFolders class_folders_of(std::uint64_t size, const std::function<std::string(
   return found;
 }
 
+bool is_hidden_folder(std::string_view name) {
+  constexpr std::array<std::string_view, 6> k_system{"$RECYCLE.BIN", "#recycle",   "@eaDir",
+                                                     "__MACOSX",     "lost+found", "System Volume Information"};
+  return name.starts_with('.') || std::find(k_system.begin(), k_system.end(), name) != k_system.end();
+}
+
 NoticeLog class_folders_notice(std::uint64_t size, const std::function<std::string(std::uint64_t)>& key) {
   NoticeLog found;
   if (size == 0 || key(0).find('/') == std::string::npos) return found;  // as most archives
@@ -77,7 +84,7 @@ NoticeLog class_folders_notice(std::uint64_t size, const std::function<std::stri
 }
 
 void warn_of_odd_class_folders(const std::string& root, const std::vector<std::string>& names, bool have_folders,
-                               NoticeLog& notices) {
+                               bool are_all, NoticeLog& notices) {
   NoticeLog found;
   if (!names.empty() && std::all_of(names.begin(), names.end(), is_split_name)) {
     found.warn(
@@ -89,9 +96,11 @@ void warn_of_odd_class_folders(const std::string& root, const std::vector<std::s
         fmt::format("the only class is {0}, and it has folders; if they are the classes, pack the folder {0}, or of an "
                     "archive what `include` '*{0}/*/*' takes",
                     printable(names.front())));
+  } else if (names.size() == 1 && are_all) {
+    found.warn(fmt::format("the only class is {}, so every label is 0; give `flat` if it is not a class",
+                           printable(names.front())));
   }
-  const auto hidden =
-      std::find_if(names.begin(), names.end(), [](const std::string& name) { return name.starts_with('.'); });
+  const auto hidden = std::find_if(names.begin(), names.end(), is_hidden_folder);
   if (hidden != names.end()) {
     found.warn(
         fmt::format("the hidden folder {} is a class, as it is for torchvision's ImageFolder; leave it out with "

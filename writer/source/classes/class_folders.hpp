@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bale/formats/base/notice_log.hpp"
@@ -25,12 +26,16 @@ KeyFolders class_folders_of(std::uint64_t size, const std::function<std::string(
 /// Says that samples without labels lie in several folders, which `class_folders` makes classes; else empty.
 NoticeLog class_folders_notice(std::uint64_t size, const std::function<std::string(std::uint64_t)>& key);
 
+/// Whether a folder of this name is one of programs, not of people: .ipynb_checkpoints, @eaDir, $RECYCLE.BIN.
+bool is_hidden_folder(std::string_view name);
+
 /// Class folders that are probably not meant as classes.
 /// Adds a warning about the folder `root` if all of its class folders have names of splits (train, val, ...), or the
-/// only one has folders (`have_folders`), so that the classes are probably one level below, and one if a class folder
-/// is hidden (.ipynb_checkpoints), which shifts the numbers of the others. torchvision's ImageFolder takes all of these
-/// without a word.
+/// only one has folders (`have_folders`), so that the classes are probably one level below; if there is but one in
+/// a folder of which all is taken (`are_all`), whose label is of no use; and if a class folder is hidden
+/// (.ipynb_checkpoints), which shifts the numbers of the others. torchvision's ImageFolder takes all of these without a
+/// word.
 void warn_of_odd_class_folders(const std::string& root, const std::vector<std::string>& names, bool have_folders,
-                               NoticeLog& notices);
+                               bool are_all, NoticeLog& notices);
 
 }  // namespace bale

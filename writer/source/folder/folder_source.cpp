@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/spec/directory_content.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
@@ -50,6 +51,14 @@ class FolderLister {
       TopLevel top = top_level_of(*entries);
       std::erase_if(top.directories, [&](const std::string& name) { return is_excluded(name) || is_packed(name); });
       add_classes(top);
+    }
+    if (num_hidden_ > 0) {
+      NoticeLog found;
+      found.warn(
+          fmt::format("{} in hidden or system folders are packed, such as those in {}; leave them out with "
+                      "`exclude` if they are not meant",
+                      plural(num_hidden_, "image"), printable(hidden_)));
+      listing_.notices.merge(found, root_);
     }
     if (listing_.rows.samples().empty() && !may_be_empty()) {
       refuse("`include` and `exclude` leave no image", filter_.advice());
@@ -134,7 +143,8 @@ class FolderLister {
       if (!found_any_) empty.push_back(name);
     }
     if (!labels_.has_map()) {  // whoever chooses has seen what is below
-      warn_of_odd_class_folders(root_, top.directories, have_folders_ && filter_.takes_all(), listing_.notices);
+      const bool are_all = filter_.takes_all();
+      warn_of_odd_class_folders(root_, top.directories, have_folders_ && are_all, are_all, listing_.notices);
     }
     if (!empty.empty() && !may_be_empty()) refuse_empty_classes(empty);
   }
@@ -147,11 +157,27 @@ class FolderLister {
     if (empty.size() > k_max_named_classes) names += fmt::format(", ... ({} in all)", empty.size());
     refuse(
         fmt::format("Found no valid file for the classes {}. Supported extensions are: {}", names, image_extensions()),
-        "remove the empty folders, or give `allow_empty`");
+        advice_on_empty(empty) + "remove the empty folders, leave them out with `exclude`, or give `allow_empty`");
+  }
+
+  /// Names what the first of these folders that has other files has, such as shards: it may be what is meant.
+  std::string advice_on_empty(const std::vector<std::string>& empty) const {
+    for (const std::string& name : empty) {
+      const std::string path = below(root_, name);
+      try {
+        const TopLevel top = top_level_of(listing_of(path));
+        if (top.files.empty()) continue;
+        return fmt::format("pack {} if files such as {} are the dataset; else ", printable(path),
+                           printable(top.files.front()));
+      } catch (const Error&) {  // it was listed before
+      }
+    }
+    return {};
   }
 
   void add_tree(const std::string& top, std::int64_t label) {
     const std::size_t num_losses = listing_.losses.size();
+    top_size_ = top.size();
     const std::vector<DirectoryFiles> found = walk().files_below(top);
     if (listing_.losses.size() > num_losses) found_any_ = true;  // the lost directory may have had images
     for (const DirectoryFiles& files : found) {
@@ -163,6 +189,18 @@ class FolderLister {
         add_pairs(files, label);
       }
     }
+  }
+
+  /// Whether a folder below the class folder is hidden; the class folder itself has its own warning.
+  bool is_hidden_below_top(std::string_view directory) const {
+    std::string_view rest = directory.substr(std::min(directory.size(), top_size_));
+    while (!rest.empty()) {
+      rest.remove_prefix(1);  // the slash
+      const std::string_view name = rest.substr(0, rest.find('/'));
+      if (is_hidden_folder(name)) return true;
+      rest.remove_prefix(name.size());
+    }
+    return false;
   }
 
   DirectoryWalk& walk() {
@@ -201,8 +239,13 @@ class FolderLister {
       listing_.notices.leave_out(below(directory, name), NameFilter::k_filtered);
       return false;
     }
-    if (!directory_added_) directory_ = listing_.rows.add_directory(directory, start);
+    if (!directory_added_) {
+      directory_ = listing_.rows.add_directory(directory, start);
+      directory_is_hidden_ = is_hidden_below_top(directory);
+      if (directory_is_hidden_ && hidden_.empty()) hidden_ = directory;
+    }
     directory_added_ = true;
+    num_hidden_ += directory_is_hidden_ ? 1 : 0;
     FileRow& row = listing_.rows.add_sample(directory_, name);
     row.label = label;
     row.field = listing_.image_field(split_file_name(name).extension);
@@ -263,6 +306,10 @@ class FolderLister {
   std::optional<DirectoryWalk> walk_;
   std::uint32_t directory_ = 0;  // of the files being added
   bool directory_added_ = false;
+  bool directory_is_hidden_ = false;
+  std::size_t top_size_ = 0;      // of the path of the tree being added
+  std::uint64_t num_hidden_ = 0;  // images in hidden folders, the first of which is `hidden_`
+  std::string hidden_;
   bool have_folders_ = false;  // a class folder has folders with images
   bool found_any_ = false;     // in the tree being added, including files that the filters exclude
 };
