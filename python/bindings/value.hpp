@@ -5,12 +5,15 @@
 #include <initializer_list>
 #include <limits>
 #include <string>
+#include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/python/bindings/bindings.hpp"
 
 namespace bale::python {
 
@@ -31,14 +34,23 @@ std::string expected_value() {
 /// Throws TypeError, or ValueError for a number out of range: "batch_size: 32.0 is not a whole number from 0 to ...".
 template <typename Value>
 Value value_of(nanobind::handle given, const char* keyword) {
+  constexpr bool k_is_number = std::is_arithmetic_v<Value> && !std::same_as<Value, bool>;
   try {
+    if (k_is_number && PyBool_Check(given.ptr())) throw std::bad_cast();  // not 1
     return nanobind::cast<Value>(given);
   } catch (const std::bad_cast&) {
     const std::string text = std::string(keyword) + ": " + nanobind::cast<std::string>(nanobind::repr(given)) +
                              " is not " + expected_value<Value>();
-    if (std::integral<Value> && PyLong_Check(given.ptr())) throw nanobind::value_error(text.c_str());
+    if (std::integral<Value> && PyLong_Check(given.ptr()) && !PyBool_Check(given.ptr()))
+      throw nanobind::value_error(text.c_str());
     throw nanobind::type_error(text.c_str());
   }
+}
+
+/// A text that may hold bytes which are not UTF-8. Throws TypeError.
+inline std::string text_of(nanobind::handle given, const char* keyword) {
+  if (!nanobind::isinstance<nanobind::str>(given)) value_of<std::string>(given, keyword);  // throws
+  return from_str(nanobind::borrow<nanobind::str>(given));
 }
 
 template <typename Value>

@@ -1,5 +1,6 @@
 #include "bale/tools/measure/process_usage.hpp"
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,13 +85,25 @@ double seconds_since_start() {
 }
 
 MachineTimes machine_times() {
+  cpu_set_t allowed;
+  const bool knows_allowed = ::sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
+  // One line "cpu" of all cores, then one "cpuN" per core.
   std::ifstream file("/proc/stat");
-  std::string name;
-  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, softirq = 0, steal = 0;
-  if (!(file >> name >> user >> nice >> system >> idle >> waiting >> irq >> softirq >> steal)) return {};
   const double ticks = ticks_per_second();
-  return {
-      .busy = (user + nice + system + irq + softirq + steal) / ticks, .waiting = waiting / ticks, .idle = idle / ticks};
+  MachineTimes times;
+  for (std::string line; std::getline(file, line) && line.starts_with("cpu");) {
+    std::istringstream numbers(line.substr(3));
+    const bool is_whole = line[3] == ' ';
+    std::size_t core = 0;
+    double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, softirq = 0, steal = 0;
+    if (!is_whole) numbers >> core;
+    if (is_whole == knows_allowed || (!is_whole && (core >= CPU_SETSIZE || !CPU_ISSET(core, &allowed)))) continue;
+    if (!(numbers >> user >> nice >> system >> idle >> waiting >> irq >> softirq >> steal)) return {};
+    times.busy += (user + nice + system + irq + softirq + steal) / ticks;
+    times.waiting += waiting / ticks;
+    times.idle += idle / ticks;
+  }
+  return times;
 }
 
 }  // namespace bale::tools

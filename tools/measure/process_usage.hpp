@@ -18,7 +18,7 @@ std::optional<std::uint64_t> pss_bytes(std::span<const int> pids);
 /// Seconds since this process was started, including the time before main(); to the kernel's tick, usually 10 ms.
 double seconds_since_start();
 
-/// Seconds since the machine was started, summed over all cores.
+/// Seconds since the machine was started, summed over the cores that this process may use (its affinity mask).
 struct MachineTimes {
   double busy = 0;
   double waiting = 0;  // idle while a read or write is under way

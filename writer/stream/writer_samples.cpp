@@ -61,6 +61,7 @@ CheckedSample::CheckedSample(const PackOptions& options, const std::vector<std::
                              std::string_view key, std::span<const FieldView> fields, std::int64_t label)
     : key_(stored_key(*options.format.layout, key)), is_encoded_(key_ != key), label_(label) {
   take_fields(names, fields);
+  if (fields_.empty()) refuse("a sample without fields", "give at least one, such as the image; a label alone is none");
   take_label(classes);
   if (options.on_error != OnError::fail) return;
   const std::string why = why_image_is_refused({.key = key_, .label = label_, .fields = fields_});
@@ -103,7 +104,6 @@ void CheckedSample::take_label(const std::vector<std::string>& classes) {
     digits_ = fmt::to_string(label_);
     fields_.push_back({k_label_field, as_bytes(digits_)});
   }
-  if (fields_.empty()) refuse("a sample without fields");
 }
 
 std::uint64_t CheckedSample::payload_bytes() const {

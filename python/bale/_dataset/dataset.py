@@ -158,7 +158,8 @@ class Dataset:
         KeyError
             A sample does not have the field.
         ValueError
-            `out` is too small; the message says how many bytes are needed.
+            `positions` is a mask; np.flatnonzero(mask) are its positions. `out` is too small; the message says how many bytes
+            are needed.
         bale.Error
             A sample is damaged or cannot be read. Nothing is returned, and what `out` holds is undefined.
 
@@ -362,7 +363,7 @@ class Dataset:
             raise ValueError(f"n: {n} is below 0")
         if not 1 <= size <= 1024:
             raise ValueError(f"size: {size} is not within [1, 1024]")
-        chosen = spread(len(self), n) if positions is None else [self._position(i) for i in positions]
+        chosen = spread(len(self), n) if positions is None else self._dataset.positions(positions)
         return Pictures(self, chosen, size)
 
     def _repr_html_(self) -> str:

@@ -194,18 +194,20 @@ def selection_of(size: int, subset: Numbers | None, weights: Numbers | None, num
             raise ValueError(f"{len(values)} weights for {size} samples")
         chosen = _bale.Selection.weighted(values, size if num_draws is None else num_draws)
     elif subset is not None:
-        positions = array_of_positions(subset, "subset")
-        if len(positions) and positions.min() < 0:
-            raise ValueError(f"subset: {positions.min()} is below 0")
+        positions = array_of_positions(subset, "subset", size)
         chosen = _bale.Selection.subset(positions.astype("uint64"), size)
     else:
         chosen = _bale.Selection.all(size)
     return chosen if repeats == 1 else chosen.repeated(repeats)
 
 
-def array_of_positions(given: Numbers, option: str) -> Any:
-    """An int64 array. Raises ValueError for what numpy would convert without a word: masks, fractions and texts."""
-    return _array(given, option, "iu", "int64")
+def array_of_positions(given: Numbers, option: str, size: int | None = None) -> Any:
+    """An int64 array. Raises ValueError for what numpy would convert without a word: masks, fractions and texts; and for positions
+    that `size` samples do not have."""
+    positions = _array(given, option, "iu", "int64")
+    if size is not None and len(positions) and not (0 <= positions.min() and positions.max() < size):
+        raise ValueError(f"{option}: {positions.min() if positions.min() < 0 else positions.max()} is not a position of {size} samples")
+    return positions
 
 
 def array_of_weights(given: Numbers) -> Any:
@@ -217,7 +219,7 @@ def _array(given: Numbers, option: str, kinds: str, dtype: str) -> Any:
     array = np.asarray(given)
     if array.ndim != 1 or (array.size and array.dtype.kind not in kinds):
         raise ValueError(f"{option}: wanted a list of {'positions' if kinds == 'iu' else 'numbers'}, "
-                         f"not {array.dtype} of shape {array.shape}")
+                         f"not {array.dtype} of shape {array.shape}{'; np.flatnonzero() gives those of a mask' * (array.dtype.kind == 'b')}")
     return np.ascontiguousarray(array, dtype)
 
 

@@ -25,6 +25,7 @@
 #include "bale/python/bindings/dataset/process_dataset.hpp"
 #include "bale/python/bindings/dataset/read_many.hpp"
 #include "bale/python/bindings/gil.hpp"
+#include "bale/python/bindings/value.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset/keys/names_apart.hpp"
 #include "bale/reader/spec/shard_spec.hpp"
@@ -132,8 +133,8 @@ nb::bytes read_as_bytes(ProcessDataset& self, nb::handle i, const Find& find, co
   return value.or_copy_of(bytes);
 }
 
-nb::bytes read_field(ProcessDataset& self, nb::handle i, const nb::str& field) {
-  const std::string name = from_str(field);
+nb::bytes read_field(ProcessDataset& self, nb::handle i, nb::handle field) {
+  const std::string name = text_of(field, "field");
   return read_as_bytes(
       self, i, [&](const ShardIndex& index, std::uint64_t) { return index.field_id(name); },
       [&](const Dataset& dataset, std::uint64_t sample, Scratch& scratch) {
@@ -167,7 +168,7 @@ std::int64_t label(ProcessDataset& self, nb::handle i) {
   return dataset.label(sample_at(i, dataset.size()));
 }
 
-std::optional<std::uint64_t> find(ProcessDataset& self, const nb::str& key) { return self.get().find(from_str(key)); }
+std::optional<std::uint64_t> find(ProcessDataset& self, nb::handle key) { return self.get().find(text_of(key, "key")); }
 
 nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> dataset_labels(ProcessDataset& self) {
   const Dataset& dataset = self.get();
@@ -186,9 +187,9 @@ nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> dataset_labels(ProcessDataset&
 }
 
 /// The positions of the samples for which a condition is true.
-nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> select(ProcessDataset& self, const nb::str& condition) {
+nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> select(ProcessDataset& self, nb::handle condition) {
   const Dataset& dataset = self.get();
-  const Where where = Where::parse(from_str(condition));
+  const Where where = Where::parse(text_of(condition, "where"));
   auto positions = std::make_unique<std::vector<std::int64_t>>();
   {
     const WithoutGil without_gil;
@@ -353,24 +354,35 @@ void bind_dataset(nb::module_& module) {
           nb::arg("spec"), nb::arg("verify_checksums"), nb::arg("wanted").none() = nb::none(),
           nb::arg("merges_classes") = true)
       .def("__len__", [](ProcessDataset& self) { return self.get().size(); })
-      .def("read", &read, nb::arg("i"), nb::sig("def read(self, i: typing.SupportsIndex) -> dict[str, bytes]"))
-      .def("read_field", &read_field, nb::arg("i"), nb::arg("field"),
+      .def("read", &read, nb::arg("i").none(), nb::sig("def read(self, i: typing.SupportsIndex) -> dict[str, bytes]"))
+      .def("read_field", &read_field, nb::arg("i").none(), nb::arg("field").none(),
            nb::sig("def read_field(self, i: typing.SupportsIndex, field: str) -> bytes"))
-      .def("read_image", &read_image, nb::arg("i"), nb::sig("def read_image(self, i: typing.SupportsIndex) -> bytes"))
-      .def("read_many", &read_many, nb::arg("positions"), nb::arg("field").none(), nb::arg("threads"),
+      .def("read_image", &read_image, nb::arg("i").none(),
+           nb::sig("def read_image(self, i: typing.SupportsIndex) -> bytes"))
+      .def("read_many", &read_many, nb::arg("positions").none(), nb::arg("field").none(), nb::arg("threads"),
            nb::sig("def read_many(self, positions: collections.abc.Iterable[typing.SupportsIndex], field: str | None, "
                    "threads: int) -> list[bytes]"))
-      .def("read_many_into", &read_many_into, nb::arg("positions"), nb::arg("field").none(), nb::arg("threads"),
+      .def("read_many_into", &read_many_into, nb::arg("positions").none(), nb::arg("field").none(), nb::arg("threads"),
            nb::arg("out"),
            nb::sig("def read_many_into(self, positions: collections.abc.Iterable[typing.SupportsIndex], "
                    "field: str | None, threads: int, out: typing.Any) -> list[int]"))
-      .def("key", &key, nb::arg("i"), nb::sig("def key(self, i: typing.SupportsIndex) -> str"))
-      .def("label", &label, nb::arg("i"), nb::sig("def label(self, i: typing.SupportsIndex) -> int"))
-      .def("prefetch", &prefetch, nb::arg("positions"),
+      .def("key", &key, nb::arg("i").none(), nb::sig("def key(self, i: typing.SupportsIndex) -> str"))
+      .def("label", &label, nb::arg("i").none(), nb::sig("def label(self, i: typing.SupportsIndex) -> int"))
+      .def("prefetch", &prefetch, nb::arg("positions").none(),
            nb::sig("def prefetch(self, positions: collections.abc.Iterable[typing.SupportsIndex]) -> None"))
-      .def("find", &find, nb::arg("key"))
+      .def("find", &find, nb::arg("key").none(), nb::sig("def find(self, key: str) -> int | None"))
       .def("labels", &dataset_labels)
-      .def("select", &select, nb::arg("where"))
+      .def("select", &select, nb::arg("where").none(),
+           nb::sig("def select(self, where: str) -> numpy.typing.NDArray[numpy.int64]"))
+      .def(
+          "positions",
+          [](ProcessDataset& self, nb::handle given) {
+            const std::vector<std::uint64_t> samples = samples_at(given, self.get().size());
+            nb::list list;
+            for (const std::uint64_t sample : samples) list.append(sample);
+            return nb::typed<nb::list, nb::int_>(list);
+          },
+          nb::arg("given").none())
       .def("image_sizes", &dataset_image_sizes, nb::arg("positions").none(),
            nb::sig("def image_sizes(self, positions: collections.abc.Iterable[typing.SupportsIndex] | None) -> "
                    "numpy.typing.NDArray[numpy.int64]"))

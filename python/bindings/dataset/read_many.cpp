@@ -4,6 +4,7 @@
 #include <atomic>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/parallel.hpp"
+#include "bale/python/bindings/value.hpp"
 
 namespace bale::python {
 namespace {
@@ -115,14 +117,14 @@ void keep_for_next_call(std::size_t bytes) {
   PyMem_Free(PyMem_Malloc(bytes));
 }
 
-std::optional<std::string> name_of(const std::optional<nb::str>& field) {
-  return field ? std::optional(from_str(*field)) : std::nullopt;
+std::optional<std::string> name_of(nb::handle field) {
+  return field.is_none() ? std::nullopt : std::optional(text_of(field, "field"));
 }
 
 }  // namespace
 
-nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, nb::handle positions,
-                                         const std::optional<nb::str>& field, unsigned threads) {
+nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, nb::handle positions, nb::handle field,
+                                         unsigned threads) {
   const std::optional<std::string> name = name_of(field);
   const std::vector<std::uint64_t> samples = samples_at(positions, self.get().size());
   const Dataset& dataset = self.get();
@@ -144,8 +146,8 @@ nb::typed<nb::list, nb::bytes> read_many(ProcessDataset& self, nb::handle positi
   return nb::typed<nb::list, nb::bytes>(list);
 }
 
-nb::typed<nb::list, nb::int_> read_many_into(ProcessDataset& self, nb::handle positions,
-                                             const std::optional<nb::str>& field, unsigned threads, const Out& out) {
+nb::typed<nb::list, nb::int_> read_many_into(ProcessDataset& self, nb::handle positions, nb::handle field,
+                                             unsigned threads, const Out& out) {
   const std::optional<std::string> name = name_of(field);
   const std::vector<std::uint64_t> samples = samples_at(positions, self.get().size());
   const Dataset& dataset = self.get();
@@ -168,7 +170,29 @@ nb::typed<nb::list, nb::int_> read_many_into(ProcessDataset& self, nb::handle po
 
 namespace nb = nanobind;
 
+namespace {
+
+[[noreturn]] void refuse_position(nb::handle given) {
+  PyErr_Format(PyExc_ValueError, "positions: %.80R is not a position; those of a mask are np.flatnonzero(mask)",
+               given.ptr());
+  throw nb::python_error();
+}
+
+/// Bytes, or an array whose items Python takes for 0 and 1.
+bool holds_no_positions(nb::handle given) {
+  if (PyBytes_Check(given.ptr()) || PyByteArray_Check(given.ptr())) return true;
+  if (!nb::hasattr(given, "dtype")) return false;
+  const nb::object dtype = given.attr("dtype");
+  return std::string_view(nb::str(nb::handle(dtype)).c_str()).ends_with("bool");
+}
+
+}  // namespace
+
 std::uint64_t sample_at(nb::handle i, std::uint64_t size) {
+  if (!PyIndex_Check(i.ptr())) {
+    PyErr_Format(PyExc_TypeError, "the position of a sample is an int, not %.80R", i.ptr());
+    throw nb::python_error();
+  }
   const nb::object index = nb::steal(PyNumber_Index(i.ptr()));
   if (!index.is_valid()) throw nb::python_error();
   int overflow = 0;
@@ -182,12 +206,14 @@ std::uint64_t sample_at(nb::handle i, std::uint64_t size) {
 }
 
 std::vector<std::uint64_t> samples_at(nb::handle positions, std::uint64_t size) {
+  if (holds_no_positions(positions)) refuse_position(positions);
   const nb::object iterator = nb::steal(PyObject_GetIter(positions.ptr()));
   if (!iterator.is_valid()) throw nb::python_error();
   std::vector<std::uint64_t> samples;
   for (;;) {
     const nb::object i = nb::steal(PyIter_Next(iterator.ptr()));
     if (!i.is_valid()) break;
+    if (PyBool_Check(i.ptr())) refuse_position(i);
     samples.push_back(sample_at(i, size));
   }
   if (PyErr_Occurred() != nullptr) throw nb::python_error();

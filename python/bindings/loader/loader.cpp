@@ -29,10 +29,7 @@ template <typename Value>
 void take(nb::handle given, const char* keyword, std::optional<Value>& value) {
   take(given, keyword, value.emplace());
 }
-void take(nb::handle given, const char* keyword, std::string& value) {
-  if (!nb::isinstance<nb::str>(given)) value_of<std::string>(given, keyword);  // throws
-  value = from_str(nb::borrow<nb::str>(given));                                // may hold bytes that are not UTF-8
-}
+void take(nb::handle given, const char* keyword, std::string& value) { value = text_of(given, keyword); }
 void take(nb::handle given, const char* keyword, WorkerMode& value) {
   value = value_of<bool>(given, keyword) ? WorkerMode::threads : WorkerMode::processes;
 }

@@ -61,7 +61,7 @@ def test_the_order_is_the_loaders(run):
     assert image.mode == "RGB" and label == stored.label(of_loader()[0])
     assert next(iter(bt.IterableDataset(PACK, transforms=lambda image, label: label, seed=5))) == label
     for options, words in (({"tail": "half"}, "tail"), ({"shuffle": "maybe"}, "shuffle"), ({"order": bale.Order(subset=[40])}, "40"),
-                           ({"order": bale.Order(subset=[-1])}, "-1 is below 0"), ({"order": bale.Order(subset=[0.5])}, "positions"),
+                           ({"order": bale.Order(subset=[-1])}, "subset: -1 is not a position"), ({"order": bale.Order(subset=[0.5])}, "positions"),
                            ({"order": bale.Order(weights=[1.0])}, "1 weights for 40"), ({"order": bale.Order(num_draws=4)}, "num_draws"),
                            ({"batch_size": 0}, "batch size"), ({"rank": 2, "world_size": 2}, "rank"), ({"rank": 2}, "both"),
                            ({"drop_last": True, "tail": "uneven"}, "drop_last")):

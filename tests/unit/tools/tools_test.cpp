@@ -308,6 +308,23 @@ TEST_CASE("CPU time and memory of this process are accounted for") {
   CHECK(machine_times().busy > 0);
 }
 
+TEST_CASE("times of the machine are of the cores that this process may use") {
+  cpu_set_t all;
+  REQUIRE(::sched_getaffinity(0, sizeof(all), &all) == 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &all)) ++first;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  const auto sum = [](const MachineTimes& times) { return times.busy + times.waiting + times.idle; };
+  const double whole = sum(machine_times());
+  REQUIRE(::sched_setaffinity(0, sizeof(one), &one) == 0);
+  const double pinned = sum(machine_times());
+  REQUIRE(::sched_setaffinity(0, sizeof(all), &all) == 0);
+  CHECK(pinned > 0);
+  if (CPU_COUNT(&all) > 1) CHECK(pinned < whole);
+}
+
 TEST_CASE("workers are tried in doubling steps that include the number of cores") {
   CHECK(worker_steps(1) == std::vector<unsigned>{0, 1, 2});
   CHECK(worker_steps(2) == std::vector<unsigned>{0, 1, 2, 4});

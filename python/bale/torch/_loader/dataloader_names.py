@@ -8,7 +8,7 @@ import numpy as np
 import torch.utils.data
 from torch.utils.data.distributed import DistributedSampler
 
-from bale._loader.options import Order
+from bale._loader.options import Order, array_of_positions
 from bale._types import Options
 from bale._warnings import warn
 from bale.torch._loader.dataset_argument import Reach
@@ -135,7 +135,7 @@ def _options_of_sampler(sampler: Any, reach: Reach) -> Options:
         weights = np.ones(size) if positions is None else np.bincount(positions, minlength=size).astype(np.float64)
         return {"weights": weights, "num_draws": sampler.num_samples}
     if kind is torch.utils.data.SubsetRandomSampler:
-        return {"subset": list(sampler.indices), "shuffle": True}
+        return {"subset": array_of_positions(list(sampler.indices), "sampler", reach.known_size).tolist(), "shuffle": True}
     if kind is torch.utils.data.WeightedRandomSampler and sampler.replacement:
         return {"weights": sampler.weights.numpy(), "num_draws": sampler.num_samples}
     if kind is DistributedSampler:
@@ -144,7 +144,7 @@ def _options_of_sampler(sampler: Any, reach: Reach) -> Options:
         return {"rank": sampler.rank, "world_size": sampler.num_replicas, "shuffle": sampler.shuffle, "seed": sampler.seed,
                 **part_of(sampler.dataset)}
     if isinstance(sampler, (Sequence, np.ndarray, torch.Tensor)):
-        return {"subset": sampler, "shuffle": False}
+        return {"subset": array_of_positions(sampler, "sampler", reach.known_size).tolist(), "shuffle": False}
     theirs = torch.utils.data.Sampler
     if isinstance(sampler, theirs) and getattr(kind, "__iter__", None) is not getattr(theirs, "__iter__", None):
         return {"shuffle": False, "drawn": drawn_of(sampler, False, reach)}

@@ -46,7 +46,8 @@ def given(spec: object) -> Given:
 
 def places_of(subset: torch.utils.data.Subset[Any]) -> list[int]:
     """Its indices. Raises ValueError if they are not positions."""
-    places: list[int] = array_of_positions(subset.indices, "indices of the Subset").tolist()
+    size = _length(subset.dataset)
+    places: list[int] = array_of_positions(subset.indices, "indices of the Subset", size).tolist()
     return places
 
 
@@ -71,6 +72,11 @@ class Reach:
     @property
     def size(self) -> int:
         return self._size_of_whole() if self._own is None else len(self._own)
+
+    @property
+    def known_size(self) -> int | None:
+        """None for a mixture, which has no positions."""
+        return None if isinstance(self.spec, Mapping) else self.size
 
     def positions_of(self, source: object) -> list[int] | None:
         """The positions in what the Loader was given that a sampler over `source` gives; None: all, in their order. Raises ValueError
@@ -114,16 +120,13 @@ def _root_of(source: object, given: object) -> tuple[Any, list[int] | None]:
     return source, None
 
 
-def within(taken: Given, subset: Any, weights: Any) -> tuple[Any, Any]:
-    """Translates subset and weights of the given dataset to those of the whole dataset."""
+def within(taken: Given, subset: Any, weights: Any, option: str = "subset") -> tuple[Any, Any]:
+    """Translates subset and weights of the given dataset to those of the whole dataset. `option`: which gave the subset."""
     if taken.positions is None:
         return subset, weights
     places = np.asarray(taken.positions, np.int64)
     if subset is not None:
-        chosen = array_of_positions(subset, "subset")
-        if chosen.size and not (0 <= chosen.min() and chosen.max() < len(places)):
-            raise ValueError(f"subset: {chosen.min() if chosen.min() < 0 else chosen.max()} is not a position in a Subset of {len(places)} samples")
-        return places[chosen], weights
+        return places[array_of_positions(subset, option, len(places))], weights
     if weights is None:
         return places, None
     weights = array_of_weights(weights)

@@ -17,6 +17,7 @@ class Drawn(NamedTuple):
     sampler: Any  # of positions, or of lists of positions
     is_of_batches: bool
     places: list[int] | None  # the positions in what the Loader was given; None: they are those of the sampler
+    size: int | None  # of what the sampler is over; None: unknown
 
     def draw(self, taken: Given) -> tuple[Any, int | None]:
         """The positions of a pass in the whole dataset, and the size of its batches if the sampler says it. Raises ValueError
@@ -29,10 +30,10 @@ class Drawn(NamedTuple):
             if any(one != size for one in sizes[:-1]):
                 raise ValueError(f"batch_sampler: batches of {min(sizes)} to {size} samples; all but the last must have one size")
             drawn = [position for batch in drawn for position in batch]
-        positions: list[int] = array_of_positions(drawn, "sampler").tolist()
+        positions: list[int] = array_of_positions(drawn, "batch_sampler" if self.is_of_batches else "sampler", self.size).tolist()
         if self.places is not None:
             positions = [self.places[position] for position in positions]
-        return within(taken, positions, None)[0], size
+        return within(taken, positions, None, "sampler")[0], size
 
 
 def drawn_of(sampler: object, is_of_batches: bool, reach: Reach) -> Drawn:
@@ -42,7 +43,8 @@ def drawn_of(sampler: object, is_of_batches: bool, reach: Reach) -> Drawn:
     if isinstance(within_batches, torch.utils.data.WeightedRandomSampler) and len(weights) != reach.size:
         raise ValueError(f"{len(weights)} weights for {reach.size} samples")
     source: Any = getattr(within_batches, "data_source", getattr(within_batches, "dataset", None))
-    return Drawn(sampler, is_of_batches, reach.positions_of(source) if hasattr(source, "__len__") else None)
+    places = reach.positions_of(source) if hasattr(source, "__len__") else None
+    return Drawn(sampler, is_of_batches, places, reach.known_size if places is None else len(places))
 
 
 class SeenEpoch(int):
