@@ -209,7 +209,7 @@ def test_samplers_that_were_made_for_a_split(run):
         data.Subset(whole, list(val.indices) * 3)), 4, False)))
     raises(ValueError, "sampler: 30 is not a position of 30 samples", lambda: loader(train, data.SubsetRandomSampler([30])))
     raises(ValueError, "sampler: 40 is not a position of 40 samples", lambda: loader(PACK, [0, 40]))
-    raises(ValueError, "indices of the Subset: 40 is not a position of 40 samples", lambda: loader(data.Subset(whole, [40])))
+    raises(ValueError, "indices of the Subset: 40 is not a position of 40 samples", lambda: loader(data.Subset(whole, [40]), None))
     raises(ValueError, "sampler: subset or weights choose samples, too", lambda: loader(whole, data.SubsetRandomSampler([0]), order=bale.Order(subset=[1, 2])))
     """)
 
