@@ -72,7 +72,7 @@ MUTATIONS = [
     Mutation("cells of a CSV are not numbers", "loader/transform/fields/array_field.cpp",
              "takes_texts_ && given.is_text()", "takes_texts_ && given.is_null()", ("python", "tests/python/fields/test_fields.py", "-k", "columns_of_numbers")),
     Mutation("positions in a Subset are taken for those in its dataset", "python/bale/torch/_loader/dataset_argument.py",
-             "        return places[chosen], weights\n", "        return subset, weights\n",
+             "        return places[array_of_positions(subset, option, len(places))], weights\n", "        return subset, weights\n",
              (*SAMPLERS, "-k", "in_place_of_a_path")),
     Mutation("a Subset of a Subset is taken for one of the dataset", "python/bale/torch/_loader/dataset_argument.py",
              "[places[i] for i in positions]", "positions", (*SAMPLERS, "-k", "in_place_of_a_path")),
