@@ -24,7 +24,8 @@ FILES = {"writer/request/pack_request.cpp": ["pack", "plan"], "tools/commands/pa
          "tools/commands/survey/survey_commands.cpp": ["dedup"],
          "tools/measure/verdicts/bench_verdict.cpp": ["bench"], "tools/measure/verdicts/doctor_verdict.cpp": ["doctor"],
          "tools/measure/verdicts/tune_verdict.cpp": ["tune"], "tools/measure/step/dummy_step.cpp": ["bench", "doctor"],
-         "tools/report/html/survey_page.cpp": ["report"], "tools/report/text/survey_report.cpp": ["pack", "plan", "convert"]}
+         "tools/report/html/survey_page.cpp": ["report"], "tools/report/text/survey_report.cpp": ["pack", "plan", "convert"],
+         "writer/versions/rewrite.cpp": ["remove"]}
 
 
 def literals(path):
