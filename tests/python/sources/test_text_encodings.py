@@ -21,7 +21,7 @@ def photos(tmp_path):
 
 @pytest.mark.parametrize("name,text,place", [
     ("t.csv", "path,label\ntea/1.ppm,tea\ncafé/1.ppm,tea\n", "line 3"), ("t.csv", "path,label\ntea/1.ppm,café\n", "line 2"),
-    ("t.tsv", "path\tnote\ntea/1.ppm\tcafé\n", "line 2"), ("t.csv", "path,café\ntea/1.ppm,x\n", "line 1"),
+    ("t.tsv", "path\tlabel\ntea/1.ppm\tcafé\n", "line 2"), ("t.csv", "path,café\ntea/1.ppm,x\n", "line 1"),
     ("l.txt", "tea/1.ppm\ncafé/1.ppm\n", "line 2"), ("l.txt", "tea/1.ppm tea\ntea/1.ppm café\n", "line 2"),
     ("l.txt", "café/1.ppm 0\ntea/1.ppm 1\n", "line 1")])
 def test_tables_and_lists_in_cp1252(bale, photos, name, text, place):
@@ -31,6 +31,14 @@ def test_tables_and_lists_in_cp1252(bale, photos, name, text, place):
     assert f"{name}: {place}" in result.error_line() and r"caf\xe9" in result.error_line() and not (photos / "out/manifest.json").exists()
     (photos / name).write_text(text.replace("tea/1.ppm café\n", "café/1.ppm café\n"))
     bale.ok("pack", photos / name, photos / "out", "--root", photos / "in")
+
+
+def test_other_columns_in_cp1252(bale, photos):
+    """Such a row is a bad sample, as one that is damaged otherwise."""
+    (photos / "t.csv").write_bytes(b"path,note\ntea/1.ppm,caf\xe9\n" + "café/1.ppm,fine\n".encode())
+    result = bale("pack", photos / "t.csv", photos / "out", "--root", photos / "in")
+    assert result.code == FAILURE and ICONV in result.error_line() and r"caf\xe9" in result.error_line(), result
+    assert bale("pack", photos / "t.csv", photos / "skip", "--root", photos / "in", "--on-error", "skip").code == SKIPS
 
 
 @pytest.mark.parametrize("text", ["café\ntea\n", "café,0\ntea,1\n", "0 café\n1 tea\n"])

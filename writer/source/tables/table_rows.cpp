@@ -177,10 +177,10 @@ TableRow TableColumns::parse(std::string_view record) {
     if (cells.size() != header_.size()) {
       throw Error(ErrorCode::damaged, fmt::format("{} cells, but the header has {}", cells.size(), header_.size()));
     }
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (!is_of_path(i)) require_utf8(cells[i]);
+    if (label_column_) {
+      require_utf8(cells[*label_column_]);
+      row.label = stripped(cells[*label_column_]);
     }
-    if (label_column_) row.label = stripped(cells[*label_column_]);
     row.path = pattern_.empty()
                    ? std::move(cells[path_column_])
                    : filled_pattern([&](const PatternPart& part) -> const std::string& { return cells[part.column]; });

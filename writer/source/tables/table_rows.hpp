@@ -54,9 +54,10 @@ class TableColumns {
 
   void parse_pattern();
   bool is_in_pattern(std::string_view column) const;
-  bool is_of_path(std::size_t column) const { return column == path_column_ || is_in_pattern(header_[column]); }
   /// Whether a column of csv and tsv, or a member of jsonl, is neither path nor label.
-  bool is_extra(std::size_t column) const { return !is_of_path(column) && column != label_column_; }
+  bool is_extra(std::size_t column) const {
+    return column != path_column_ && column != label_column_ && !is_in_pattern(header_[column]);
+  }
   bool is_extra_member(std::optional<std::size_t> path, std::optional<std::size_t> label, std::size_t member,
                        std::string_view name) const {
     return (member != path || !pattern_.empty()) && member != label && !is_in_pattern(name);

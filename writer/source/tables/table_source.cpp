@@ -12,6 +12,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 #include "bale/writer/source/tables/table_rows.hpp"
@@ -63,7 +64,8 @@ class TableSource : public FileSource {
       if (!later_.empty()) out += ']';
     } catch (const Error& error) {
       if (!error.context().path.empty()) throw;
-      throw Error(error.code(), fmt::format("its row in the table: {}", error.message()), {.path = origin(i)});
+      throw Error(error.code(), fmt::format("its row in the table: {}", error.message()),
+                  {.path = origin(i), .hint = error.code() == ErrorCode::damaged ? k_utf8_hint : ""});
     }
   }
   void append_extra_identity(std::uint64_t i, std::string& out) const override {
