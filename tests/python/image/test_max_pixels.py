@@ -73,8 +73,8 @@ def encoded(suffix, size):
 def large_and_small(tmp_path):
     """A folder with a large and a small image of each kind."""
     for suffix in SUFFIXES:
-        for name, size in (("large", (100, 90)), ("small", (40, 30))):
-            path = tmp_path / "in" / "c" / f"{name}_{suffix}.{suffix}"
+        for name, size in (("c/large", (100, 90)), ("d/small", (40, 30))):
+            path = tmp_path / "in" / f"{name}_{suffix}.{suffix}"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(encoded(suffix, size))
     return tmp_path / "in"
