@@ -10,6 +10,7 @@ from conftest import (
     ALL_FORMATS,
     FORMATS,
     NOBODY,
+    PROGRAM,
     SUFFIXES,
     format_options,
     images_by_key,
@@ -20,6 +21,7 @@ from conftest import (
     tree_bytes,
 )
 from fault_support import count_calls
+from servers.network import wait_for
 
 OK, FAILURE, USAGE, SKIPS = 0, 1, 2, 4
 
@@ -106,6 +108,28 @@ def test_file_that_shrinks_while_read(bale, own, format_name, tmp_path):
     line = result.error_line()
     assert str(spoiled) in line and "changed" in line
     assert_nothing_published(tmp_path / "out")
+
+
+def test_files_that_changed_after_they_were_listed(bale, own, tmp_path):
+    """Every read waits until the plan is made and two files have grown."""
+    grown = sorted(own.rglob("*.JPEG"))[:2]
+    stalled = tmp_path / "stalled"
+    for n, (options, code) in enumerate([((), OK), (("--strict",), FAILURE), (("--strict", "--on-error", "skip"), SKIPS)]):
+        stalled.touch()
+        out = tmp_path / f"out{n}"
+        run = subprocess.Popen([PROGRAM, "pack", own, out, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, **shim(STALL=".JPEG", STALL_WHILE=stalled)})
+        wait_for(lambda out=out: list(out.glob(".bale-partial/*")))
+        for path in grown:
+            path.write_bytes(path.read_bytes() + b"more")
+        stalled.unlink()
+        err = run.communicate(timeout=60)[1]
+        assert run.returncode == code, err
+        if not options:
+            assert f"{own}: files of 2 samples changed after they were listed" in err and f"the first is {grown[0]}" in err
+        else:
+            assert "changed after it was listed" in err
+    assert json.loads((out / "manifest.json").read_text())["num_samples"] == len(images_by_key(own)) - 2
 
 
 @pytest.mark.parametrize("policy", ["skip", "quarantine"])

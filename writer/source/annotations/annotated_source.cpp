@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <unordered_set>
@@ -18,6 +17,7 @@
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
+#include "bale/writer/source/rows/remarked_samples.hpp"
 #include "bale/writer/source/rows/source_root.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
@@ -67,44 +67,23 @@ struct Annotations {
   }
 };
 
-/// The samples whose image has another size than its annotations say, of those that were read. Safe in any thread.
-class OtherSizes {
- public:
-  void add(std::uint64_t sample, const std::string& annotations, const std::string& what) {
-    const std::scoped_lock lock(mutex_);
-    samples_.insert(sample);
-    if (*samples_.begin() != sample) return;
-    place_ = annotations;
-    first_ = what;
-  }
-  void report(NoticeLog& log) const {
-    const std::scoped_lock lock(mutex_);
-    if (samples_.empty()) return;
-    NoticeLog remark;
-    remark.warn(
-        fmt::format("{} another size than the annotations say, so that boxes and masks may be wrong; the first {}",
-                    samples_.size() == 1 ? "1 image has" : plural(samples_.size(), "image") + " have", first_));
-    log.merge(remark, place_);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::set<std::uint64_t> samples_;
-  std::string place_;  // the annotations of the first
-  std::string first_;
-};
+std::string other_sizes_text(std::uint64_t count, const std::string& first) {
+  return fmt::format("{} another size than the annotations say, so that boxes and masks may be wrong; the first {}",
+                     count == 1 ? "1 image has" : plural(count, "image") + " have", first);
+}
 
 class AnnotatedSource : public FileSource {
  public:
-  AnnotatedSource(FileListing listing, Annotations annotations, bool is_strict)
-      : FileSource(std::move(listing), annotations.fields()),
-        annotations_(std::move(annotations)),
-        is_strict_(is_strict) {}
+  AnnotatedSource(FileListing listing, Annotations annotations)
+      : FileSource(std::move(listing), annotations.fields()), annotations_(std::move(annotations)) {}
 
   /// Boxes may depend on the size of the image, which is not known without reading it.
   std::string save_head() const override { return Source::save_head(); }
   std::function<void(NoticeLog& log)> read_notices() const override {
-    return [sizes = other_sizes_](NoticeLog& log) { sizes->report(log); };
+    return [of_files = FileSource::read_notices(), sizes = other_sizes_](NoticeLog& log) {
+      of_files(log);
+      sizes->report(log, other_sizes_text);
+    };
   }
 
  protected:
@@ -138,7 +117,7 @@ class AnnotatedSource : public FileSource {
     const bool is_unknown = image.width == 0 || said.width <= 0 || said.height <= 0;  // tools write 0 x 0
     if (is_unknown || (said.width == image.width && said.height == image.height)) return;
     const std::string sizes = fmt::format("{} x {}, not {} x {}", image.width, image.height, said.width, said.height);
-    if (is_strict_) {
+    if (is_strict()) {
       throw Error(ErrorCode::damaged, fmt::format("the image is {}, as the annotations say", sizes),
                   {.path = place, .hint = "correct one of them, or leave `strict` out"});
     }
@@ -146,8 +125,7 @@ class AnnotatedSource : public FileSource {
   }
 
   Annotations annotations_;
-  bool is_strict_;
-  std::shared_ptr<OtherSizes> other_sizes_ = std::make_shared<OtherSizes>();
+  std::shared_ptr<RemarkedSamples> other_sizes_ = std::make_shared<RemarkedSamples>();
 };
 
 class AnnotatedLister {
@@ -197,7 +175,7 @@ class AnnotatedLister {
                         {"pair", "pair_path", "annotations", "annotations_format", "class_map", "list_jobs",
                          "keep_extensions", is_list_ ? "root" : ""},
                         "these are images with annotations", path_, found.notices);
-    return std::make_unique<AnnotatedSource>(std::move(found), std::move(annotations), options_.strict);
+    return std::make_unique<AnnotatedSource>(std::move(found), std::move(annotations));
   }
 
  private:

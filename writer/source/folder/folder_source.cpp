@@ -38,6 +38,7 @@ class FolderLister {
     listing_.name_companions(pair_);
     listing_.rows.keep_extensions(options.keep_extensions);
     listing_.jobs = list_jobs(options);
+    listing_.strict = options.strict;
   }
 
   FileListing list(std::optional<DirectoryListing> entries) {

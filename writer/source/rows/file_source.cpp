@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/image_check.hpp"
 #include "bale/formats/shard/sample/key.hpp"
@@ -16,10 +17,6 @@ namespace {
 [[noreturn]] void refuse_changed(std::string_view what, const std::string& path) {
   throw Error(ErrorCode::changed, fmt::format("{} since the plan was made", what),
               {.path = path, .hint = "make a new plan, for a new destination"});
-}
-
-void require_unchanged(const FileRow& row, const SteadyFile& file, const std::string& path) {
-  if (file.size() != row.bytes || file.changed_ns() != row.mtime_ns) refuse_changed("changed", path);
 }
 
 }  // namespace
@@ -93,6 +90,29 @@ void FileSource::describe(std::uint64_t i, SourceSample& out) const {
   }
 }
 
+/// Size and time of the file are what the fingerprint says of its content, which is read later.
+void FileSource::compare_with_listing(std::uint64_t i, const FileRow& row, const SteadyFile& file,
+                                      const std::string& path) const {
+  if (file.size() == row.bytes && file.changed_ns() == row.mtime_ns) return;
+  if (is_saved_) refuse_changed("changed", path);
+  if (is_strict()) {
+    throw Error(ErrorCode::changed, "changed after it was listed",
+                {.path = path, .hint = "pack it when nothing writes to it, or leave `strict` out"});
+  }
+  changed_->add(i, listing_.places.empty() ? std::string() : listing_.places.front(), printable(path));
+}
+
+std::function<void(NoticeLog& log)> FileSource::read_notices() const {
+  return [changed = changed_](NoticeLog& log) {
+    changed->report(log, [](std::uint64_t count, const std::string& first) {
+      return fmt::format(
+          "files of {} changed after they were listed, and were read as they were then; the first is {}; pack again if "
+          "something still writes to them",
+          plural(count, "sample"), first);
+    });
+  };
+}
+
 /// Opens file `n` of the sample and sets `path` to its path. A missing file is an error of the sample.
 SteadyFile FileSource::open_file(std::uint64_t i, std::size_t n, const FileRow* row, std::string& path) const {
   const auto refuse = [&](std::string_view place) {
@@ -103,7 +123,7 @@ SteadyFile FileSource::open_file(std::uint64_t i, std::size_t n, const FileRow* 
   listing_.rows.path(*row, path);
   try {
     SteadyFile file(path);
-    if (is_saved_) require_unchanged(*row, file, path);
+    compare_with_listing(i, *row, file, path);
     return file;
   } catch (const Error& error) {
     if (is_saved_ && error.code() == ErrorCode::not_found && row->mtime_ns != 0) refuse_changed("is gone", path);

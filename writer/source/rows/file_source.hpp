@@ -4,6 +4,8 @@
 // Threads: see Source.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "bale/writer/source/files/steady_file.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
 #include "bale/writer/source/rows/pair_rules.hpp"
+#include "bale/writer/source/rows/remarked_samples.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
@@ -25,7 +28,8 @@ struct FileListing {
   NoticeLog notices;
   std::vector<std::string> places;  // Source::places()
   std::vector<SourceLoss> losses;
-  unsigned jobs = 1;  // threads that examine the files
+  unsigned jobs = 1;    // threads that examine the files
+  bool strict = false;  // SourceOptions::strict
 
   /// Position of the extension's field in `image_fields`. Adds it if it is new.
   std::uint16_t image_field(std::string_view extension);
@@ -69,9 +73,12 @@ class FileSource : public Source {
   std::string save_head() const override;
   void save(std::uint64_t i, std::string& out) const override;
   const NoticeLog& notices() const override { return listing_.notices; }
+  std::function<void(NoticeLog& log)> read_notices() const override;
   std::vector<SourceLoss> losses() const override { return listing_.losses; }
 
  protected:
+  bool is_strict() const { return listing_.strict; }
+
   /// Rows that know size and time of their files from an earlier listing. Reading a file that has others throws
   /// `changed`.
   FileSource(FileListing listing, Saved saved);
@@ -93,6 +100,7 @@ class FileSource : public Source {
   void name_fields(const std::vector<std::string>& extra_fields);
   void examine_files();
   bool read_files(std::uint64_t i, Scratch& scratch) const;
+  void compare_with_listing(std::uint64_t i, const FileRow& row, const SteadyFile& file, const std::string& path) const;
   SteadyFile open_file(std::uint64_t i, std::size_t n, const FileRow* row, std::string& path) const;
   [[noreturn]] void refuse_image(std::uint64_t i, Bytes bytes) const;
 
@@ -102,6 +110,7 @@ class FileSource : public Source {
   std::size_t num_extra_ = 0;  // the last fields
   bool has_labels_;
   bool is_saved_ = false;
+  std::shared_ptr<RemarkedSamples> changed_ = std::make_shared<RemarkedSamples>();  // after they were listed
 };
 
 }  // namespace bale

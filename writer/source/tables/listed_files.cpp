@@ -51,6 +51,7 @@ ListedFiles::ListedFiles(const SourceOptions& options, std::string root)
   listing_.name_companions(pair_);
   listing_.rows.keep_extensions(options.keep_extensions);
   listing_.jobs = list_jobs(options);
+  listing_.strict = options.strict;
 }
 
 /// The path without white space around it, if no file has it.

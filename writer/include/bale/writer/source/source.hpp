@@ -153,7 +153,7 @@ struct SourceOptions {
   bool keep_extensions = false;      // keys of files keep their extensions, so that x.jpg and x.png are two samples
   unsigned list_jobs = 0;            // threads that list directories and examine files; 0: 8
   bool skip_damaged = false;         // leave out directories and shards that cannot be read: Source::losses()
-  bool strict = false;               // an image of another size than its annotations say is a bad sample
+  bool strict = false;               // images of another size than annotations say, changed files: bad samples
   bool are_shared = false;           // with other sources: those without a meaning for this one are fine
 };
 
