@@ -5,6 +5,7 @@
 
 #include <array>
 #include <csignal>
+#include <string_view>
 
 #include "bale/formats/base/storage.hpp"
 
@@ -18,9 +19,17 @@ std::atomic<std::atomic<bool>*> stop_flag{nullptr};
 constexpr std::array<int, 2> k_stop_signals{SIGINT, SIGTERM};
 std::array<struct sigaction, 2> previous_actions{};
 
+constexpr std::string_view k_ended =
+    "\nbale: interrupted again, so ended at once; what was finished stays: run the command again, with --resume if it "
+    "has that\n";
+
 extern "C" void on_stop_signal(int) {
   std::atomic<bool>* flag = stop_flag.load();
-  if (flag == nullptr || flag->exchange(true)) ::_exit(k_exit_interrupted);
+  if (flag == nullptr || flag->exchange(true)) {
+    // The line of the progress has no end yet. Nothing helps if this cannot be written.
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, k_ended.data(), k_ended.size());
+    ::_exit(k_exit_interrupted);
+  }
   interrupt_remote_reads();
 }
 

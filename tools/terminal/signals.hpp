@@ -16,7 +16,7 @@ inline constexpr int k_exit_output_closed = 141;  // 128 + SIGPIPE, as a shell r
 void prepare_process();
 
 /// While an object exists, the first SIGINT or SIGTERM sets the flag, and the second ends the process at once with exit
-/// code 130. Only one object may exist at a time.
+/// code 130, after a line on standard error. Only one object may exist at a time.
 class StopOnSignal {
  public:
   explicit StopOnSignal(std::atomic<bool>& stop);

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from bale import _bale
 from bale._types import Json, Path
+from bale._warnings import warn
 from bale.errors import make_error
 
 _SUFFIXES = (".parquet", ".arrow")
@@ -63,7 +64,7 @@ def find_splits(source: Path | Sequence[Path]) -> dict[str, Split]:
         names = [os.fsdecode(name) for name in source]
         if not names:
             raise ValueError("source: an empty list names no file")
-        return {"": Split([file for name in names for file in _bale.expand_names(name)])}
+        return _as_one(names[0], [file for name in names for file in _bale.expand_names(name)])
     name = os.fsdecode(source)  # type: ignore[arg-type]
     if not isinstance(source, (str, bytes, os.PathLike)):
         raise TypeError(f"source: {source!r} is not a path, or a list of paths")
@@ -71,7 +72,22 @@ def find_splits(source: Path | Sequence[Path]) -> dict[str, Split]:
         return _splits_of_directory(name)
     if _bale.is_remote_name(name) and not is_table_name(name):
         return _by_name(name, _list_remote(name.rstrip("/")))
-    return {"": Split(_bale.expand_names(name))}
+    return _as_one(name, _bale.expand_names(name))
+
+
+def _as_one(name: str, files: list[str]) -> dict[str, Split]:
+    """Files that are named one by one or by a pattern are one split. Warns if their names, or else those of their directories, say
+    several, as of shards (reader/spec/odd_shard_names.hpp)."""
+    counts: dict[str, int] = {}
+    for file in files:
+        directory, base = os.path.split(file)
+        words = [*re.split("[-_. ]", base.lower()), os.path.basename(directory).lower()]
+        if split := next((word for word in words if word in _SPLIT_NAMES), None):
+            counts[split] = counts.get(split, 0) + 1
+    if len(counts) > 1:
+        warn(f"{name}: the files are of several splits by their names ({', '.join(f'{n} of {split}' for split, n in sorted(counts.items()))}), "
+             "and are read as one dataset; name those of one split, or their directory")
+    return {"": Split(files)}
 
 
 def _list_remote(directory: str) -> list[str]:

@@ -80,6 +80,9 @@ def test_splits(whole, written, tmp_path):
         (hub / split).mkdir(parents=True)
         shutil.copy(written["parquet"], hub / split / "0000.parquet")
     assert list(bale.parquet.splits(hub)) == ["train", "validation"]
+    for files in (tmp_path / "configs" / "default" / "*.parquet", [hub / "train" / "0000.parquet", hub / "validation" / "0000.parquet"]):
+        with pytest.warns(UserWarning, match="several splits by their names .1 of t.*and are read as one dataset"):
+            bale.parquet.samples(files, key=None)
     assert bale.pack(hub, tmp_path / "both")["samples"] == 14
 
 

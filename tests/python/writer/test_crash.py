@@ -8,6 +8,7 @@ import time
 import pytest
 from conftest import ALL_FORMATS, PROGRAM, by_tier, format_options, on_terminal, shards, shim, tree_bytes
 from fault_support import FAULT_LAYOUTS_AND_MORE, KILLED, check_only_whole_files, count_calls, options, resume
+from servers.network import wait_for
 
 
 @pytest.fixture(scope="module", params=FAULT_LAYOUTS_AND_MORE)
@@ -112,6 +113,20 @@ def test_interrupted(bale, photos, format_name, sent, tmp_path):
     assert not (out / "manifest.json").exists()
     resume(bale, photos, out, pack_options)
     assert tree_bytes(out) == expected
+
+
+def test_interrupted_twice(bale, photos, tmp_path):
+    """While all reads hang, as on a server that does not answer. Two signals of one kind might become one."""
+    stalled, out = tmp_path / "stalled", tmp_path / "out"
+    stalled.touch()
+    run = subprocess.Popen([PROGRAM, "pack", photos, out], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                           env={**os.environ, **shim(STALL=".JPEG", STALL_WHILE=stalled)})
+    wait_for(lambda: list(out.glob(".bale-partial/*")))
+    run.send_signal(signal.SIGINT)
+    run.send_signal(signal.SIGTERM)
+    _, stderr = run.communicate(timeout=60)
+    assert run.returncode == 130 and b"bale: interrupted again, so ended at once; what was finished stays: run the command again, with --resume" in stderr
+    resume(bale, photos, out, [])
 
 
 def test_ctrl_c_on_a_terminal(bale, photos, tmp_path):
