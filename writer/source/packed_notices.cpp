@@ -113,6 +113,11 @@ NoticeLog notices_of_packed(const Dataset& dataset, const SampleKeys& keys, std:
 NoticeLog label_fields_notice(const Dataset& dataset) {
   NoticeLog log;
   for (const std::string& field : dataset.fields()) {
+    if (field == k_label_field) {
+      log.warn(fmt::format("no sample has a label: the texts of \"{}\" are not numbers; `class_map` can number them",
+                           field));
+      break;
+    }
     const std::string_view stem = std::string_view(field).substr(0, field.find('.'));
     if (std::find(k_label_columns.begin(), k_label_columns.end(), stem) == k_label_columns.end()) continue;
     log.warn(fmt::format(

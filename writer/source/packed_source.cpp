@@ -20,6 +20,7 @@
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/steady_file.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
+#include "bale/writer/source/packed_label_texts.hpp"
 #include "bale/writer/source/packed_notices.hpp"
 #include "bale/writer/source/saved/row_bytes.hpp"
 #include "bale/writer/source/saved/saved_source.hpp"
@@ -290,7 +291,7 @@ class PackedSource : public Source {
     }
     if (options_.class_folders) {
       take_folders(labels);
-    } else if (labels.has_map()) {
+    } else if (labels.has_map() && !(used.empty() && take_texts(labels))) {
       renumber(labels, used);
     }
     if (own_) reading_ = labels.reading();
@@ -315,6 +316,18 @@ class PackedSource : public Source {
     for (const std::string& name : found.names) numbers.push_back(labels.number_of(name, spec_));
     own_ = {.classes = labels.classes()};
     for (const std::uint32_t folder : found.folders) own_->labels.push_back(numbers[folder]);
+  }
+
+  /// The texts of the label field are classes of the class map. Returns false if there are none.
+  bool take_texts(Labels& labels) {
+    const auto position = [this](std::uint64_t i) { return at(i); };
+    const LabelTexts texts = label_texts_of(dataset_, size(), position, options_.skip_damaged);
+    if (texts.words.empty()) return false;
+    const std::vector<std::int64_t> numbers = labels.take_words(texts.words, spec_);
+    own_ = {.classes = labels.classes()};
+    for (const auto& word : texts.of_samples) own_->labels.push_back(word ? numbers[*word] : k_no_label);
+    notices_.merge(texts.notice(), spec_);
+    return true;
   }
 
   /// The classes of the dataset get the numbers of the class map.

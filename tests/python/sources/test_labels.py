@@ -149,6 +149,12 @@ def test_a_table_of_paths_alone_has_no_labels(bale, images, tmp_path):
 MAP = {"cat": 5, "dog": 2, "emu": 0}
 
 
+def add_member(tar, name, data):
+    member = tarfile.TarInfo(name)
+    member.size = len(data)
+    tar.addfile(member, io.BytesIO(data))
+
+
 def sources(root):
     """The same classes, cat and dog, as every kind of source; key stems are the class's."""
     root.mkdir()
@@ -158,16 +164,17 @@ def sources(root):
     (root / "list.txt").write_text("folder/dog/1.ppm\nfolder/cat/1.ppm\n")
     (root / "table.csv").write_text("path,label\nfolder/dog/1.ppm,dog\nfolder/cat/1.ppm,cat\n")
     (root / "table.jsonl").write_text('{"path": "folder/dog/1.ppm", "label": "dog"}\n{"path": "folder/cat/1.ppm", "label": "cat"}\n')
-    with zipfile.ZipFile(root / "photos.zip", "w") as archive, tarfile.open(root / "photos.tar", "w") as tar:
+    with zipfile.ZipFile(root / "photos.zip", "w") as archive, tarfile.open(root / "photos.tar", "w") as tar, \
+            tarfile.open(root / "texts.tar", "w") as texts:
         for name in ("dog", "cat"):
             archive.writestr(f"folder/{name}/1.ppm", IMAGE)
-            member = tarfile.TarInfo(f"folder/{name}/1.ppm")
-            member.size = len(IMAGE)
-            tar.addfile(member, io.BytesIO(IMAGE))
+            add_member(tar, f"folder/{name}/1.ppm", IMAGE)
+            add_member(texts, f"{name}/1.ppm", IMAGE)
+            add_member(texts, f"{name}/1.cls", f"{name}\n".encode())
 
 
 KINDS = {"folder": ("folder",), "list": ("list.txt", "--source", "list"), "csv": ("table.csv",), "jsonl": ("table.jsonl",),
-         "zip": ("photos.zip", "--class-folders"), "tar": ("photos.tar", "--class-folders"), "packed": ("packed",)}
+         "zip": ("photos.zip", "--class-folders"), "tar": ("photos.tar", "--class-folders"), "packed": ("packed",), "texts": ("texts.tar",)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -199,6 +206,22 @@ def test_a_class_map_of_any_source(bale, tmp_path, kind, planned):
     result = pack(tmp_path / "gone.txt", tmp_path / "no")
     assert result.code == FAILURE and "gone.txt" in result.error_line(), result
     assert not (tmp_path / "no").exists()
+
+
+def test_labels_that_are_texts(bale, tmp_path):
+    """Without a class map they stay texts, which is said; also later a class map numbers them. Some samples have none."""
+    sources(tmp_path / "in")
+    with tarfile.open(tmp_path / "in/texts.tar", "a") as tar:
+        add_member(tar, "none/1.ppm", IMAGE)
+        add_member(tar, "blank/1.ppm", IMAGE)
+        add_member(tar, "blank/1.cls", b" ")
+    err = bale.ok("convert", tmp_path / "in/texts.tar", tmp_path / "texts").err
+    assert 'the texts of "cls" are not numbers; --class-map can number them' in err
+    (tmp_path / "map").write_text("dog\ncat\n")
+    for source in ("in/texts.tar", "texts"):
+        result = bale.ok("convert", tmp_path / source, tmp_path / "out", "--class-map", tmp_path / "map", "--overwrite")
+        assert 'the texts of "cls" become labels' in result.err
+        assert labels_by_key(bale, tmp_path / "out") == {"dog/1": 0, "cat/1": 1, "none/1": None, "blank/1": None}
 
 
 def test_convert_renumbers_a_pack(bale, tmp_path):
