@@ -56,7 +56,8 @@ std::string missing_filter(hid_t creation) {
   return {};
 }
 
-herr_t collect_link(hid_t, const char* name, const H5L_info_t*, void* out) {
+template <typename Info>
+herr_t collect_name(hid_t, const char* name, const Info*, void* out) {
   auto& [names, limit] = *static_cast<std::pair<std::vector<std::string>*, std::size_t>*>(out);
   if (names->size() >= limit) return 1;
   names->emplace_back(name);
@@ -192,7 +193,7 @@ std::vector<std::string> InputFile::links(const std::string& group, std::size_t 
   if (H5Iget_type(id.id()) != H5I_GROUP) return names;
   std::pair<std::vector<std::string>*, std::size_t> out{&names, limit};
   hsize_t at = 0;
-  if (H5Literate(id.id(), H5_INDEX_NAME, H5_ITER_INC, &at, collect_link, &out) < 0) {
+  if (H5Literate(id.id(), H5_INDEX_NAME, H5_ITER_INC, &at, collect_name<H5L_info_t>, &out) < 0) {
     throw_h5(ErrorCode::damaged, "list a group", path());
   }
   return names;
@@ -247,6 +248,23 @@ std::optional<std::string> InputFile::text_attribute(const std::string& object, 
   std::string text(size, '\0');
   if (H5Aread(attribute.id(), type.id(), text.data()) < 0) throw_h5(ErrorCode::damaged, "read an attribute", path());
   return text.substr(0, text.find('\0'));
+}
+
+std::vector<std::string> InputFile::attributes(const std::string& object, std::size_t limit) const {
+  std::vector<std::string> names;
+  H5L_info_t link{};
+  const bool is_root = object == "/";
+  if (!is_root && (H5Lget_info(file_.id(), object.c_str(), &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD)) {
+    H5Eclear2(H5E_DEFAULT);
+    return names;
+  }
+  const H5Handle owner(H5Oopen(file_.id(), object.c_str(), H5P_DEFAULT), H5Oclose);
+  std::pair<std::vector<std::string>*, std::size_t> out{&names, limit};
+  hsize_t at = 0;
+  if (!owner || H5Aiterate2(owner.id(), H5_INDEX_NAME, H5_ITER_INC, &at, collect_name<H5A_info_t>, &out) < 0) {
+    H5Eclear2(H5E_DEFAULT);
+  }
+  return names;
 }
 
 void InputFile::check_table(const InputDataset& dataset) const {

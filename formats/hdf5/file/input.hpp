@@ -60,6 +60,9 @@ class InputFile {
   std::vector<std::string> links(const std::string& group, std::size_t limit) const;
   /// A string attribute of the root group or of a dataset; nullopt if there is none.
   std::optional<std::string> text_attribute(const std::string& object, const char* name) const;
+  /// Names of the attributes of the root group or of a dataset, sorted; empty for a link that is not followed. At most
+  /// `limit`, and only those before damaged ones.
+  std::vector<std::string> attributes(const std::string& object, std::size_t limit) const;
 
   /// All elements as signed 64-bit integers.
   std::vector<std::int64_t> read_integers(const InputDataset& dataset) const;

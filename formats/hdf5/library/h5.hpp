@@ -27,8 +27,8 @@ inline constinit LazyLibrary hdf5_library{BALE_LAZY_HDF5};
 
 // clang-format off
 #define BALE_H5(name) BALE_LAZY_FUNCTION(hdf5_library, name)
-BALE_H5(H5Aclose) BALE_H5(H5Acreate2) BALE_H5(H5Aexists) BALE_H5(H5Aget_space) BALE_H5(H5Aget_type) BALE_H5(H5Aopen)
-BALE_H5(H5Aread) BALE_H5(H5Awrite) BALE_H5(H5Dclose) BALE_H5(H5Dcreate2) BALE_H5(H5Dget_chunk_info)
+BALE_H5(H5Aclose) BALE_H5(H5Acreate2) BALE_H5(H5Aexists) BALE_H5(H5Aget_space) BALE_H5(H5Aget_type) BALE_H5(H5Aiterate2)
+BALE_H5(H5Aopen) BALE_H5(H5Aread) BALE_H5(H5Awrite) BALE_H5(H5Dclose) BALE_H5(H5Dcreate2) BALE_H5(H5Dget_chunk_info)
 BALE_H5(H5Dget_create_plist) BALE_H5(H5Dget_num_chunks) BALE_H5(H5Dget_offset) BALE_H5(H5Dget_space) BALE_H5(H5Dget_space_status)
 BALE_H5(H5Dget_storage_size) BALE_H5(H5Dget_type) BALE_H5(H5Dread) BALE_H5(H5Dset_extent) BALE_H5(H5Dwrite)
 BALE_H5(H5Dwrite_chunk) BALE_H5(H5Eclear2) BALE_H5(H5Eset_auto2) BALE_H5(H5Ewalk2) BALE_H5(H5Fclose)

@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/hdf5/library/h5.hpp"
@@ -58,6 +61,12 @@ namespace {
 
 constexpr std::array<const char*, 6> k_bytes_names{"images", "encoded_images", "image", "imgs", "data", "jpg"};
 constexpr std::array<const char*, 5> k_key_names{"keys", "filenames", "names", "paths", "ids"};
+// What HDF5's image and dimension-scale rules, netCDF and PyTables write for themselves.
+constexpr std::array<std::string_view, 20> k_library_attributes{
+    "CLASS",         "DIMENSION_LABELS", "DIMENSION_LIST",          "DISPLAY_ORIGIN", "EXTDIM",        "FILTERS",
+    "FLAVOR",        "IMAGE_COLORMODEL", "IMAGE_MINMAXRANGE",       "IMAGE_SUBCLASS", "IMAGE_VERSION", "INTERLACE_MODE",
+    "NAME",          "PALETTE",          "PYTABLES_FORMAT_VERSION", "REFERENCE_LIST", "TITLE",         "VERSION",
+    "_NCProperties", "_Netcdf4Dimid"};
 constexpr std::size_t k_listed_names = 20;
 constexpr std::uint64_t k_head_bytes = 512;  // of an image, for its kind
 
@@ -181,9 +190,28 @@ class ForeignScan {
         index_.notices().add("/" + name, error.message());
       }
     }
+    note_attributes(links);
     if (links.size() == k_max_links) {
       index_.notices().warn(fmt::format("more than {} datasets: others were not looked at", k_max_links));
     }
+  }
+
+  /// Warns of attributes, such as the names of classes, which are not delivered.
+  void note_attributes(const std::vector<std::string>& links) const {
+    std::vector<std::string> found;
+    const auto look_at = [&](const std::string& object, const std::string& prefix) {
+      for (const std::string& name : file_.attributes(object, k_listed_names + k_library_attributes.size())) {
+        const auto end = k_library_attributes.end();
+        if (std::find(k_library_attributes.begin(), end, name) == end) found.push_back(printable(prefix + name));
+      }
+    };
+    look_at("/", "/");
+    for (const std::string& name : links) look_at(name, "/" + name + "/");
+    if (found.empty()) return;
+    const bool has_more = found.size() > k_listed_names;
+    if (has_more) found.resize(k_listed_names);
+    index_.notices().warn(fmt::format("attributes that no field has: {}{}; `class_map` can name classes",
+                                      fmt::join(found, ", "), has_more ? ", ..." : ""));
   }
 
   void add_column(InputDataset dataset) {

@@ -63,6 +63,27 @@ def test_a_large_dataset_of_few_written_rows(bale, tmp_path):
     assert bale("verify", path).code != 0
 
 
+def test_attributes_are_named(bale, tmp_path):
+    """Not those that libraries write for themselves."""
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file["images"], file["labels"], file["group/extra"] = pixels(), np.zeros(ROWS, np.int64), np.zeros(3)
+        file["labels"].make_scale("classes")
+        file["images"].dims[0].attach_scale(file["labels"])
+        assert file["images"].attrs and file["labels"].attrs
+    assert "attributes that" not in bale.ok("convert", path, tmp_path / "none").err
+    with h5py.File(path, "a") as file:
+        file.attrs["made_by"] = "me"
+        file["labels"].attrs["class_names"] = ["cat", "dog"]
+        file["group/extra"].attrs["unit"] = "m"
+    assert "attributes that no field has: /made_by, /labels/class_names, /group/extra/unit; --class-map can name" in \
+        bale.ok("convert", path, tmp_path / "out").err
+    with h5py.File(path, "a") as file:
+        for i in range(30):
+            file.attrs[f"a{i:02}"] = i
+    assert "/a18, /a19, ...; " in bale.ok("convert", path, tmp_path / "many").err
+
+
 # --- labels of every type
 
 @pytest.mark.parametrize("name, written, expected", [
