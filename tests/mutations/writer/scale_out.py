@@ -9,7 +9,7 @@ MUTATIONS = [
              "  note_sizing(options, plan);\n  if (options.jobs > 999) try_format_options(options, ",
              ("packer", "a plan and a preview*")),
     Mutation("a file that changed since the plan is packed", "writer/source/rows/file_source.cpp",
-             "    if (is_saved_) require_unchanged(*row, file, path);\n", "", (*SCALE, "changed_since_the_plan")),
+             "  if (is_saved_) refuse_changed(\"changed\", path);\n", "", (*SCALE, "changed_since_the_plan")),
     Mutation("a changed file is skipped as a bad sample", "writer/shard/shard_job.cpp",
              "      if (job_.fixed_source && error.code() == ErrorCode::changed) throw;\n", "",
              (*SCALE, "changed_since_the_plan")),

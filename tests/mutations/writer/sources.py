@@ -20,7 +20,7 @@ MUTATIONS = [
     Mutation("a number without a class is taken", "writer/source/classes/labels.cpp",
              "  if (is_known) return;\n", "  return;\n", (*LABELS, "category_that_there_is_not")),
     Mutation("a packed source ignores the class map", "writer/source/packed_source.cpp",
-             "    } else if (labels.has_map()) {\n", "    } else if (false) {\n", (*LABELS, "renumbers_a_pack")),
+             "    } else if (labels.has_map() && !(used.empty() && take_texts(labels))) {\n", "    } else if (false) {\n", (*LABELS, "renumbers_a_pack")),
     Mutation("a renumbered sample keeps the old field cls", "writer/source/packed_source.cpp",
              "(stored == nullptr || own_)", "stored == nullptr", (*LABELS, "class_map_of_any_source")),
     Mutation("rows without a label are packed", "writer/source/tables/table_source.cpp",

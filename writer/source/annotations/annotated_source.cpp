@@ -3,7 +3,6 @@
 #include <array>
 #include <limits>
 #include <optional>
-#include <set>
 #include <unordered_set>
 
 #include <fmt/format.h>
