@@ -125,7 +125,7 @@ def test_interrupted_twice(bale, photos, tmp_path):
     run.send_signal(signal.SIGINT)
     run.send_signal(signal.SIGTERM)
     _, stderr = run.communicate(timeout=60)
-    assert run.returncode == 130 and b"bale: interrupted again, so ended at once; what was finished stays: run the command again, with --resume" in stderr
+    assert run.returncode == 130 and b"bale: interrupted again, so ended at once; what was finished stays: run the same command again" in stderr
     resume(bale, photos, out, [])
 
 
