@@ -20,9 +20,8 @@ constexpr std::array<int, 2> k_stop_signals{SIGINT, SIGTERM};
 std::array<struct sigaction, 2> previous_actions{};
 
 constexpr std::string_view k_ended =
-    "\nbale: interrupted again, so ended at once; what was finished stays: run the same command again, which goes on "
-    "or "
-    "says how\n";
+    "\nbale: interrupted again, so ended at once; what was finished stays: run the same command again, which goes "
+    "on or says how\n";
 
 extern "C" void on_stop_signal(int) {
   std::atomic<bool>* flag = stop_flag.load();
