@@ -10,6 +10,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/text/utf8.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/text_files.hpp"
@@ -55,17 +56,19 @@ class TableSource : public FileSource {
     return sum;
   }
   void append_extra(std::uint64_t i, std::size_t, const SampleView&, std::string& out) const override {
+    std::string text;
     try {
       char before = '[';
       for_each_record(i, [&](const Record& record) {
         if (!later_.empty()) out += std::exchange(before, ',');
-        out += columns_.extra_json(file_.read(record.offset, record.bytes));
+        text = file_.read(record.offset, record.bytes);
+        out += columns_.extra_json(text);
       });
       if (!later_.empty()) out += ']';
     } catch (const Error& error) {
       if (!error.context().path.empty()) throw;
       throw Error(error.code(), fmt::format("its row in the table: {}", error.message()),
-                  {.path = origin(i), .hint = error.code() == ErrorCode::damaged ? k_utf8_hint : ""});
+                  {.path = origin(i), .hint = is_utf8(text) ? "" : k_utf8_hint});
     }
   }
   void append_extra_identity(std::uint64_t i, std::string& out) const override {
