@@ -206,10 +206,8 @@ class PythonWriter {
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
       const ImageConditions images = conditions_of(report, max_pixels_);
       RunRemarks remarks{.warnings = unusable_image_lines(images, {})};
-      if (num_labeled_ > 0 && num_unlabeled_ > 0) {
-        remarks.warnings.push_back(
-            fmt::format("{} of {} samples have no label", num_unlabeled_, num_labeled_ + num_unlabeled_));
-      }
+      if (const auto line = unlabeled_line(num_unlabeled_, num_labeled_ + num_unlabeled_))
+        remarks.warnings.push_back(*line);
       json = pack_json(report, seconds, remarks, images);
     }
     return to_str(json);

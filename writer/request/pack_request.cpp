@@ -100,10 +100,11 @@ void note_unused(const PackRequest& request, const Source& source, NoticeLog& le
   note(request.draw.per_class && is_unlabeled, "sample_per_class", "the samples have no labels");
   note(!options.staging_directory.empty() && !is_object_store(options.destination), "staging_dir",
        "the destination is a local directory");
-  if (num_unlabeled == 0 || is_unlabeled) return;
-  NoticeLog remark;
-  remark.warn(fmt::format("{} of {} samples have no label", num_unlabeled, source.size()));
-  ledger.merge(remark, place);
+  if (const auto line = unlabeled_line(num_unlabeled, source.size())) {
+    NoticeLog remark;
+    remark.warn(*line);
+    ledger.merge(remark, place);
+  }
 }
 
 /// What the source removed would come back by adding to what is made of it.
@@ -191,6 +192,11 @@ ListedSource list_source(const PackRequest& asked, const RunNotes& notes) {
           .remarks = std::move(remarks),
           .read_notices = std::move(read_notices),
           .begin = begin};
+}
+
+std::optional<std::string> unlabeled_line(std::uint64_t num_unlabeled, std::uint64_t num_samples) {
+  if (num_unlabeled == 0 || num_unlabeled == num_samples) return std::nullopt;
+  return fmt::format("{} of {} samples have no label", num_unlabeled, num_samples);
 }
 
 void note_read(ListedSource& listed, const RunNotes& notes) {

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,6 +95,9 @@ FormatAndLayout format_of(const PackRequest& request);
 /// Lists the source, and notes what was ignored and left out. Throws what opening a source throws, and `unsupported` if
 /// the request is strict and something was not taken or used.
 ListedSource list_source(const PackRequest& asked, const RunNotes& notes);
+
+/// "3 of 10 samples have no label"; nullopt if all or none of them have one.
+std::optional<std::string> unlabeled_line(std::uint64_t num_unlabeled, std::uint64_t num_samples);
 
 /// Says what reading the samples has shown, and adds it to the remarks.
 void note_read(ListedSource& listed, const RunNotes& notes);
