@@ -75,25 +75,16 @@ void note_skipped_numbers(const std::vector<std::string>& shards, NoticeLog& log
   }
 }
 
-void note_splits(const std::vector<std::string>& shards, NoticeLog& log) {
-  std::map<std::string, std::uint64_t> splits;
-  for (const std::string& shard : shards) {
-    const std::string name = lower_case(base_name(shard));
-    for (std::size_t start = 0, end = 0; start < name.size(); start = end + 1) {
-      end = std::min(name.find_first_of("-_. ", start), name.size());
-      const std::string word = name.substr(start, end - start);
-      if (!is_split_name(word)) continue;
-      ++splits[word];
-      break;
-    }
+/// The first word of a file's name that is one of a split, or else the name of its directory; empty if there is none.
+std::string split_of(const std::string& file) {
+  const std::string name = lower_case(base_name(file));
+  for (std::size_t start = 0, end = 0; start < name.size(); start = end + 1) {
+    end = std::min(name.find_first_of("-_. ", start), name.size());
+    std::string word = name.substr(start, end - start);
+    if (is_split_name(word)) return word;
   }
-  if (splits.size() < 2) return;
-  std::string all;
-  for (const auto& [split, count] : splits) all += fmt::format("{}{} of {}", all.empty() ? "" : ", ", count, split);
-  log.warn(
-      fmt::format("the shards are of several splits by their names ({}), and are read as one dataset; name those "
-                  "of one split, as in '*{}*'",
-                  all, splits.begin()->first));
+  std::string directory = lower_case(base_name(parent_directory(file)));
+  return is_split_name(directory) ? directory : std::string();
 }
 
 }  // namespace
@@ -102,8 +93,21 @@ NoticeLog odd_shard_names(const std::vector<std::string>& shards) {
   NoticeLog log;
   note_uncounted(shards, log);
   note_skipped_numbers(shards, log);
-  note_splits(shards, log);
+  if (std::string line = several_splits(shards, "shards"); !line.empty()) log.warn(std::move(line));
   return log;
+}
+
+std::string several_splits(const std::vector<std::string>& files, std::string_view what) {
+  std::map<std::string, std::uint64_t> splits;
+  for (const std::string& file : files) {
+    if (std::string split = split_of(file); !split.empty()) ++splits[std::move(split)];
+  }
+  if (splits.size() < 2) return {};
+  std::string all;
+  for (const auto& [split, count] : splits) all += fmt::format("{}{} of {}", all.empty() ? "" : ", ", count, split);
+  return fmt::format("the {} are of several splits by their names ({}), and are read as one dataset; name those of one "
+                     "split, as in '*{}*'",
+                     what, all, splits.begin()->first);
 }
 
 }  // namespace bale

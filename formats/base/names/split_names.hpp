@@ -9,8 +9,8 @@
 
 namespace bale {
 
-inline constexpr std::array<std::string_view, 10> k_split_names{
-    "dev", "eval", "test", "testing", "train", "training", "val", "validate", "valid", "validation"};
+inline constexpr std::array<std::string_view, 11> k_split_names{
+    "dev", "eval", "evaluation", "test", "testing", "train", "training", "val", "valid", "validate", "validation"};
 
 /// Whether people call a split so, in any case of letters.
 inline bool is_split_name(std::string_view name) {

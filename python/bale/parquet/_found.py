@@ -15,7 +15,6 @@ from bale.errors import make_error
 _SUFFIXES = (".parquet", ".arrow")
 # What the Hub calls its files: train-00000-of-00004.parquet, also with a hash, and the cache beans-train-00000-of-00002.arrow.
 _NUMBERED = re.compile(r"(?P<split>.+?)-(?P<number>\d{5,})-of-(?P<count>\d{5,})(-[0-9a-f]+)?\.(parquet|arrow)")
-_SPLIT_NAMES = ("train", "training", "validation", "valid", "val", "dev", "test", "testing", "eval", "evaluation")
 _NOTES = (".json", ".md", ".txt", ".lock", ".gitattributes", ".crc")  # files next to tables that hold no samples
 
 
@@ -76,17 +75,9 @@ def find_splits(source: Path | Sequence[Path]) -> dict[str, Split]:
 
 
 def _as_one(name: str, files: list[str]) -> dict[str, Split]:
-    """Files that are named one by one or by a pattern are one split. Warns if their names, or else those of their directories, say
-    several, as of shards (reader/spec/odd_shard_names.hpp)."""
-    counts: dict[str, int] = {}
-    for file in files:
-        directory, base = os.path.split(file)
-        words = [*re.split("[-_. ]", base.lower()), os.path.basename(directory).lower()]
-        if split := next((word for word in words if word in _SPLIT_NAMES), None):
-            counts[split] = counts.get(split, 0) + 1
-    if len(counts) > 1:
-        warn(f"{name}: the files are of several splits by their names ({', '.join(f'{n} of {split}' for split, n in sorted(counts.items()))}), "
-             "and are read as one dataset; name those of one split, or their directory")
+    """Files that are named one by one or by a pattern are one split. Warns if their names say several."""
+    if line := _bale.several_splits(files):
+        warn(f"{name}: {line}")
     return {"": Split(files)}
 
 
@@ -172,7 +163,7 @@ def _by_name(directory: str, files: list[str]) -> dict[str, Split]:
         base = os.path.basename(file)
         numbered = _NUMBERED.fullmatch(base)
         stem = base.rpartition(".")[0]
-        groups.setdefault(numbered["split"] if numbered else stem if stem in _SPLIT_NAMES else "", []).append(file)
+        groups.setdefault(numbered["split"] if numbered else stem if _bale.is_split_name(stem) else "", []).append(file)
     if "" in groups and len(groups) > 1:
         raise make_error("invalid_argument", f"{directory}: {os.path.basename(groups[''][0])} and others are of no split, "
                          f"{os.path.basename(groups[max(groups)][0])} is", directory, hint="name the files of one split")

@@ -8,13 +8,16 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "bale/formats/base/names/split_names.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
+#include "bale/reader/spec/odd_shard_names.hpp"
 #include "bale/reader/spec/shard_spec.hpp"
 
 namespace bale::python {
@@ -86,6 +89,12 @@ nb::typed<nb::list, nb::str> expand_names(const nb::str& spec) {
   return list;
 }
 
+nb::str several_splits_of(const nb::typed<nb::list, nb::str>& files) {
+  std::vector<std::string> names;
+  for (const nb::handle file : files) names.push_back(from_str(nb::cast<nb::str>(file)));
+  return to_str(several_splits(names, "files"));
+}
+
 }  // namespace
 
 void bind_file(nb::module_& module) {
@@ -97,6 +106,11 @@ void bind_file(nb::module_& module) {
       .def("read", &ProcessFile::read, nb::arg("offset"), nb::arg("length"));
   module.def("expand_names", &expand_names, nb::arg("spec"),
              "The files that a name with braces, globs and `::` stands for, local or remote.");
+  module.def(
+      "is_split_name", [](const nb::str& name) { return is_split_name(from_str(name)); }, nb::arg("name"),
+      "Whether people call a split so.");
+  module.def("several_splits", &several_splits_of, nb::arg("files"),
+             "A line that the files are of several splits by their names; empty if they are not.");
 }
 
 }  // namespace bale::python

@@ -1,5 +1,8 @@
 """bale.torch on several ranks: every sample once among them, in equally many steps, and a state from two ranks on three."""
+import contextlib
 import json
+import os
+import pathlib
 import subprocess
 import textwrap
 
@@ -343,3 +346,48 @@ def test_a_forked_process_counts_for_itself(attendance):
     work_again = warned(2, work)
     assert work_again == [[], []], work_again
     """)
+
+
+# --- the default number of workers
+
+COUNT = """
+    import os, sys
+    import bale
+    loader = bale.Loader(sys.argv[1], 4)
+    print(loader._native.made.workers, len(os.sched_getaffinity(0)))
+"""
+
+
+def test_the_default_number_is_the_ranks_share(pack):
+    cores = len(os.sched_getaffinity(0))
+    assert run_script(COUNT, pack) == f"{cores} {cores}\n"
+    assert run_script(COUNT, pack, LOCAL_WORLD_SIZE="2") == f"{max(cores // 2, 1)} {cores}\n"
+    assert run_script(COUNT, pack, LOCAL_WORLD_SIZE="64") == f"{max(cores // 64, 1)} {cores}\n"
+    assert run_script(COUNT, pack, LOCAL_WORLD_SIZE="") == f"{cores} {cores}\n"
+
+
+@pytest.fixture
+def one_core_group():
+    """A control group with a quota of 1.5 cores."""
+    name = f"bale-test-{os.getpid()}"
+    for root, files in (("/sys/fs/cgroup", {"cpu.max": "150000 100000"}),
+                        ("/sys/fs/cgroup/cpu", {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "150000"})):
+        group = pathlib.Path(root, name)
+        if not pathlib.Path(root, "cgroup.procs").exists():
+            continue
+        with contextlib.suppress(OSError):
+            group.mkdir()
+            for file, content in files.items():
+                (group / file).write_text(content)
+            break
+        with contextlib.suppress(OSError):
+            group.rmdir()
+    else:
+        pytest.skip("no control group can be made here")
+    yield group
+    group.rmdir()
+
+
+def test_the_quota_of_a_container_counts(pack, one_core_group):
+    script = COUNT.replace("loader = ", f"open('{one_core_group}/cgroup.procs', 'w').write(str(os.getpid())); loader = ")
+    assert run_script(script, pack).split()[0] == "1"
