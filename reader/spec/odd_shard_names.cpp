@@ -105,9 +105,10 @@ std::string several_splits(const std::vector<std::string>& files, std::string_vi
   if (splits.size() < 2) return {};
   std::string all;
   for (const auto& [split, count] : splits) all += fmt::format("{}{} of {}", all.empty() ? "" : ", ", count, split);
-  return fmt::format("the {} are of several splits by their names ({}), and are read as one dataset; name those of one "
-                     "split, as in '*{}*'",
-                     what, all, splits.begin()->first);
+  return fmt::format(
+      "the {} are of several splits by their names ({}), and are read as one dataset; name those of one "
+      "split, as in '*{}*'",
+      what, all, splits.begin()->first);
 }
 
 }  // namespace bale

@@ -50,6 +50,16 @@ def test_whole_numbers_stay_numbers(bale, images, tmp_path, cells):
     assert 'labels: numbers in the column "label"' in bale.ok("plan", tmp_path / "t.csv", tmp_path / "x", "-o", tmp_path / "plan").out
 
 
+def test_a_column_that_says_something_else_of_nearly_every_image_is_warned_of(bale, tmp_path):
+    """As LOC_val_solution.csv of ImageNet has class and boxes in one column."""
+    for i in range(1000):
+        (tmp_path / f"{i}.ppm").write_bytes(IMAGE)
+    found = [bale.ok("pack", table_of(tmp_path / f"{name}.csv", cells), tmp_path / name)
+             for name, cells in {"boxes": [f"n0{i % 7} {i} 2 3 4" for i in range(1000)], "classes": [f"n{i // 2}" for i in range(1000)]}.items()]
+    assert 'the column "label" has 1000 labels for 1000 images (such as "n00 0 2 3 4"), so that it may not be the class' in found[0].err
+    assert "may not be the class" not in found[1].err
+
+
 def test_names_are_names(bale, images, tmp_path):
     labels, names, report = pack_table(bale, table_of(tmp_path / "t.csv", ["dog", "cat ", "dog"]), tmp_path / "out")
     assert (labels, names, report["labels"]["reading"]) == ([1, 0, 1], ["cat", "dog"], "names")

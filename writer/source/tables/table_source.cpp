@@ -21,6 +21,8 @@
 namespace bale {
 namespace {
 
+constexpr std::size_t k_enough_images = 1000;  // to say that there are too many labels for them
+
 struct Record {
   std::uint64_t offset;
   std::uint32_t bytes;
@@ -164,10 +166,9 @@ class TableLister {
     if (table.later.empty()) return;
     std::stable_sort(table.later.begin(), table.later.end(),
                      [](const LaterRecord& a, const LaterRecord& b) { return a.sample < b.sample; });
-    NoticeLog log;
-    log.warn(fmt::format("{} rows are further ones of their images: the field json is the list of all rows of an image",
-                         table.later.size()));
-    table.listing.notices.merge(log, path_);
+    warn(table,
+         fmt::format("{} rows are further ones of their images: the field json is the list of all rows of an image",
+                     table.later.size()));
   }
 
   /// What `call` returns; nullopt, and a loss of `files`, if it throws.
@@ -221,15 +222,30 @@ class TableLister {
     for (FileRow& row : listing.rows.samples()) {
       if (row.label != k_no_label) row.label = numbers[static_cast<std::size_t>(row.label)];
     }
+    warn_of_many_labels(table);
+  }
+
+  /// Warns if images have labels of their own, as where the column holds captions or boxes.
+  void warn_of_many_labels(Table& table) const {
+    const std::size_t num_images = table.listing.rows.samples().size();
+    if (labels_.has_map() || num_images < k_enough_images || words_.size() <= num_images / 2) return;
+    warn(table, fmt::format("the column \"{}\" has {} labels for {} images (such as \"{}\"), so that it may not be the "
+                            "class; a `class_map` names the classes",
+                            printable(table.listing.label_origin.column), words_.size(), num_images,
+                            shown_name(words_.front().text)));
+  }
+
+  void warn(Table& table, std::string_view what) const {
+    NoticeLog log;
+    log.warn(what);
+    table.listing.notices.merge(log, path_);
   }
 
   void warn_of_no_labels(Table& table) const {
-    NoticeLog log;
-    log.warn(
-        fmt::format("packed without labels, because none of the columns is called so ({}): name the column with "
-                    "`label_column`, or give `flat`",
-                    table.columns.column_names()));
-    table.listing.notices.merge(log, path_);
+    warn(table,
+         fmt::format("packed without labels, because none of the columns is called so ({}): name the column with "
+                     "`label_column`, or give `flat`",
+                     table.columns.column_names()));
   }
 
   std::string path_;
