@@ -18,7 +18,7 @@ constexpr std::size_t k_max_json_depth = 200;
 /// Builds the tree. The library calls its functions while it parses.
 class JsonReader {
  public:
-  explicit JsonReader(const JsonRules& rules) : rules_(rules) {}
+  JsonReader(std::string_view text, const JsonRules& rules) : text_(text), rules_(rules) {}
 
   bool null() { return add(Json()); }
   bool boolean(bool value) { return add(value); }
@@ -46,7 +46,10 @@ class JsonReader {
   }
 
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::json::exception&) {
-    throw Error(ErrorCode::damaged, fmt::format("not JSON from byte {} on", byte));
+    const bool is_text = is_utf8(text_);
+    throw Error(ErrorCode::damaged,
+                fmt::format("not JSON from byte {} on{}", byte, is_text ? "" : ", as it is not UTF-8"),
+                {.hint = is_text ? "" : k_utf8_hint});
   }
 
   Json result() { return std::move(root_); }
@@ -99,6 +102,7 @@ class JsonReader {
     members.erase(members.begin(), kept.base());
   }
 
+  std::string_view text_;
   const JsonRules& rules_;
   Json root_;
   std::vector<Json*> open_;  // the containers around the next value; those of a dropped member are none
@@ -199,7 +203,7 @@ class JsonWriter {
 }  // namespace
 
 Json parse_json(std::string_view text, const JsonRules& rules) {
-  JsonReader reader(rules);
+  JsonReader reader(text, rules);
   nlohmann::json::sax_parse(text, &reader);
   return reader.result();
 }

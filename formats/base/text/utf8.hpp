@@ -46,4 +46,7 @@ inline bool is_utf8(std::string_view text) {
   return true;
 }
 
+/// How to convert a text file that is not UTF-8.
+inline constexpr const char* k_utf8_hint = "convert the file with `iconv -f WINDOWS-1252 -t UTF-8`";
+
 }  // namespace bale

@@ -144,7 +144,8 @@ std::vector<std::pair<std::string, std::int64_t>> parse_class_json(std::string_v
       entries.emplace_back(name.as_bytes("a class name"), static_cast<std::int64_t>(entries.size()));
     }
   } catch (const Error& error) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("not a class map: {}", error.message()), {.path = path});
+    throw Error(ErrorCode::invalid_argument, fmt::format("not a class map: {}", error.message()),
+                {.path = path, .hint = error.context().hint});
   }
   return entries;
 }

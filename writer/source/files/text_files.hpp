@@ -41,9 +41,6 @@ inline std::string place_in_text(std::uint64_t line) {
   return line == 0 ? std::string() : "line " + std::to_string(line) + ": ";
 }
 
-/// How to convert a text that is not UTF-8.
-inline constexpr const char* k_utf8_hint = "convert the file with `iconv -f WINDOWS-1252 -t UTF-8`";
-
 /// Throws `invalid_argument` if a part of a text file, such as a label, is not UTF-8. Paths in it may be any bytes.
 void require_utf8(std::string_view text, const std::string& path = {}, std::uint64_t line = 0);
 
