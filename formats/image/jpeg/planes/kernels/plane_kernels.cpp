@@ -56,9 +56,10 @@ bool look_at(const std::int16_t* block, BlockBits& bits) {
 
 #else
 
-/// A byte for each coefficient of a block.
+/// A byte for each coefficient of a block. Not a std::array, whose constructor is not one of the target's functions.
 constexpr std::size_t k_lanes8 = hn::MaxLanes(D8());
-using BlockBytes = std::array<V8, 64 / k_lanes8>;
+constexpr std::size_t k_num_vectors = 64 / k_lanes8;
+using BlockBytes = V8[k_num_vectors];
 
 /// Rows of coefficients, so that bytes_of() of two such vectors has all rows in their order.
 HWY_ATTR HWY_INLINE V16 load_rows(const std::int16_t* block, std::size_t part, std::size_t half) {
@@ -86,7 +87,7 @@ HWY_ATTR HWY_INLINE V8 bytes_of(V16 low, V16 high) {
 HWY_ATTR HWY_INLINE std::uint64_t places_of(const BlockBytes& bytes, std::uint8_t bits) {
   const D8 d8;
   std::uint64_t places = 0;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
+  for (std::size_t i = 0; i < k_num_vectors; ++i) {
     std::uint8_t mask[8] = {};
     hn::StoreMaskBits(d8, hn::Ne(hn::And(bytes[i], hn::Set(d8, bits)), hn::Zero(d8)), mask);
     std::uint64_t part;
@@ -103,7 +104,7 @@ HWY_ATTR bool look_at(const std::int16_t* block, BlockBits& bits) {
   BlockBytes low;
   BlockBytes high;
   BlockBytes signs;
-  for (std::size_t i = 0; i < low.size(); ++i) {
+  for (std::size_t i = 0; i < k_num_vectors; ++i) {
     V16 values[2] = {load_rows(block, i, 0), load_rows(block, i, 1)};
     V16 above[2];
     V16 sign[2];
