@@ -22,7 +22,10 @@ prefix=$cache/aarch64/prefix build=$cache/aarch64/tests
 mkdir -p "$prefix/include" "$prefix/lib/cmake"
 cp -r /usr/include/catch2 "$prefix/include/"
 cp -r /usr/lib/cmake/Catch2 "$prefix/lib/cmake/"
-rm -f "$prefix"/lib/cmake/Catch2/Catch2Targets-none.cmake  # its library of a main() is for this machine
+# Its library of a main() is for this machine.
+rm -f "$prefix"/lib/cmake/Catch2/Catch2Targets-none.cmake
+sed -i -e 's/ Catch2::Catch2WithMain)/)/' -e '/^# Create imported target Catch2::Catch2WithMain/,/^)/d' \
+  "$prefix/lib/cmake/Catch2/Catch2Targets.cmake"
 export PATH=$cache/python/bin:$PATH PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig
 tests=(test_color test_image test_image_baseline test_image_lossless test_image_planes test_image_progressive test_image_region test_transform
   test_policy_draw test_shard test_tar test_tfrecord test_order)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bale/formats/image/blur/blur.hpp"
+#include "bale/formats/image/simd/kernel_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bale/formats/image/blur/box_blur.cpp"

@@ -2,6 +2,7 @@
 // comes closer than 1/26 to where rounding changes. Built once per instruction set, without contraction of a * b + c.
 
 #include "bale/formats/image/blur/blur.hpp"
+#include "bale/formats/image/simd/kernel_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bale/formats/image/blur/smooth.cpp"

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "bale/formats/image/simd/kernel_targets.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bale/formats/image/warp/warp.cpp"
 #include <hwy/foreach_target.h>
