@@ -39,7 +39,7 @@ MUTATIONS = [
              "header.fortran_order && header.shape.size() > 1", "header.shape.size() > 100", (*FIELDS, "-k", "fortran")),
     Mutation("stored labels of merged classes are delivered", "loader/fields/field_layout.cpp",
              "field.source == k_label_field && dataset.translates_labels()", "field.source.empty()",
-             (*FIELDS, "-k", "merged")),
+             ("python", "tests/python/fields/test_fields_of_labels.py", "-k", "merged")),
     Mutation("a mask is filled with 0", "loader/transform/targets/target_maker.cpp", "step.fill = fill_;", "step.fill = {};",
              (*TARGETS, "-k", "nearest_pixels")),
     Mutation("a mask of any size is taken", "loader/transform/targets/target_maker.cpp",

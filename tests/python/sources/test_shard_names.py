@@ -44,9 +44,5 @@ def test_names_of_shards_that_skip_a_number_or_are_of_two_splits_are_said(bale, 
         said = [line for line in bale.ok("convert", spec, tmp_path / f"out{len(str(spec))}").err.splitlines() if "the shards" in line]
         assert said == [skipped, splits]
     assert "splits" not in bale.ok("ls", place / "train-*").err
-    for split in ("train", "val"):
-        (tmp_path / "by_directory" / split).mkdir(parents=True)
-        (tmp_path / "by_directory" / split / "0.tar").write_bytes(shards_of[0])
-    assert "several splits by their names (1 of train, 1 of val)" in bale.ok("ls", tmp_path / "by_directory" / "*" / "*.tar").err
     assert bale.ok("ls", place / "train-{000000,000002}.tar").err == ""
     assert bale.ok("ls", f"{place}/train-000000.tar::{place}/val-000000.tar").err == ""

@@ -97,7 +97,7 @@ TEST_CASE("What is wrong with JSON is said in bale's words, by the name of the m
 TEST_CASE("What is not JSON is refused by its byte, and any nesting without harm") {
   const auto nothing = [](const Json&) {};
   CHECK(problem("[1,]", nothing) == "not JSON from byte 4 on");
-  CHECK(problem("[\"\xe9\"]", nothing) == "not JSON from byte 3 on, as it is not UTF-8");
+  CHECK(problem("[\"\xe9\"]", nothing) == "not JSON from byte 4 on, as it is not UTF-8");
   for (const char* text : {"", "[", "{\"a\"}", "nan", "1 2", "\"\xff\"", "'a'", "1e999", "\"\\ud800\""}) {
     CHECK_THAT(problem(text, nothing), ContainsSubstring("not JSON from byte"));
   }
