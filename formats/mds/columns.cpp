@@ -92,12 +92,16 @@ std::vector<Column> parse_columns(const Json& config) {
     Column column;
     column.name = names[i];
     column.encoding = encodings[i];
-    column.stem = stem_of(names[i], "bin");
     const std::uint64_t size = sizes[i].is_null() ? 0 : sizes[i].as_count("column_sizes");
     if (size > std::numeric_limits<std::uint32_t>::max()) fail("a column size of 4 GiB or more");
     column.size = static_cast<std::uint32_t>(size);
     parse_encoding(column);
     columns.push_back(std::move(column));
+  }
+  if (const Column* const twin = name_stems(columns)) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("two columns of a sample are both called \"{}\"", printable(twin->stem)),
+                {.hint = "write it again with other names"});
   }
   const auto is_text = [](const Column& column) { return column.encoding == "str"; };
   if (!assign_role(columns, k_key_names, Role::key, is_text))

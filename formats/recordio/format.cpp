@@ -56,16 +56,27 @@ class Scan {
 
   /// From the list next to the file if it lists every record, else the records' own numbers.
   std::vector<std::string> read_keys() {
-    std::vector<std::uint64_t> ids;
-    RecordWalk walk(window_);
-    while (walk.next(record_)) ids.push_back(read_header(window_, record_).id);
     const ImageList list = ImageList::beside(path());
+    std::vector<std::uint64_t> ids;
+    std::vector<std::uint64_t> relabeled;
+    RecordWalk walk(window_);
+    while (walk.next(record_)) {
+      const IrHeader header = read_header(window_, record_);
+      ids.push_back(header.id);
+      if (!list.has_labels_of(header)) relabeled.push_back(header.id);
+    }
     const auto unlisted =
         std::find_if(ids.begin(), ids.end(), [&](std::uint64_t id) { return list.key(id) == nullptr; });
     const bool listed = unlisted == ids.end();
     if (!listed && !list.path().empty()) {
       index_.notices().warn(fmt::format("{} does not have each record once (such as {}), so keys are numbers",
                                         printable(base_name(list.path())), *unlisted));
+    }
+    if (listed && !relabeled.empty()) {
+      index_.notices().warn(fmt::format(
+          "{} has other labels than {} of {} records (such as {}); those of the records are delivered. `im2rec "
+          "--pack-label` writes all labels of a list into the records",
+          printable(base_name(list.path())), relabeled.size(), ids.size(), relabeled.front()));
     }
     ForeignKeys used;
     std::vector<std::string> keys;

@@ -177,16 +177,43 @@ ImageList ImageList::beside(const std::string& record_path) {
     const std::size_t tab = line.rfind('\t');
     const bool three_columns = number.ec == std::errc{} && number.ptr != end && *number.ptr == '\t' &&
                                tab != static_cast<std::size_t>(number.ptr - line.data());
-    if (three_columns) list.keys_.emplace_back(id, key_of_path(line.substr(tab + 1)));
+    if (!three_columns) continue;
+    const auto labels_at = static_cast<std::size_t>(number.ptr - line.data()) + 1;
+    list.lines_.push_back({.id = id,
+                           .key = key_of_path(line.substr(tab + 1)),
+                           .labels = std::string(line.substr(labels_at, tab - labels_at))});
   }
-  std::sort(list.keys_.begin(), list.keys_.end());
+  std::sort(list.lines_.begin(), list.lines_.end(), [](const Line& a, const Line& b) { return a.id < b.id; });
   return list;
 }
 
+const ImageList::Line* ImageList::line(std::uint64_t id) const {
+  const auto [first, last] = std::equal_range(lines_.begin(), lines_.end(), Line{.id = id},
+                                              [](const Line& a, const Line& b) { return a.id < b.id; });
+  return last - first == 1 ? &*first : nullptr;
+}
+
 const std::string* ImageList::key(std::uint64_t id) const {
-  const auto [first, last] = std::equal_range(keys_.begin(), keys_.end(), std::pair{id, std::string()},
-                                              [](const auto& a, const auto& b) { return a.first < b.first; });
-  return last - first == 1 ? &first->second : nullptr;
+  const Line* const found = line(id);
+  return found == nullptr ? nullptr : &found->key;
+}
+
+bool ImageList::has_labels_of(const IrHeader& header) const {
+  const Line* const found = line(header.id);
+  if (found == nullptr) return true;
+  constexpr float k_precision = 1e-6F;
+  const std::vector<float> own = header.labels.empty() ? std::vector<float>{header.label} : header.labels;
+  std::string_view rest = found->labels;
+  for (const float label : own) {
+    float listed = 0;
+    const auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), listed);
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    const bool is_same = label == listed || (std::isnan(label) && std::isnan(listed)) ||
+                         std::abs(label - listed) <= k_precision * (1 + std::abs(label));
+    if (problem != std::errc{} || !is_same || (!rest.empty() && rest.front() != '\t')) return false;
+    if (!rest.empty()) rest.remove_prefix(1);
+  }
+  return rest.empty();
 }
 
 std::string list_line(const IrHeader& header, std::string_view key, std::string_view image_field) {

@@ -68,7 +68,7 @@ std::optional<std::vector<StoredField>> read_table(FileWindow& window, const Rec
 
 // Image lists, im2rec's `.lst`: one line per image with its number, labels and path.
 
-/// Keys by the numbers of their records.
+/// Keys and labels by the numbers of their records.
 class ImageList {
  public:
   /// The list next to a `.rec` file; empty if there is none. Malformed lines are ignored.
@@ -76,12 +76,22 @@ class ImageList {
 
   /// nullptr if the list does not have the number, or has it twice.
   const std::string* key(std::uint64_t id) const;
+  /// Whether the list has the labels of the record's header, up to its six decimals. True if it does not have the
+  /// number once.
+  bool has_labels_of(const IrHeader& header) const;
   /// The path of the list; empty if there is none.
   const std::string& path() const { return path_; }
 
  private:
+  struct Line {
+    std::uint64_t id = 0;
+    std::string key{};
+    std::string labels{};  // as the list has them, with tabs between
+  };
+  const Line* line(std::uint64_t id) const;
+
   std::string path_;
-  std::vector<std::pair<std::uint64_t, std::string>> keys_;  // sorted by number
+  std::vector<Line> lines_;  // sorted by number
 };
 
 /// A line of the list, as im2rec writes it.

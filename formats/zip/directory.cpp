@@ -59,6 +59,14 @@ std::string_view name_of_method(std::uint16_t method) {
   }
 }
 
+/// The upper half of the attributes is the file's mode if the maker is Unix (3) or macOS (19).
+bool is_symbolic_link(Bytes entry) {
+  constexpr std::uint32_t k_type_bits = 0170000;
+  constexpr std::uint32_t k_link = 0120000;
+  const auto maker = std::to_integer<int>(entry[5]);
+  return (maker == 3 || maker == 19) && (at<std::uint32_t>(entry, 38) >> 16U & k_type_bits) == k_link;
+}
+
 class Reader {
  public:
   Reader(const File& file, const FileRange& range, NoticeLog& notices)
@@ -189,7 +197,8 @@ class Reader {
                   .crc32 = at<std::uint32_t>(rest, 16),
                   .method = at<std::uint16_t>(rest, 10),
                   .is_encrypted = (at<std::uint16_t>(rest, 8) & 1U) != 0,
-                  .is_of_windows = std::to_integer<int>(rest[5]) == 0};
+                  .is_of_windows = std::to_integer<int>(rest[5]) == 0,
+                  .is_link = is_symbolic_link(rest)};
     take_zip64(member, rest.subspan(k_member_bytes + name, extra), offset);
     at_ += k_member_bytes + name + extra + comment;
     const std::uint64_t least = k_local_header_bytes + name;

@@ -27,6 +27,7 @@ struct Member {
   std::uint16_t method = 0;
   bool is_encrypted = false;
   bool is_of_windows = false;  // made on FAT or NTFS, says its maker
+  bool is_link = false;        // symbolic: its content is a path
 
   bool is_readable() const {
     return !is_encrypted && (method == static_cast<std::uint16_t>(Method::stored) ||

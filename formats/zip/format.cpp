@@ -207,7 +207,7 @@ class Scan {
 
   void add_image(const Member& member) {
     const auto name = split_name(member.name);
-    if (!name || is_repeated(member)) return;
+    if (!name || is_repeated(member) || member.is_link) return;
     const std::string field = field_name(name->extension);
     if (!is_image_field(field)) return;
     const std::uint64_t sample = index_.add_sample(keys_.take(encode_key(name->stem), index_.size()));
@@ -218,10 +218,11 @@ class Scan {
   /// A file next to an image, with its name, is a field of it.
   void add_other(const Member& member) {
     if (is_directory(member) || is_repeated(member)) return;
+    const auto leave_out = [&](std::string_view why) { index_.notices().add(member.name, why); };
+    if (member.is_link) return leave_out("symbolic link");
     const auto name = split_name(member.name);
     const std::string field = name ? field_name(name->extension) : std::string();
     if (is_image_field(field)) return;
-    const auto leave_out = [&](std::string_view why) { index_.notices().add(member.name, why); };
     if (!name) return leave_out("hidden file or file without an extension");
     const auto sample = samples_.find(name->stem);
     if (sample == samples_.end()) return leave_out("file that belongs to no image");

@@ -65,6 +65,7 @@ std::optional<ArrayConversion> pillow_delivery(Bytes front, bool is_image) {
   const std::string_view name = as_text(front.subspan(k_sizes, mode_bytes));
   for (const Mode& mode : k_modes) {
     if (mode.name != name) continue;
+    if (is_image && mode.channels == 3 && name != "RGB") return std::nullopt;  // loaders would take it for RGB
     std::vector<std::uint64_t> shape{height, width};
     if (mode.channels > 1) shape.push_back(mode.channels);
     auto delivery = array_delivery(mode.type, shape, k_sizes + mode_bytes);

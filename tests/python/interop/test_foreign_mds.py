@@ -101,6 +101,41 @@ def test_gray_images_and_negative_classes(bale):
     assert listed == [0, -1, -2]
 
 
+def write_shard(path, columns, rows):
+    """A shard by the layout of mds/writer.py; `columns`: name: (encoding, size), `rows`: {column: bytes}."""
+    names = sorted(columns)
+    config = json.dumps({"version": 2, "format": "mds", "compression": None, "hashes": [], "size_limit": None, "column_names": names,
+                         "column_encodings": [columns[name][0] for name in names], "column_sizes": [columns[name][1] for name in names]},
+                        sort_keys=True).encode()
+    samples = [b"".join(struct.pack("<I", len(row[name])) for name in names if not columns[name][1]) + b"".join(row[name] for name in names)
+               for row in rows]
+    first = 4 * (len(samples) + 2) + len(config)
+    offsets = np.cumsum([first] + [len(sample) for sample in samples]).astype("<u4")
+    path.write_bytes(struct.pack("<I", len(samples)) + offsets.tobytes() + config + b"".join(samples))
+
+
+def test_columns_whose_names_become_one(bale, tmp_path):
+    """They are two fields, and the file is not damaged."""
+    jpeg = make_mds.encoded(make_mds.image(1), "JPEG")
+    columns = {"Cap": ("str", None), "cap": ("str", None), "image": ("jpeg", None), "n/a": ("int", 8), "n_a": ("int", 8)}
+    row = {"Cap": b"large", "cap": b"small", "image": jpeg, "n/a": struct.pack("<q", 1), "n_a": struct.pack("<q", 2)}
+    write_shard(tmp_path / "x.mds", columns, [row])
+    found = fields_by_key(bale, tmp_path / "x.mds")["00000000"]
+    numbers = {name: int(np.load(io.BytesIO(found.pop(name)))) for name in ("n_a.npy", "n_a_4.npy")}
+    assert numbers == {"n_a.npy": 1, "n_a_4.npy": 2} and found == {"cap.txt": b"large", "cap_1.txt": b"small", "jpg": jpeg}
+
+
+@pytest.mark.parametrize("mode", ["YCbCr", "HSV", "LAB"])
+def test_images_of_other_colors_are_not_taken_for_rgb(bale, tmp_path, mode):
+    """As the image they would train on wrong colors; as another field they are arrays."""
+    value = np.uint32([4, 3, len(mode)]).tobytes() + mode.encode() + bytes(range(36))
+    write_shard(tmp_path / "x.mds", {"image": ("pil", None), "other": ("pil", None)}, [{"image": value, "other": value}])
+    found = fields_by_key(bale, tmp_path / "x.mds")["00000000"]
+    assert sorted(found) == ["other.npy", "pil"] and found["pil"] == value
+    assert np.load(io.BytesIO(found["other.npy"])).tobytes() == bytes(range(36))
+    assert "delivered as the bytes of MDS's encoding pil" in bale.ok("convert", tmp_path / "x.mds", tmp_path / "packed").err
+
+
 def test_an_index_next_to_each_shard(bale, copy):
     """Random access with checksums, the shards untouched; damage costs one sample and is named."""
     data = copy("classes")

@@ -121,6 +121,17 @@ def test_other_files_are_fields_or_named(bale, tmp_path):
     assert all(name in reported for name in ("__MACOSX/a/._x.jpg", "README", "list.txt"))
 
 
+def test_symbolic_links_are_named(bale, tmp_path):
+    """Their content is a path, not an image."""
+    link = zipfile.ZipInfo("a/link.jpg")
+    link.create_system, link.external_attr = 3, 0o120777 << 16
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("a/x.jpg", b"\xff\xd8\xff1")
+        archive.writestr(link, "x.jpg")
+    assert fields_by_key(bale, tmp_path / "x.zip") == {"a/x": {"jpg": b"\xff\xd8\xff1"}}
+    assert f"ignored 1 entry: symbolic link (such as {tmp_path / 'x.zip'}: a/link.jpg)" in bale.ok("ls", tmp_path / "x.zip").err
+
+
 def test_empty_files(bale, tiny, tmp_path):
     """The data of one begin where the next file does."""
     image = next(iter(members(tiny).values()))

@@ -210,6 +210,19 @@ def test_we_read_im2rec(bale, folder, request, tmp_path):
     assert key_list(bale, tmp_path / "train.rec")[:2] == [b"00001000", b"00000999"]
 
 
+@pytest.mark.parametrize("listed", ["{:f}\t0.500000", "7{:.0f}.000000", "cat"], ids=["more", "others", "words"])
+def test_a_list_with_other_labels_is_told(bale, photos, tmp_path, listed):
+    """im2rec without --pack-label writes the first label into the record; the labels of the list override it in MXNet."""
+    samples = images_in_order(photos)[:3]
+    write_im2rec(tmp_path / "train", samples)
+    told = f"train.lst has other labels than 3 of {len(samples)} records (such as 1000); those of the records are delivered"
+    assert told not in bale.ok("ls", tmp_path / "train.rec").err
+    lines = [line.split("\t") for line in (tmp_path / "train.lst").read_text().splitlines()]
+    (tmp_path / "train.lst").write_text("".join(f"{number}\t{listed.format(float(label))}\t{path}\n" for number, label, path in lines))
+    done = bale.ok("ls", tmp_path / "train.rec")
+    assert told in done.err and done.out.split() == [key for key, _, _ in samples]
+
+
 def test_we_read_several_labels(bale, photos, tmp_path):
     samples = [(key, image, [label, 0.1]) for key, image, label in images_in_order(photos)]
     write_im2rec(tmp_path / "train", samples)
