@@ -110,6 +110,21 @@ def test_words_for_numbers_in_xml(bale, tmp_path):
     assert result.code == 1 and f"{names[0]}.xml: <difficult>: \"perhaps\" is not a number" in result.error_line() and "offset" in result.error_line()
 
 
+def test_text_in_pieces_and_objects_that_would_be_lost(bale, tmp_path):
+    """Names as ElementTree reads them; what it refuses is refused."""
+    root, names, _ = voc(tmp_path)
+    xml = root / "Annotations" / f"{names[0]}.xml"
+    text = xml.read_text()
+    xml.write_text(text.replace(">dog<", ">d<!-- - -->o<![CDATA[g & <cat>]]><"))
+    bale.ok("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations")
+    assert json.loads(fields_by_key(bale, tmp_path / "p")[names[0]]["boxes.json"])["names"] == ["dog & <cat>", "person"]
+    for changed, says in ((text + text, "a second <annotation> after the first"),
+                          (text.replace(">dog<", "> <"), "an <object> whose <name> is empty")):
+        xml.write_text(changed)
+        result = bale("pack", root / "JPEGImages", tmp_path / "q", "--annotations", root / "Annotations")
+        assert result.code == 1 and f"{names[0]}.xml: {says}" in result.error_line() and "offset" in result.error_line()
+
+
 def test_xml_in_folders_of_classes(bale, tmp_path):
     """ILSVRC: the XML files lie as the images do, two of one name in different classes."""
     root, names, objects = voc(tmp_path)

@@ -31,6 +31,15 @@ constexpr unsigned k_xml_jobs = 8;
 constexpr std::size_t k_max_left_out = 20;  // names that are told
 constexpr std::uint64_t k_max_list_bytes = std::uint64_t{256} << 20;
 
+/// What is in an element itself, around comments and in CDATA sections.
+std::string text_of(pugi::xml_node element) {
+  std::string text;
+  for (const pugi::xml_node part : element.children()) {
+    if (part.type() == pugi::node_pcdata || part.type() == pugi::node_cdata) text += part.value();
+  }
+  return std::string(stripped(text));
+}
+
 /// The <object> elements of one file.
 class Objects {
  public:
@@ -40,18 +49,26 @@ class Objects {
     if (!result) fail(fmt::format("not XML: {}", result.description()), result.offset);
     root_ = document_.child("annotation");
     if (!root_) fail("no <annotation>, which Pascal VOC's files have", 0);
+    if (const pugi::xml_node second = root_.next_sibling("annotation")) {
+      fail("a second <annotation> after the first", second.offset_debug());
+    }
   }
 
   template <typename Use>
   void for_each(const Use& use) const {
     for (const pugi::xml_node object : root_.children("object")) use(object);
   }
-  std::string_view text(pugi::xml_node object, const char* name) const {
+  std::string text(pugi::xml_node object, const char* name) const {
     const pugi::xml_node child = object.child(name);
     if (!child) fail(fmt::format("an <object> without a <{}>", name), object.offset_debug());
-    const std::string_view text = stripped(child.child_value());
+    std::string text = text_of(child);
     if (!is_utf8(text)) fail(fmt::format("<{}>: \"{}\" is not UTF-8", name, printable(text)), object.offset_debug());
     return text;
+  }
+  std::string name(pugi::xml_node object) const {
+    std::string words = text(object, "name");
+    if (words.empty()) fail("an <object> whose <name> is empty", object.offset_debug());
+    return words;
   }
   ImageSize size() const {
     const pugi::xml_node node = root_.child("size");
@@ -175,7 +192,7 @@ class Voc : public AnnotationSet {
     const std::string& path = files_.path(row);
     const Objects objects(files_.read(row), path);
     objects.for_each([&](pugi::xml_node object) {
-      const std::string name(objects.text(object, "name"));
+      const std::string name = objects.name(object);
       objects.text(object, "bndbox");
       const pugi::xml_node box = object.child("bndbox");
       targets.add({objects.number(box, "xmin"), objects.number(box, "ymin"), objects.number(box, "xmax"),
@@ -184,11 +201,11 @@ class Voc : public AnnotationSet {
       targets.add_to(0, json_of_text(name));
       std::size_t list = 1;
       for (const char* const attribute : k_attributes) {
-        const std::string_view value = stripped(object.child(attribute).child_value());
+        const std::string value = text_of(object.child(attribute));
         const bool is_unknown = value.empty() || lower_case(value) == "unspecified";
         targets.add_to(list++, is_unknown ? "null" : number_text(objects.number(object, attribute)));
       }
-      const std::string_view pose = stripped(object.child("pose").child_value());
+      const std::string pose = text_of(object.child("pose"));
       targets.add_to(list, pose.empty() ? "null" : json_of_text(pose));
     });
     return objects.size();
@@ -202,7 +219,7 @@ class Voc : public AnnotationSet {
       try {
         const Objects objects(files_.read(row), files_.path(row));
         objects.for_each([&](pugi::xml_node object) {
-          names.emplace(objects.text(object, "name"));
+          names.insert(objects.name(object));
           for (const pugi::xml_node element : object.children()) {
             const std::string_view name = element.name();
             if (element.type() != pugi::node_element) continue;
