@@ -119,7 +119,8 @@ NoticeLog label_fields_notice(const Dataset& dataset) {
       break;
     }
     const std::string_view stem = std::string_view(field).substr(0, field.find('.'));
-    if (std::find(k_label_columns.begin(), k_label_columns.end(), stem) == k_label_columns.end()) continue;
+    const bool is_known = std::find(k_label_columns.begin(), k_label_columns.end(), stem) != k_label_columns.end();
+    if (!is_known && stem != k_label_field) continue;
     log.warn(fmt::format(
         "no sample has a label: \"{}\" stays a field, which loaders take for labels by `label_field` if its "
         "texts are numbers",

@@ -405,3 +405,5 @@ def test_a_label_that_stays_a_field_is_told(bale, tmp_path):
     assert told in bale.ok("convert", tmp_path / "x.tar", tmp_path / "out").err
     assert told not in bale.ok("convert", tmp_path / "out", tmp_path / "again").err
     assert told not in bale.ok("pack", tmp_path / "x.tar", tmp_path / "classes", "--class-folders").err
+    (tmp_path / "y.tar").write_bytes(member("a.jpg") + member("a.cls.txt", b"cat") + END)
+    assert told.replace("label.cls", "cls.txt") in bale.ok("convert", tmp_path / "y.tar", tmp_path / "words").err
