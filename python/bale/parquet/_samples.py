@@ -198,10 +198,12 @@ class TableSamples:
             except (Error, ValueError, OverflowError) as error:  # of dates that Python does not have
                 if isinstance(error, Error) and error.path:
                     raise
-                code, hint = (error.code, error.hint or "") if isinstance(error, Error) else ("invalid_argument", "")
+                code = error.code if isinstance(error, Error) else "invalid_argument"
+                hint = error.hint or "" if isinstance(error, Error) else ""
+                text = str(error).removesuffix(f"; {hint}")
                 if isinstance(error, UnicodeDecodeError):
                     code = "damaged"
-                raise make_error(code, f"{table.name}: rows {rows.first} to {rows.first + rows.batch.num_rows - 1}: {error}",
+                raise make_error(code, f"{table.name}: rows {rows.first} to {rows.first + rows.batch.num_rows - 1}: {text}",
                                  table.name, hint=hint) from error
 
     def _of_rows(self, number: int, rows: Rows, first: int, key_column: str | None) -> Iterator[tuple[Sample | None, int]]:
@@ -212,8 +214,8 @@ class TableSamples:
             if not content.has_image and not self._keeps(number, row):
                 yield None, row
                 continue
-            if not content.fields and content.label is None:
-                raise make_error("invalid_argument", f"{name}: row {row} has no image, and no other value", name,
+            if not content.fields:  # a label alone is not a sample
+                raise make_error("invalid_argument", f"{name}: row {row} has no image, and no other field", name,
                                  hint="`missing` \"skip\" leaves such rows out")
             text = number_key(first + row) if key_column is None else self._key_of(key)
             if text is None:

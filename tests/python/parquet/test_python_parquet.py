@@ -146,8 +146,10 @@ def test_rows_without_an_image(tmp_path):
         report = bale.pack(samples, tmp_path / "skipped")
     assert (report["samples"], report["missing_images"], samples.num_missing) == (2, 1, 1)
     assert list(bale.Dataset(tmp_path / "skipped").keys) == ["00000000", "00000002"]
-    with pytest.raises(ValueError, match="x.parquet: row 1 has no image, and no other value"):
-        bale.pack(bale.parquet.samples(name, columns=[]), tmp_path / "empty")
+    labeled = write(tmp_path / "y.parquet", {"image": pictures("x.jpg", None), "label": [0, 1]})
+    for number, source in enumerate((bale.parquet.samples(name, columns=[]), labeled)):
+        with pytest.raises(ValueError, match="[xy].parquet: row 1 has no image, and no other field; `missing` \"skip\""):
+            bale.pack(source, tmp_path / f"empty{number}")
     with pytest.raises(bale.Error, match="x.parquet: row 1 has no image") as failed:
         bale.pack(bale.parquet.samples(name, missing="fail"), tmp_path / "failed")
     assert failed.value.code == "damaged" and failed.value.path == str(name)
