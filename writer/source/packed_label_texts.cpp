@@ -3,8 +3,6 @@
 #include <string>
 #include <unordered_map>
 
-#include <fmt/format.h>
-
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
@@ -31,12 +29,6 @@ LabelTexts label_texts_of(const Dataset& dataset, std::uint64_t size,
     texts.of_samples.back() = word->second;
   }
   return texts;
-}
-
-NoticeLog LabelTexts::notice() {
-  NoticeLog log;
-  log.warn(fmt::format("the texts of \"{}\" become labels, by the class map", k_label_field));
-  return log;
 }
 
 }  // namespace bale

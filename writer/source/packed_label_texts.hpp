@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "bale/formats/base/notice_log.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 
@@ -15,9 +14,6 @@ namespace bale {
 struct LabelTexts {
   std::vector<LabelWord> words;                          // each text once
   std::vector<std::optional<std::uint32_t>> of_samples;  // positions in `words`
-
-  /// That they become labels, which the notice of the scan denies.
-  static NoticeLog notice();
 };
 
 /// Reads the label field of `size` samples: at(i) is the number of sample `i` in the dataset. White space alone is

@@ -11,6 +11,7 @@
 #include "bale/formats/base/names/contained_name.hpp"
 #include "bale/formats/base/text/key_text.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/index_builder.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset/keys/names_apart.hpp"
@@ -326,7 +327,7 @@ class PackedSource : public Source {
     const std::vector<std::int64_t> numbers = labels.take_words(texts.words, spec_);
     own_ = {.classes = labels.classes()};
     for (const auto& word : texts.of_samples) own_->labels.push_back(word ? numbers[*word] : k_no_label);
-    notices_.merge(texts.notice(), spec_);
+    notices_.drop(IndexBuilder::k_text_label);
     return true;
   }
 

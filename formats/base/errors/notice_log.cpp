@@ -104,6 +104,14 @@ NoticeLog NoticeLog::of_all(const std::vector<const NoticeLog*>& logs) {
   return all;
 }
 
+void NoticeLog::drop(std::string_view why) {
+  const auto found = reasons_.find(why);
+  if (found == reasons_.end()) return;
+  count_ -= found->second.count;
+  reasons_.erase(found);
+  std::erase_if(kept_, [&](const Notice& notice) { return notice.why == why; });
+}
+
 void NoticeLog::drop_defects() {
   std::erase_if(warnings_, [](const Warning& warning) { return warning.kind == WarningKind::defect; });
 }

@@ -183,8 +183,7 @@ void IndexBuilder::set_label_of(std::uint64_t i, Bytes cls, bool is_whole) {
   set_label(i, label);
   const std::string_view text = as_text(cls);
   if (label != k_no_label || text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
-  notices_.add(fmt::format("{}: \"{}\"", key(i), text.substr(0, k_shown_bytes)),
-               "cls that is not a whole number, so no label");
+  notices_.add(fmt::format("{}: \"{}\"", key(i), text.substr(0, k_shown_bytes)), k_text_label);
 }
 
 void IndexBuilder::set_dimensions(std::uint64_t i, std::uint32_t width, std::uint32_t height) {

@@ -76,6 +76,8 @@ class NoticeLog {
   /// it.
   static NoticeLog of_all(std::initializer_list<const NoticeLog*> logs) { return of_all(std::vector(logs)); }
   static NoticeLog of_all(const std::vector<const NoticeLog*>& logs);
+  /// Removes the notices with this reason: what they name is delivered after all.
+  void drop(std::string_view why);
   /// Removes all defects.
   void drop_defects();
   /// Adds everything in `other`, as notices about the container `place`.

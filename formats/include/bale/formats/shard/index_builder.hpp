@@ -20,6 +20,9 @@ namespace bale {
 
 class IndexBuilder {
  public:
+  /// Why set_label_of() adds a notice.
+  static constexpr std::string_view k_text_label = "cls that is not a whole number, so no label";
+
   /// Declares a field and returns its id, which is its position in fields(). Throws `invalid_argument` for more than
   /// k_max_index_fields fields or a name of more than k_max_field_name_bytes.
   std::uint32_t add_field(std::string_view name, Codec codec = Codec::none, bool located = true);
