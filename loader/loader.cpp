@@ -59,7 +59,7 @@ std::optional<Batch> Loader::next(const std::function<void()>& on_wait) {
 }
 void Loader::request_stop() { session_->request_stop(); }
 bool Loader::ready() const { return session_->ready(); }
-void Loader::set_epoch(std::uint64_t epoch) { session_->go_to(epoch, 0); }
+void Loader::set_epoch(std::uint64_t epoch) { session_->set_epoch(epoch); }
 std::uint64_t Loader::epoch() const { return session_->epoch(); }
 std::uint64_t Loader::size() const { return session_->num_batches(); }
 bool Loader::is_counted() const { return session_->is_counted(); }

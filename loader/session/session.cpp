@@ -20,6 +20,18 @@ namespace {
 constexpr std::uint32_t k_slots_of_workers = 2;  // reserved for the workers, even if the caller keeps many batches
 constexpr int k_wait_ms = 50;                    // limits each wait: a worker may die before it announces a completion
 
+/// Sets a mark as long as it lives.
+class Marked {
+ public:
+  explicit Marked(std::atomic<bool>& mark) : mark_(mark) { mark_.store(true); }
+  ~Marked() { mark_.store(false); }
+  Marked(const Marked&) = delete;
+  Marked& operator=(const Marked&) = delete;
+
+ private:
+  std::atomic<bool>& mark_;
+};
+
 }  // namespace
 
 Lease::Lease(std::shared_ptr<Session> session, std::uint32_t slot)
@@ -133,7 +145,15 @@ void Session::open_batch(const OpenBatch& batch) {
   slots_.publish(batch, num_rows);
 }
 
+void Session::throw_if_in_next(const char* what) const {
+  if (!is_in_next_.load()) return;
+  throw Error(ErrorCode::invalid_argument, fmt::format("{} while next() of this loader runs", what),
+              {.hint = "call it after next(), not in on_wait, on_event, a signal handler or another thread"});
+}
+
 std::optional<Batch> Session::next(const std::function<void()>& on_wait) {
+  throw_if_in_next("next()");
+  const Marked marked(is_in_next_);
   std::optional<RemoteRetryNotes> notes;  // of what this thread reads itself
   if (options_.on_event) {
     notes.emplace([this](const Error& error) {
@@ -280,6 +300,11 @@ void Session::close_open_batches(std::unique_lock<std::mutex>& lock) {
   failure_ = nullptr;
 }
 
+void Session::set_epoch(std::uint64_t epoch) {
+  throw_if_in_next("set_epoch()");
+  go_to(epoch, 0);
+}
+
 void Session::go_to(std::uint64_t epoch, std::uint64_t position) {
   if (!unfinished_move_ && epoch == epoch_ && position == state().position) return;  // keep the batches made ahead
   BatchStream stream(stream_.order(), share_of(options_), epoch, position);
@@ -310,6 +335,7 @@ LoaderState Session::state() const {
 }
 
 void Session::load_state(const LoaderState& state) {
+  throw_if_in_next("load_state()");
   if (state.fingerprint != fingerprint_ && !is_other_fingerprint(state.fingerprint)) {
     if (state.dataset != 0 && identity_ != 0 && state.dataset != identity_) {
       throw Error(other_version_error(spec_, state.dataset, identity_, counted_epoch(state.epoch)));

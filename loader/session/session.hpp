@@ -66,7 +66,7 @@ class Session : public std::enable_shared_from_this<Session> {
     ring_.announce_completion();
   }
   bool ready() const;
-  void go_to(std::uint64_t epoch, std::uint64_t position);
+  void set_epoch(std::uint64_t epoch);
   /// Ends the Loader's use: stops the workers. The memory stays for batches that are still held.
   void end();
   /// False in a child of fork(), which has none of the threads: it leaves the object as it is.
@@ -118,6 +118,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void open_batch(const OpenBatch& batch);
   std::optional<std::uint64_t> samples_for(const BatchPlace& place) const;
   bool may_open(const BatchPlace& place) const;
+  void throw_if_in_next(const char* what) const;
+  void go_to(std::uint64_t epoch, std::uint64_t position);
   std::optional<Batch> next_batch(const std::function<void()>& on_wait);
   void report(BadSample bad);
   void note(LoaderEvent event);
@@ -179,6 +181,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<LoaderEvent> retries_;  // the same of requests, which only the thread that calls next() uses
   std::atomic<bool> has_events_{false};
   std::atomic<bool> stop_requested_{false};
+  std::atomic<bool> is_in_next_{false};  // functions that next() calls must not take its batch away
   LoaderCounters counters_{};
   std::uint64_t replaced_by_earlier_pools_ = 0;
 

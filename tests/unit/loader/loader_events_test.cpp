@@ -143,6 +143,35 @@ TEST_CASE("What on_event throws comes from next(), which then returns the same b
   CHECK(found == rest_of_epoch(expected));
 }
 
+TEST_CASE("What next() calls cannot take the batch away for which next() waits") {
+  const Pack pack(40, {3, 30});
+  const unsigned workers = GENERATE(0u, 2u);
+  LoaderOptions options = small_batches(workers, WorkerMode::threads);
+  options.on_bad_sample = OnBadSample::skip;
+  Loader expected(pack.path, options);
+  const auto digests = rest_of_epoch(expected);
+  std::optional<Loader> loader;
+  int refused = 0;
+  const auto try_all = [&] {
+    const LoaderState state = loader->state();
+    for (const std::function<void()>& call : std::initializer_list<std::function<void()>>{
+             [&] { (void)loader->next(); }, [&] { loader->set_epoch(5); }, [&] { loader->load_state(state); }}) {
+      const Error error = error_of(call);
+      CHECK(error.code() == ErrorCode::invalid_argument);
+      CHECK_THAT(error.what(), ContainsSubstring("while next() of this loader runs"));
+      ++refused;
+    }
+  };
+  options.on_event = [&](const LoaderEvent&) { try_all(); };
+  loader.emplace(pack.path, options);
+  std::vector<std::uint64_t> found;
+  while (const auto batch = loader->next(try_all)) found.push_back(digest(*batch));
+  CHECK(found == digests);
+  CHECK(refused >= 6);
+  loader->set_epoch(0);
+  CHECK(rest_of_epoch(*loader) == digests);
+}
+
 TEST_CASE("Requests to the storage that are made again are events") {
   const Pack pack(21);
   ::setenv("BALE_CACHE_DIR", (pack.dir / "cache").c_str(), 1);

@@ -112,7 +112,8 @@ class Loader {
   [[nodiscard]] std::optional<Batch> next();
   /// The same. While it waits, it calls `on_wait` at least every 50 ms (with workers = 0: before every sample), on the
   /// calling thread and without holding a lock. `on_wait` may throw, which ends the wait; the next call waits for the
-  /// same batch.
+  /// same batch. It may use this Loader, but next(), set_epoch() and load_state() throw `invalid_argument` there, as in
+  /// LoaderOptions::on_event.
   [[nodiscard]] std::optional<Batch> next(const std::function<void()>& on_wait);
 
   /// Ends the call of next() that waits now, or the next one, by the error `interrupted`. Nothing is lost: the call
