@@ -14,6 +14,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/image/image_check.hpp"
 #include "bale/formats/image/jpeg/planes/planes_field.hpp"
@@ -25,6 +26,7 @@
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/plan.hpp"
+#include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/why_skipped.hpp"
 
 namespace bale {
@@ -143,6 +145,11 @@ ShardPlan shard_plan(const ShardJob& job, std::vector<std::uint64_t>& payload) {
     payload.push_back(sample.total_bytes());
     plan.key_bytes += sample.key.size();
     for (const SourceSample::Field& field : sample.fields) {
+      if (field.id >= job.source.fields().size()) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("field {} of a source that has {}", field.id, job.source.fields().size()),
+                    {.path = job.source.origin(job.dataset.sample(at)), .key = sample.key});
+      }
       plan.fields[field.id].num_samples += 1;
       plan.fields[field.id].bytes += field.bytes;
     }
@@ -231,12 +238,28 @@ class ShardRun {
   }
 
  private:
+  /// Throws unless fields and class of the sample are among those that its source, which may be a program's, names.
+  void check(std::uint32_t number, const SampleView& sample) const {
+    try {
+      for (const FieldView& field : sample.fields) {
+        if (index_.field_id(field.name)) continue;
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("a field \"{}\" that its source does not name", printable(field.name)));
+      }
+      if (sample.label >= 0) require_class(sample.label, job_.source.classes());
+    } catch (const Error& error) {
+      throw Error(error.code(), error.message(),
+                  {.path = job_.source.origin(number), .key = std::string(sample.key), .hint = error.context().hint});
+    }
+  }
+
   void pack_sample(std::uint32_t number) {
     std::optional<SampleView> sample;
     try {
       const auto begin = std::chrono::steady_clock::now();
       const SampleView read = job_.source.read(number, scratch_);
       read_ahead_.read_took(std::chrono::steady_clock::now() - begin);
+      check(number, read);
       const SampleView ready = edited(number, read);
       const ImageEntry entry = looked_at(number, ready);
       sample = ready;

@@ -47,6 +47,27 @@ std::map<std::string, std::string> packed(const Source& source, PackOptions opti
   return files_of(options.destination);
 }
 
+/// Its sample 17 has a field, a field's number and a class that can be odd.
+class OddSource : public FakeSource {
+ public:
+  using FakeSource::FakeSource;
+  std::uint32_t field_id = 2;
+  std::string_view field = "json";
+  std::int64_t class_number = 1;
+
+  void describe(std::uint64_t i, SourceSample& out) const override {
+    FakeSource::describe(i, out);
+    if (i == 17) out.fields.back().id = field_id;
+  }
+  SampleView read(std::uint64_t i, Scratch& scratch) const override {
+    SampleView sample = FakeSource::read(i, scratch);
+    if (i != 17) return sample;
+    sample.label = class_number;
+    scratch.fields().back().name = field;
+    return sample;
+  }
+};
+
 /// Packs until sample 45, which cannot be read, and returns the options that resume the run.
 PackOptions broken_off(FakeSource& source, const std::string& destination) {
   source.before_read = [](std::uint64_t i) {
@@ -299,6 +320,32 @@ TEST_CASE_METHOD(InTempDir, "duplicate keys are refused before anything is writt
   CHECK_THROWS_WITH(pack(source, small_shards(dir / "data"), progress),
                     ContainsSubstring("fake:4") && ContainsSubstring("fake:17"));
   CHECK_FALSE(fs::exists(dir / "data"));
+}
+
+TEST_CASE_METHOD(InTempDir, "a sample with a field or a class that its source does not name is a bad one") {
+  const auto refuses = [&](PackOptions options, const OddSource& source, const std::string& why) {
+    Progress progress;
+    const Error error = test::error_of([&] { pack(source, options, progress); });
+    CHECK_THAT(error.what(), ContainsSubstring("fake:17") && ContainsSubstring(why));
+    fs::remove_all(options.destination);
+  };
+  for (const Format* const format : formats()) {
+    PackOptions options = small_shards(dir / std::string(format->name));
+    if (format->layouts.empty()) continue;
+    options.format = find_format(format->name);
+    if (!options.format.layout->keeps_all_fields) continue;
+    OddSource of_field(20), of_id(20), of_class(20);
+    of_field.field = "txt";
+    refuses(options, of_field, "a field \"txt\" that its source does not name");
+    of_id.field_id = 3;
+    refuses(options, of_id, "field 3 of a source that has 3");
+    of_class.class_number = 4;
+    refuses(options, of_class, "class 4 is none of the 4 that have names");
+    options.on_error = OnError::skip;
+    Progress progress;
+    CHECK(pack(of_class, options, progress).skipped.size() == 1);
+    CHECK(Dataset::open(options.destination).size() == 19);
+  }
 }
 
 TEST_CASE("options that make no sense are usage errors") {
