@@ -54,7 +54,7 @@ MUTATIONS = [
     Mutation("numbered names that end with a number are names", "writer/source/classes/class_map.cpp",
              "  if (!are_numbered(entries)) {\n", "  if (!are_numbered(entries) || !entries.empty()) {\n", (*LABELS, "spellings")),
     Mutation("boxes in pixels are parts of the sides", "writer/source/annotations/open_images.cpp",
-             "    is_relative_ = false;\n", "", (*VOC_YOLO, "boxes_in_pixels")),
+             "    is_relative_ = false;\n", "", ("python", "tests/python/sources/test_annotations_open_images.py", "-k", "boxes_in_pixels")),
     Mutation("classes= renames the numbers of a source with classes", "python/bale/_writer/labels.py",
              "            if not self._own:\n", "            if True:\n", (*PYTHON_LABELS, "renumber_a_source")),
     Mutation("annotations of unknown images are dropped", "writer/source/annotations/annotated_source.cpp",
