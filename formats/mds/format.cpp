@@ -92,7 +92,7 @@ bool is_list(const Json& value) {
          shards->as_list("shards")[0].contains("column_encodings");
 }
 
-/// The list in a directory; null if it has none, or another program's file.
+/// The list in a directory; null if it has none, or another program's file. Throws `damaged` for a list that is cut.
 Json list_in(const std::string& directory) {
   const std::string path = join_name(directory, k_name);
   if (!path_exists(path)) return {};
@@ -100,8 +100,9 @@ Json list_in(const std::string& directory) {
   try {
     Json list = parse_json(as_text(bytes));
     return is_list(list) ? list : Json();
-  } catch (const Error&) {
-    return {};
+  } catch (const Error& error) {
+    if (as_text(bytes).find("\"column_encodings\"") == std::string_view::npos) return {};
+    throw Error(ErrorCode::damaged, error.message(), {.path = path, .hint = "copy it again"});
   }
 }
 
@@ -121,11 +122,11 @@ std::optional<std::vector<std::string>> list_directory(const std::string& direct
 
 /// Format::classes: the member "classes", which bale.to_mds() writes and Streaming ignores.
 std::vector<std::string> listed_classes(const std::string& directory) {
-  const Json list = list_in(directory);
   try {
+    const Json list = list_in(directory);
     return list.contains("classes") ? list.bytes_list("classes") : std::vector<std::string>();
   } catch (const Error&) {
-    return {};  // not those of bale.to_mds()
+    return {};  // not those of bale.to_mds(), or a list that is cut
   }
 }
 

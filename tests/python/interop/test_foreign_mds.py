@@ -162,6 +162,17 @@ def test_a_shard_of_the_list_that_is_missing_or_cut(bale, copy):
     assert result.code == 1 and "its header says" in result.error_line() and "offset" in result.error_line()
 
 
+def test_a_list_that_is_cut(bale, copy):
+    """It may have named other shards than those that are there; a shard that is named itself is read."""
+    data = copy("classes")
+    (data / "index.json").write_bytes((data / "index.json").read_bytes()[:-3])
+    result = bale("ls", data)
+    assert result.code == 1 and "index.json: " in result.error_line() and "copy it again" in result.error_line()
+    assert bale.ok("ls", data / "shard.00000.mds").out
+    (data / "index.json").write_text("{ of another program")
+    assert len(bale.ok("ls", data).out.split()) == 10
+
+
 def compress(data):
     """The shards of a dataset compressed by zstd's program, and listed as Streaming lists them."""
     index = json.loads((data / "index.json").read_text())
