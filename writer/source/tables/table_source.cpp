@@ -225,12 +225,12 @@ class TableLister {
     warn_of_many_labels(table);
   }
 
-  /// Warns if images have labels of their own, as where the column holds captions or boxes.
+  /// Warns if nearly every image has a label of its own, as in a column of captions or boxes.
   void warn_of_many_labels(Table& table) const {
     const std::size_t num_images = table.listing.rows.samples().size();
     if (labels_.has_map() || num_images < k_enough_images || words_.size() <= num_images / 2) return;
     warn(table, fmt::format("the column \"{}\" has {} labels for {} images (such as \"{}\"), so that it may not be the "
-                            "class; a `class_map` names the classes",
+                            "class; if it is, give a `class_map`",
                             printable(table.listing.label_origin.column), words_.size(), num_images,
                             shown_name(words_.front().text)));
   }
