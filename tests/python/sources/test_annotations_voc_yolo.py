@@ -118,10 +118,32 @@ def test_text_in_pieces_and_objects_that_would_be_lost(bale, tmp_path):
     bale.ok("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations")
     assert json.loads(fields_by_key(bale, tmp_path / "p")[names[0]]["boxes.json"])["names"] == ["dog & <cat>", "person"]
     for changed, says in ((text + text, "a second <annotation> after the first"),
-                          (text.replace(">dog<", "> <"), "an <object> whose <name> is empty")):
+                          (text.replace(">dog<", "> <"), "an <object> whose <name> is empty"),
+                          (text.replace("</name>", "</name><name>cat</name>", 1), "a second <name> in an <object>"),
+                          (text.replace("</bndbox>", "</bndbox><bndbox/>", 1), "a second <bndbox> in an <object>"),
+                          (text.replace("<difficult>", "<difficult>0</difficult><difficult>", 1), "a second <difficult> in an <object>")):
         xml.write_text(changed)
         result = bale("pack", root / "JPEGImages", tmp_path / "q", "--annotations", root / "Annotations")
         assert result.code == 1 and f"{names[0]}.xml: {says}" in result.error_line() and "offset" in result.error_line()
+
+
+@pytest.mark.parametrize(("encoding", "named", "packs"), [
+    ("utf-8", "UTF-8", True), ("iso-8859-1", "ISO-8859-1", True), ("utf-16", "UTF-16", True), ("ascii", "GB2312", True),
+    ("utf-8", "GB2312", False), ("cp1251", "windows-1251", False), ("latin-1", "UTF-8", False)])
+def test_encodings_of_xml(bale, tmp_path, encoding, named, packs):
+    """What another encoding has in common with ASCII is read, the rest is refused, whether or not it could be UTF-8."""
+    root, names, _ = voc(tmp_path)
+    xml = root / "Annotations" / f"{names[0]}.xml"
+    word = {"ascii": "hot dog", "cp1251": "В°"}.get(encoding, "chöw")
+    text = f'<?xml version="1.0" encoding="{named}"?>' + xml.read_text().replace(">dog<", f">{word}<")
+    xml.write_bytes(text.encode(encoding))
+    result = bale("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations")
+    if packs:
+        assert json.loads(fields_by_key(bale, tmp_path / "p")[names[0]]["boxes.json"])["names"][0] == word
+    else:
+        says = "" if named == "UTF-8" else f", and its first line says {named}"
+        assert result.code == 1 and f"is not UTF-8{says} (key " in result.error_line(), result
+        assert f"{names[0]}.xml: <name>: " in result.error_line() and "write the file in UTF-8" in result.error_line()
 
 
 def test_xml_in_folders_of_classes(bale, tmp_path):
@@ -318,6 +340,7 @@ def test_boxes_among_poses_are_named(bale, tmp_path):
 @pytest.mark.parametrize("line, says", [("0 0.5 0.5 0.1", "line 2: 4 numbers"), ("0 12 30 5 5", "not between 0 and 1"),
                                         ("7 0.5 0.5 0.1 0.1", "class 7"), ("0.5 0.5 0.5 0.1 0.1", "not a whole number"),
                                         ("a 0.5 0.5 0.1 0.1", "\"a\" is not a number"), ("0 nan 0.5 0.1 0.1", "not a number"),
+                                        ("0 0,5 0.5 0.1 0.1", "\"0,5\" is not a number, write decimals with a point"),
                                         ("0 1e999 0.5 0.1 0.1", "not a number")])
 def test_bad_labels_of_yolo(bale, tmp_path, line, says):
     root, images, labels, _ = yolo(tmp_path)

@@ -55,7 +55,9 @@ double parse_number(std::string_view text) {
   const std::string_view digits = text.starts_with('+') ? text.substr(1) : text;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value)) {
-    throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a number", excerpt(printable(text), 40)));
+    const bool has_comma = text.find(',') != std::string_view::npos;
+    throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a number{}", excerpt(printable(text), 40),
+                                                has_comma ? ", write decimals with a point" : ""));
   }
   return value;
 }

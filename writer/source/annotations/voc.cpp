@@ -45,24 +45,42 @@ class Objects {
  public:
   /// Throws `damaged` with the path and the offset.
   Objects(const std::string& text, const std::string& path) : path_(path) {
-    const pugi::xml_parse_result result = document_.load_buffer(text.data(), text.size());
+    constexpr unsigned k_parts = pugi::parse_default | pugi::parse_declaration;
+    const pugi::xml_parse_result result = document_.load_buffer(text.data(), text.size(), k_parts);
     if (!result) fail(fmt::format("not XML: {}", result.description()), result.offset);
     root_ = document_.child("annotation");
     if (!root_) fail("no <annotation>, which Pascal VOC's files have", 0);
     if (const pugi::xml_node second = root_.next_sibling("annotation")) {
       fail("a second <annotation> after the first", second.offset_debug());
     }
+    const pugi::xml_node first = document_.first_child();
+    if (first.type() != pugi::node_declaration || result.encoding != pugi::encoding_utf8) return;
+    const std::string encoding = first.attribute("encoding").value();
+    if (lower_case(encoding) != "utf-8" && lower_case(encoding) != "utf8") other_encoding_ = encoding;
   }
 
   template <typename Use>
   void for_each(const Use& use) const {
     for (const pugi::xml_node object : root_.children("object")) use(object);
   }
+  /// The element of that name, if there is one.
+  pugi::xml_node only(pugi::xml_node parent, const char* name) const {
+    const pugi::xml_node child = parent.child(name);
+    if (const pugi::xml_node second = child.next_sibling(name))
+      fail(fmt::format("a second <{}> in an <{}>", name, parent.name()), second.offset_debug());
+    return child;
+  }
   std::string text(pugi::xml_node object, const char* name) const {
-    const pugi::xml_node child = object.child(name);
+    const pugi::xml_node child = only(object, name);
     if (!child) fail(fmt::format("an <object> without a <{}>", name), object.offset_debug());
     std::string text = text_of(child);
-    if (!is_utf8(text)) fail(fmt::format("<{}>: \"{}\" is not UTF-8", name, printable(text)), object.offset_debug());
+    const bool is_plain = std::all_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x80; });
+    if (!is_utf8(text) || (!other_encoding_.empty() && !is_plain)) {
+      const std::string said =
+          other_encoding_.empty() ? "" : fmt::format(", and its first line says {}", printable(other_encoding_));
+      fail(fmt::format("<{}>: \"{}\" is not UTF-8{}", name, printable(text), said), object.offset_debug(),
+           "write the file in UTF-8, and say so in its first line");
+    }
     return text;
   }
   std::string name(pugi::xml_node object) const {
@@ -71,7 +89,7 @@ class Objects {
     return words;
   }
   ImageSize size() const {
-    const pugi::xml_node node = root_.child("size");
+    const pugi::xml_node node = only(root_, "size");
     return {node.child("width").text().as_double(), node.child("height").text().as_double()};
   }
   double number(pugi::xml_node box, const char* name) const {
@@ -84,13 +102,14 @@ class Objects {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what, std::ptrdiff_t offset) const {
-    throw Error(ErrorCode::damaged, what,
-                {.path = path_, .offset = static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(offset, 0))});
+  [[noreturn]] void fail(const std::string& what, std::ptrdiff_t offset, const std::string& hint = {}) const {
+    const auto at = static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(offset, 0));
+    throw Error(ErrorCode::damaged, what, {.path = path_, .offset = at, .hint = hint});
   }
   const std::string& path_;
   pugi::xml_document document_;
   pugi::xml_node root_;
+  std::string other_encoding_;  // that the file declares and that is not read
 };
 
 class Voc : public AnnotationSet {
@@ -201,11 +220,11 @@ class Voc : public AnnotationSet {
       targets.add_to(0, json_of_text(name));
       std::size_t list = 1;
       for (const char* const attribute : k_attributes) {
-        const std::string value = text_of(object.child(attribute));
+        const std::string value = text_of(objects.only(object, attribute));
         const bool is_unknown = value.empty() || lower_case(value) == "unspecified";
         targets.add_to(list++, is_unknown ? "null" : number_text(objects.number(object, attribute)));
       }
-      const std::string pose = text_of(object.child("pose"));
+      const std::string pose = text_of(objects.only(object, "pose"));
       targets.add_to(list, pose.empty() ? "null" : json_of_text(pose));
     });
     return objects.size();
