@@ -66,9 +66,16 @@ Dataset open_dataset(const std::string& spec, const LoaderOptions& options, std:
 
 bool is_all_counted(const Dataset& dataset) { return dataset.num_counted_shards() == dataset.num_shards(); }
 
-EpochOrder make_order(const Dataset& dataset, const LoaderOptions& options, std::optional<Selection> selection) {
+EpochOrder make_order(const std::string& spec, const Dataset& dataset, const LoaderOptions& options,
+                      std::optional<Selection> selection) {
   const std::uint64_t size = is_all_counted(dataset) ? dataset.size() : k_uncounted;
   Selection chosen = selection ? *std::move(selection) : Selection::all(size);
+  if (chosen.dataset_size() != size) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("the selection was made for {} samples, and the dataset has {}", chosen.dataset_size(), size),
+        {.path = spec, .hint = "make it for Dataset::size() samples"});
+  }
   if (options.shuffle.kind == Shuffle::Kind::node_local) return node_local_order(dataset, options, chosen);
   return EpochOrder(std::move(chosen), options.shuffle, options.seed);
 }
@@ -127,7 +134,7 @@ Session::Session(const std::string& spec, LoaderOptions options, std::optional<S
       layout_(dataset_, options_, max_deliveries(dataset_, options_, selection)),
       fields_(dataset_, FieldLayout(dataset_, options_, max_deliveries(dataset_, options_, selection)),
               options_.batch_size),
-      stream_(make_order(dataset_, options_, std::move(selection)), share_of(options_), 0, 0),
+      stream_(make_order(spec, dataset_, options_, std::move(selection)), share_of(options_), 0, 0),
       identity_(is_counted_ ? dataset_.identity() : 0),
       fingerprint_(is_counted_ ? stream_.order().fingerprint(dataset_.size(), identity_)
                                : fingerprint_of_names(dataset_, options_)),

@@ -72,7 +72,7 @@ std::vector<std::uint64_t> occurrences_before(const std::vector<std::uint64_t>& 
 struct Selection::Tables {
   Kind kind = Kind::all;
   std::uint64_t size = 0;
-  std::uint64_t dataset_size = 0;            // subset
+  std::uint64_t dataset_size = 0;
   std::vector<std::uint64_t> samples{};      // subset: the list; class_balanced: labeled samples, by class
   std::vector<std::uint64_t> copies{};       // subset, if samples occur twice
   std::vector<std::uint64_t> class_begin{};  // class_balanced: offsets into `samples`, one more than classes
@@ -88,6 +88,7 @@ Selection::Selection(std::shared_ptr<const Tables> tables) : tables_(std::move(t
 Selection Selection::all(std::uint64_t size) {
   auto tables = std::make_shared<Tables>();
   tables->size = size;
+  tables->dataset_size = size;
   for (const std::uint64_t part : {static_cast<std::uint64_t>(Kind::all), size}) tables->hash.add(part);
   return Selection(std::move(tables));
 }
@@ -114,6 +115,7 @@ Selection Selection::weighted(std::span<const double> weights, std::uint64_t num
   auto tables = std::make_shared<Tables>();
   tables->kind = Kind::weighted;
   tables->size = num_draws;
+  tables->dataset_size = weights.size();
   tables->alias = AliasTable(weights);
   tables->hash.add(static_cast<std::uint64_t>(Kind::weighted));
   tables->hash.add(num_draws);
@@ -125,6 +127,7 @@ Selection Selection::class_balanced(std::span<const std::int64_t> labels, std::u
   auto tables = std::make_shared<Tables>();
   tables->kind = Kind::class_balanced;
   tables->size = num_draws;
+  tables->dataset_size = labels.size();
   tables->hash.add(static_cast<std::uint64_t>(Kind::class_balanced));
   tables->hash.add(num_draws);
   std::vector<std::uint64_t>& samples = tables->samples;
@@ -148,6 +151,7 @@ Selection Selection::mixture(std::vector<std::uint64_t> sizes, std::vector<std::
   tables->kind = Kind::mixture;
   tables->mixture.emplace(std::move(sizes), std::move(shares), std::move(options));
   tables->size = tables->mixture->epoch_samples();
+  tables->dataset_size = tables->mixture->size();
   tables->hash.add(static_cast<std::uint64_t>(Kind::mixture));
   for (const std::uint64_t part : tables->mixture->parts()) tables->hash.add(part);
   return Selection(std::move(tables));
@@ -187,6 +191,8 @@ std::uint64_t Selection::max_deliveries() const {
   const auto& copies = tables_->copies;
   return times_ * (copies.empty() ? 1 : *std::max_element(copies.begin(), copies.end()) + 1);
 }
+
+std::uint64_t Selection::dataset_size() const { return tables_->dataset_size; }
 
 std::uint64_t Selection::size() const { return tables_->size * times_; }
 

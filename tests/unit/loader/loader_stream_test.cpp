@@ -383,3 +383,18 @@ TEST_CASE("Draws with replacement and repeats come out of the loader as they wer
   }
   CHECK(varied >= 29);  // each copy has a draw of its own
 }
+
+TEST_CASE("Selections of datasets of another size are refused") {
+  const Pack pack(30);
+  const std::vector<double> weights(31, 1.0);
+  const std::vector<std::int64_t> labels(29, 1);
+  for (const Selection& selection :
+       {Selection::all(29), Selection::all(31).repeated(2), Selection::subset({0, 5}, 29),
+        Selection::weighted(weights, 8), Selection::class_balanced(labels, 8), Selection::mixture({20, 9}, {1, 1})}) {
+    const Error error = error_of([&] { Loader(pack.path, small_batches(0), selection); });
+    CHECK(error.code() == ErrorCode::invalid_argument);
+    CHECK(error.message().find(selection.dataset_size() == 29 ? "for 29 samples" : "for 31 samples") !=
+          std::string::npos);
+    CHECK(error.context().path == pack.path);
+  }
+}

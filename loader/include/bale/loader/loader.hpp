@@ -86,7 +86,7 @@ class Loader {
   /// `damaged` for fields of arrays that batches do not carry. With Shuffle::node_local(), `invalid_argument` if it is
   /// not known which ranks share a node, or if the selection draws.
   Loader(const std::string& spec, LoaderOptions options = {});
-  /// The same for a selection of samples. `selection` must have been made for a dataset of this size.
+  /// The same for a selection of samples. Throws `invalid_argument` if it was made for a dataset of another size.
   Loader(const std::string& spec, LoaderOptions options, Selection selection);
   /// Stops the workers. Batches that are held stay valid.
   ~Loader();

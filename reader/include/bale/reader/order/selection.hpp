@@ -53,6 +53,8 @@ class Selection {
   /// The same deliveries in the order of the dataset. Throws `invalid_argument` if this selection draws.
   Selection sorted() const;
 
+  /// Samples of the dataset that it was made for.
+  std::uint64_t dataset_size() const;
   /// Deliveries per epoch.
   std::uint64_t size() const;
   /// The factor of repeated(), 1 without it.
