@@ -65,6 +65,7 @@ class Scan {
       ids.push_back(header.id);
       if (!list.has_labels_of(header)) relabeled.push_back(header.id);
     }
+    if (std::string odd = odd_index_beside(path(), ids.size()); !odd.empty()) index_.notices().warn(std::move(odd));
     const auto unlisted =
         std::find_if(ids.begin(), ids.end(), [&](std::uint64_t id) { return list.key(id) == nullptr; });
     const bool listed = unlisted == ids.end();

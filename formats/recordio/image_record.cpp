@@ -148,7 +148,16 @@ std::optional<std::vector<StoredField>> read_table(FileWindow& window, const Rec
 namespace {
 
 constexpr std::string_view k_record_suffix = ".rec";
-constexpr std::string_view k_list_suffix = ".lst";
+
+/// The content of the file of that suffix next to a `.rec` file, if there is one, whose path it sets.
+std::optional<std::vector<std::byte>> read_beside(const std::string& record_path, std::string_view suffix,
+                                                  std::string& path) {
+  if (!record_path.ends_with(k_record_suffix)) return std::nullopt;
+  std::string beside = record_path.substr(0, record_path.size() - k_record_suffix.size()) + std::string(suffix);
+  if (!path_exists(beside)) return std::nullopt;
+  path = std::move(beside);
+  return read_file(path);
+}
 
 /// The key for a path. Our lists have keys, which are used unchanged; lists of other tools have file names.
 std::string key_of_path(std::string_view path) {
@@ -161,13 +170,11 @@ std::string key_of_path(std::string_view path) {
 
 ImageList ImageList::beside(const std::string& record_path) {
   ImageList list;
-  if (!record_path.ends_with(k_record_suffix)) return list;
-  const std::string path =
-      record_path.substr(0, record_path.size() - k_record_suffix.size()) + std::string(k_list_suffix);
-  if (!path_exists(path)) return list;
-  list.path_ = path;
-  const std::vector<std::byte> bytes = read_file(path);
-  for (std::string_view rest = as_text(bytes); !rest.empty();) {
+  const auto bytes = read_beside(record_path, ".lst", list.path_);
+  if (!bytes) return list;
+  std::string_view rest = as_text(*bytes);
+  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);  // the byte order mark of editors on Windows
+  while (!rest.empty()) {
     std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
@@ -185,6 +192,22 @@ ImageList ImageList::beside(const std::string& record_path) {
   }
   std::sort(list.lines_.begin(), list.lines_.end(), [](const Line& a, const Line& b) { return a.id < b.id; });
   return list;
+}
+
+std::string odd_index_beside(const std::string& record_path, std::uint64_t num_records) {
+  std::string path;
+  const auto bytes = read_beside(record_path, ".idx", path);
+  if (!bytes) return {};
+  std::uint64_t num_listed = 0;
+  std::string_view rest = as_text(*bytes);
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.find('\t') != std::string_view::npos) ++num_listed;
+  }
+  if (num_listed == num_records) return {};
+  return fmt::format("{} lists {} records, and the file has {}: {}", printable(base_name(path)), num_listed,
+                     num_records, num_listed < num_records ? "all are read" : "was it cut? Then copy it again");
 }
 
 const ImageList::Line* ImageList::line(std::uint64_t id) const {

@@ -94,6 +94,9 @@ class ImageList {
   std::vector<Line> lines_;  // sorted by number
 };
 
+/// What is odd about the `.idx` next to a `.rec` file, which has a line per record; empty if nothing is.
+std::string odd_index_beside(const std::string& record_path, std::uint64_t num_records);
+
 /// A line of the list, as im2rec writes it.
 std::string list_line(const IrHeader& header, std::string_view key, std::string_view image_field);
 

@@ -2,6 +2,7 @@
 
 mxnet itself is no longer kept up; what its 1.9.1 wrote is in tests/unit/formats/recordio_test.cpp.
 """
+import os
 import struct
 
 import numpy as np
@@ -208,6 +209,24 @@ def test_we_read_im2rec(bale, folder, request, tmp_path):
         assert done.out.startswith("00001000\n") and "train.lst does not have each record once (such as " in done.err
     (tmp_path / "train.lst").unlink()
     assert key_list(bale, tmp_path / "train.rec")[:2] == [b"00001000", b"00000999"]
+
+
+def test_lists_next_to_a_file(bale, photos, tmp_path):
+    """A list with a byte order mark is one, and a .idx tells that a file was cut between two records."""
+    samples = images_in_order(photos)[:9]
+    write_im2rec(tmp_path / "train", samples)
+    listed = (tmp_path / "train.lst").read_bytes()
+    (tmp_path / "train.lst").write_bytes(b"\xef\xbb\xbf" + listed)
+    done = bale.ok("ls", tmp_path / "train.rec")
+    assert done.out.split() == [key for key, _, _ in samples] and "train." not in done.err
+    lines = (tmp_path / "train.idx").read_text().splitlines(keepends=True)
+    (tmp_path / "train.idx").write_text("".join(lines[:4]))
+    assert "train.idx lists 4 records, and the file has 9: all are read\n" in bale.ok("ls", tmp_path / "train.rec").err
+    (tmp_path / "train.idx").write_text("".join(lines))
+    os.truncate(tmp_path / "train.rec", int(lines[5].split("\t")[1]))
+    done = bale.ok("convert", tmp_path / "train.rec", tmp_path / "q")
+    assert "train.idx lists 9 records, and the file has 5: was it cut? Then copy it again\n" in done.err
+    assert bale("convert", tmp_path / "train.rec", tmp_path / "r", "--strict").code != 0
 
 
 @pytest.mark.parametrize("listed", ["{:f}\t0.500000", "7{:.0f}.000000", "cat"], ids=["more", "others", "words"])
