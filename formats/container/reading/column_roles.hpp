@@ -82,15 +82,28 @@ bool assign_first(std::vector<Column>& columns, Role role, Fits fits) {
   return false;
 }
 
+/// Numbers the other columns that fit and are called as an image, if the image's own column is not: its field gets such
+/// a name by the content.
+template <typename Column, typename Fits>
+void keep_apart_from_image(std::vector<Column>& columns, Fits fits) {
+  const auto is_image = [](const Column& column) { return column.role == Role::image; };
+  const auto image = std::find_if(columns.begin(), columns.end(), is_image);
+  if (image == columns.end() || is_image_field(image->stem)) return;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    Column& column = columns[i];
+    if (column.role == Role::field && is_image_field(column.stem) && fits(column))
+      column.stem = fmt::format("{}_{}", column.stem, i);
+  }
+}
+
 /// The image: a column that says that it has images, one with an image's name first; else bytes with such a name, then
 /// an array with such a name, then the first bytes of all.
 template <typename Column, typename SaysSo, typename HasBytes, typename IsArray>
 void assign_image(std::vector<Column>& columns, SaysSo says_so, HasBytes has_bytes, IsArray is_array) {
-  if (assign_role(columns, k_image_names, Role::image, says_so)) return;
-  if (assign_first(columns, Role::image, says_so)) return;
-  if (assign_role(columns, k_image_names, Role::image, has_bytes)) return;
-  if (assign_role(columns, k_image_names, Role::image, is_array)) return;
-  assign_first(columns, Role::image, has_bytes);
+  assign_role(columns, k_image_names, Role::image, says_so) || assign_first(columns, Role::image, says_so) ||
+      assign_role(columns, k_image_names, Role::image, has_bytes) ||
+      assign_role(columns, k_image_names, Role::image, is_array) || assign_first(columns, Role::image, has_bytes);
+  keep_apart_from_image(columns, [&](const Column& column) { return says_so(column) || has_bytes(column); });
 }
 
 /// Name of the field for values of a column, or of those that end with `extension` ("jpg"), which is not repeated. The

@@ -125,6 +125,16 @@ def test_columns_whose_names_become_one(bale, tmp_path):
     assert numbers == {"n_a.npy": 1, "n_a_4.npy": 2} and found == {"cap.txt": b"large", "cap_1.txt": b"small", "jpg": jpeg}
 
 
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_a_column_that_is_called_as_the_image(bale, tmp_path, kind):
+    """The image of a sample stays the one that is chosen by its column, whatever its content is."""
+    image, other = make_mds.encoded(make_mds.image(1), kind), make_mds.encoded(make_mds.image(2), "JPEG")
+    write_shard(tmp_path / "x.mds", {"image": ("bytes", None), "jpg": ("bytes", None), "png": ("str", None)},
+                [{"image": image, "jpg": other, "png": b"words"}])
+    field = {"JPEG": "jpg", "PNG": "png"}[kind]
+    assert fields_by_key(bale, tmp_path / "x.mds") == {"00000000": {field: image, "jpg_1.jpg": other, "png.txt": b"words"}}
+
+
 @pytest.mark.parametrize("mode", ["YCbCr", "HSV", "LAB"])
 def test_images_of_other_colors_are_not_taken_for_rgb(bale, tmp_path, mode):
     """As the image they would train on wrong colors; as another field they are arrays."""
