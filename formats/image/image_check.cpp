@@ -49,6 +49,7 @@ constexpr std::array k_signatures{
     Signature{"HTML", 0, "<!doctype"},
     Signature{"HTML", 0, "<html"},
     Signature{"HTML", 0, "<HTML"},
+    Signature{k_lfs_pointer, 0, "version https://git-lfs.github.com/spec/"},
     Signature{"zip", 0, "PK\x03\x04"},
     Signature{"gzip", 0, "\x1F\x8B"},
 };
@@ -61,7 +62,10 @@ constexpr std::string_view k_tga_footer = bytes("TRUEVISION-XFILE.\0");
 std::string_view name_by_signature(Bytes file) {
   const std::string_view text = as_text(file);
   if (text.ends_with(k_tga_footer)) return "TGA";  // first: a TGA may begin with CUR's signature
+  // Web pages may begin with empty lines.
+  const std::string_view markup = text.substr(std::min(text.find_first_not_of("\xEF\xBB\xBF \t\r\n"), text.size()));
   const auto fits = [&](const Signature& signature) {
+    if (signature.bytes.front() == '<') return markup.starts_with(signature.bytes);
     return text.size() >= signature.offset && text.substr(signature.offset).starts_with(signature.bytes);
   };
   const auto found = std::find_if(k_signatures.begin(), k_signatures.end(), fits);

@@ -8,6 +8,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/file_stamp.hpp"
+#include "bale/formats/image/image_check.hpp"
 #include "bale/formats/shard/current_index.hpp"
 #include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/sample/key.hpp"
@@ -50,6 +51,16 @@ void refuse_table(const std::string& path, Bytes head) {
               fmt::format("a{} file, which only the Python package reads", is_parquet ? " Parquet" : "n Arrow"),
               {.path = path,
                .hint = fmt::format("install pyarrow, and in Python: bale.pack(\"{}\", \"packed\")", printable(path))});
+}
+
+/// What is in a file's place if it was not fetched. Formats would claim it by the file's name.
+void refuse_placeholder(const std::string& path, Bytes head) {
+  const std::string_view kind = name_by_signature(head);
+  if (kind == k_lfs_pointer)
+    throw Error(ErrorCode::damaged, "a Git LFS pointer, not the file itself", {.path = path, .hint = k_lfs_hint});
+  if (kind != "HTML" && kind != "XML") return;
+  throw Error(ErrorCode::damaged, kind == "HTML" ? "an HTML page, and no shard" : "an XML text, and no shard",
+              {.path = path, .hint = "if it was downloaded, that failed: download it again"});
 }
 
 }  // namespace
@@ -126,6 +137,7 @@ const Format& probe_format(const std::string& path) {
   const File file = File::open_read(path);
   std::vector<std::byte> head(4096);
   head.resize(file.read_some(0, head));
+  refuse_placeholder(path, head);
   ProbeInput input{.path = path, .head = head, .file_bytes = file.size()};
   const Format* best = highest_bid(input);
   if (best == nullptr) {

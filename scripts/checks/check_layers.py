@@ -20,7 +20,7 @@ ALLOWED = {
     "formats/shard": {"formats/base", "formats/image"},
     "formats/image": {"formats/base"},
     "formats/container": {"formats/base", "formats/shard", "formats/image"},
-    "formats/registry": {"formats/base", "formats/storage", "formats/shard"},
+    "formats/registry": {"formats/base", "formats/storage", "formats/shard", "formats/image"},
     "formats/*": {"formats/base", "formats/shard", "formats/image", "formats/container"},
     "reader/order": {"formats/base", "formats/shard"},
     "reader": READER,

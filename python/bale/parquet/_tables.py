@@ -19,6 +19,7 @@ _BATCH_BYTES = 16 << 20  # of the rows of a batch; pyarrow takes up to three tim
 _MAX_ROWS = 256
 _BUFFER_BYTES = 4 << 20
 _ARROW_FILE = b"ARROW1"
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _END_OF_STREAM = (b"\xff\xff\xff\xff\0\0\0\0", b"\0\0\0\0")
 
 
@@ -161,7 +162,11 @@ def _open(name: str) -> pa.NativeFile:
         raise make_error("not_found", f"{name}: no such file", name, hint="check the path")
     if os.path.getsize(name) == 0:
         raise _damaged(name, "header", "an empty file")
-    return pa.memory_map(name)
+    file = pa.memory_map(name)
+    if file.read(len(_LFS_POINTER)) == _LFS_POINTER:
+        raise make_error("damaged", f"{name}: a Git LFS pointer, not the file itself", name, hint="fetch the files with `git lfs pull`")
+    file.seek(0)
+    return file
 
 
 def _parquet(file: pa.NativeFile) -> pq.ParquetFile:

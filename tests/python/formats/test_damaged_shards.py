@@ -100,6 +100,21 @@ def test_what_is_not_a_shard_is_skipped_by_its_name(bale, archives, content, tmp
     assert [line["origin"] for line in ledger(tmp_path / "out")] == [str(victim)]
 
 
+@pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".hdf5", ".rec", ".mds", ".beton", ".zip", ".npy", ".mdb", "", ".txt"])
+def test_what_was_not_fetched_is_said(bale, suffix, tmp_path):
+    """Before a format claims the file by its name."""
+    path = tmp_path / f"x{suffix}"
+    for content, says in (("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n", "a Git LFS pointer, not the file itself"),
+                          ("\n\n <!DOCTYPE html>\n<html>Not found</html>", "an HTML page, and no shard"),
+                          ('<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', "an XML text, and no shard")):
+        path.write_text(content)
+        found = bale("verify", path)
+        assert found.code == 3 and f"{path}: {says}" in found.out, found
+        result = bale("pack", path, tmp_path / "out")
+        assert result.code == FAILURE and f"{path}: {says}; " in result.error_line(), result
+        assert ("git lfs pull" if "LFS" in says else "download it again") in result.error_line()
+
+
 def test_nothing_but_damage_is_an_error(bale, archives, tmp_path):
     directory, _ = archives
     for path in directory.iterdir():

@@ -40,6 +40,10 @@ def test_empty_files(whole, written, tmp_path):
     (tmp_path / "zero.parquet").touch()
     with pytest.raises(bale.Error, match="zero.parquet: header: an empty file"):
         bale.parquet.samples(tmp_path / "zero.parquet")
+    for name in ("pointer.parquet", "pointer.arrow"):
+        (tmp_path / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+        with pytest.raises(bale.errors.DamagedError, match=rf"{name}: a Git LFS pointer, not the file itself; fetch the files with `git lfs pull`"):
+            bale.pack(tmp_path / name, tmp_path / "out")
     with pytest.raises(FileNotFoundError):
         bale.parquet.samples(tmp_path / "nothing.parquet")
 

@@ -165,7 +165,9 @@ void FileSource::refuse_image(std::uint64_t i, Bytes bytes) const {
                            : kind.empty() ? "not an image: no known signature"
                                           : fmt::format("not an image that bale packs: {} by its signature", kind);
   throw Error(ErrorCode::damaged, what,
-              {.path = origin(i), .hint = "leave it out with `exclude`, or all such files with `on_error` skip"});
+              {.path = origin(i),
+               .hint = kind == k_lfs_pointer ? k_lfs_hint
+                                             : "leave it out with `exclude`, or all such files with `on_error` skip"});
 }
 
 SampleView FileSource::read(std::uint64_t i, Scratch& scratch) const {

@@ -32,6 +32,10 @@ struct ImageFacts {
 /// kinds that bale does not decode. Throws only `std::bad_alloc`.
 ImageFacts check_image(Bytes image, ImageCheck check, std::uint64_t max_pixels = k_default_max_pixels);
 
+/// What Git LFS leaves in a file's place.
+inline constexpr std::string_view k_lfs_pointer = "Git LFS pointer";
+inline constexpr const char* k_lfs_hint = "fetch the files with `git lfs pull`";
+
 /// The kind of a file that probe_image() does not recognize, by the bytes at its start or end, for messages: "AVIF",
 /// "JPEG 2000", "HTML", ...; empty if nothing is recognized. A literal.
 std::string_view name_by_signature(Bytes file);
