@@ -96,6 +96,23 @@ void require_named_outside_cache(const std::string& spec) {
   }
 }
 
+bool has_wildcards(const std::string& spec) { return spec.find_first_of("*?") < begin_of_query(spec); }
+
+/// Directories of the pattern that could not be read, and if those that it matched are of several splits.
+NoticeLog odd_matches(const std::string& spec, const std::vector<DatasetPart>& parts,
+                      const std::vector<std::string>& unreadable) {
+  NoticeLog log;
+  for (const std::string& folder : unreadable) log.add(folder, "a directory that cannot be read");
+  const bool is_one_pattern = has_wildcards(spec) && end_of_first_name(spec) == std::string::npos;
+  if (!is_one_pattern) return log;
+  std::vector<std::string> places;
+  for (const DatasetPart& part : parts) places.push_back(part.path);
+  NoticeLog splits;
+  if (std::string line = several_splits(places, "directories"); !line.empty()) splits.warn(std::move(line));
+  log.merge(splits, spec);
+  return log;
+}
+
 DatasetSpec resolve_parts(const std::string& spec) {
   DatasetSpec resolved;
   const auto take_packed = [&](const std::string& path) {
@@ -106,7 +123,7 @@ DatasetSpec resolve_parts(const std::string& spec) {
     return true;
   };
   if (take_packed(spec)) return resolved;
-  const FoundBy alone = spec.find_first_of("*?") < begin_of_query(spec) ? FoundBy::pattern : FoundBy::name;
+  const FoundBy alone = has_wildcards(spec) ? FoundBy::pattern : FoundBy::name;
   std::vector<std::string> unreadable;
   for (const std::string& path : expand_shard_spec(spec, &unreadable)) {
     if (take_packed(path)) continue;
@@ -123,7 +140,7 @@ DatasetSpec resolve_parts(const std::string& spec) {
       resolved.parts.push_back({.path = directory, .shards = {path}, .found_by = alone});
     }
   }
-  resolved.parts.front().unreadable = std::move(unreadable);
+  resolved.parts.front().of_pattern = odd_matches(spec, resolved.parts, unreadable);
   return resolved;
 }
 
@@ -164,10 +181,9 @@ std::vector<std::string> DatasetPart::paths_of(const Manifest& manifest) const {
 }
 
 NoticeLog DatasetPart::missed() const {
-  NoticeLog log;
-  for (const std::string& folder : unreadable) log.add(folder, "a directory that cannot be read");
+  NoticeLog log = of_pattern;
   if (found_by == FoundBy::name) return log;
-  if (found_by == FoundBy::directory) log = not_read_beside(shards, path);
+  if (found_by == FoundBy::directory) log.merge(not_read_beside(shards, path), {});
   log.merge(odd_shard_names(shards), path);
   return log;
 }

@@ -14,13 +14,13 @@ enum class FoundBy { name, pattern, directory };
 
 /// One of the datasets that a spec names: a packed directory, or shards of one directory without its manifest.
 struct DatasetPart {
-  std::string path{};                     // as given; for messages
-  std::string manifest_path{};            // if there is a manifest: it lists the shards
-  std::string directory{};                // of these shards
-  std::string version{};                  // id of the version that was named; empty: the newest
-  std::vector<std::string> shards{};      // without a manifest: the shard files, in order
-  FoundBy found_by = FoundBy::name;       // how the shards were found
-  std::vector<std::string> unreadable{};  // directories of the pattern that could not be read
+  std::string path{};                 // as given; for messages
+  std::string manifest_path{};        // if there is a manifest: it lists the shards
+  std::string directory{};            // of these shards
+  std::string version{};              // id of the version that was named; empty: the newest
+  std::vector<std::string> shards{};  // without a manifest: the shard files, in order
+  FoundBy found_by = FoundBy::name;   // how the shards were found
+  NoticeLog of_pattern{};             // what is odd about all that the pattern matched, in its first part
 
   /// The manifest. Throws what load_manifest() throws.
   Manifest load() const;

@@ -75,7 +75,8 @@ void note_skipped_numbers(const std::vector<std::string>& shards, NoticeLog& log
   }
 }
 
-/// The first word of a file's name that is one of a split, or else the name of its directory; empty if there is none.
+/// The first word that is a split's in the name of a file or directory, or else of the nearest directory above that is
+/// called as one; empty if there is none.
 std::string split_of(const std::string& file) {
   const std::string name = lower_case(base_name(file));
   for (std::size_t start = 0, end = 0; start < name.size(); start = end + 1) {
@@ -83,8 +84,13 @@ std::string split_of(const std::string& file) {
     std::string word = name.substr(start, end - start);
     if (is_split_name(word)) return word;
   }
-  std::string directory = lower_case(base_name(parent_directory(file)));
-  return is_split_name(directory) ? directory : std::string();
+  std::string path = lower_case(file);
+  while (path.find('/') != std::string::npos) {
+    path = parent_directory(path);
+    if (path == "/" || path == ".") break;
+    if (std::string above = base_name(path); is_split_name(above)) return above;
+  }
+  return {};
 }
 
 }  // namespace

@@ -49,6 +49,10 @@ void check_name(std::string_view what, const std::string& name) {
     fail_usage(fmt::format("\"{}\" is not a valid name of a {}", printable(name), what),
                "use letters, digits, - and _");
   }
+  constexpr std::size_t k_max_bytes = 220;  // of 255, for numbers and suffixes
+  if (name.size() <= k_max_bytes) return;
+  fail_usage(fmt::format("the name of the {} has {} bytes, too many for names of files", what, name.size()),
+             what == "dataset" ? "choose a shorter one with `name`" : "choose a shorter one");
 }
 
 void check_options(const PackOptions& options) {

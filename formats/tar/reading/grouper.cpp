@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/shard/field_rule.hpp"
 #include "bale/formats/shard/sample/key.hpp"
@@ -136,9 +137,9 @@ void Grouper::finish() {
   }
   if (num_returns_ == 0) return;
   index_.notices().warn(
-      fmt::format("samples are scattered: {} times, files of a sample come after those of others. They are read as one "
+      fmt::format("samples are scattered: {}, files of a sample come after those of others. They are read as one "
                   "sample; WebDataset cannot read such an archive (`tar --sort=name` makes one that it can)",
-                  num_returns_));
+                  plural(num_returns_, "time")));
 }
 
 }  // namespace bale::tar

@@ -148,7 +148,7 @@ def test_scattered_files_of_a_sample_are_brought_together(bale, tmp_path):
     listed = bale.ok("ls", "--long", path)
     assert [line.split()[-1] for line in listed.out.splitlines()] == ["a", "b", "c"]
     assert [line.split()[1] for line in listed.out.splitlines()] == ["7", "8", "-"]
-    assert "samples are scattered: 3 times" in listed.err and "--sort=name" in listed.err
+    assert "samples are scattered: 3 times, files" in listed.err and "--sort=name" in listed.err
     bale.ok("convert", path, tmp_path / "c", "--format", "tar")
     assert samples_of(bale, tmp_path / "c", tmp_path / "2") == expected
     done = bale("index", path, "--sidecars", "wds2idx")

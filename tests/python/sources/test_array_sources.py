@@ -116,6 +116,9 @@ def test_cifar_10(bale, tmp_path):
     bale.ok("pack", archive, tmp_path / "p")
     assert_packed(bale, tmp_path / "p", {prefix: (images, labels[:, 0]) for prefix, (images, labels) in made.items()}, "RGB")
     assert "name 9" in bale.ok("inspect", tmp_path / "p", "--json").out
+    cifar(archive, CIFAR10, {"batches.meta.txt": "cat\nMöwe\n".encode("latin-1")})
+    result = bale("pack", archive, tmp_path / "q")
+    assert result.code == 2 and 'batches.meta.txt: line 2: "M\\xf6we" is not UTF-8' in result.error_line(), result
 
 
 def test_cifar_100(bale, tmp_path):

@@ -46,3 +46,19 @@ def test_names_of_shards_that_skip_a_number_or_are_of_two_splits_are_said(bale, 
     assert "splits" not in bale.ok("ls", place / "train-*").err
     assert bale.ok("ls", place / "train-{000000,000002}.tar").err == ""
     assert bale.ok("ls", f"{place}/train-000000.tar::{place}/val-000000.tar").err == ""
+
+
+def test_a_pattern_of_directories_of_two_splits_is_said(bale, tiny, shards_of, tmp_path):
+    for split in ("train", "val"):
+        bale.pack(tiny, tmp_path / "packed" / split)
+        for below in ("", "shards"):
+            place = tmp_path / "own" / below / split / below
+            place.mkdir(parents=True)
+            (place / "x.tar").write_bytes(shards_of[0])
+    said = "the directories are of several splits by their names (1 of train, 1 of val), and are read as one dataset; name those of one split, as in '*train*'"
+    for number, spec in enumerate(["packed/*", "packed/*/*.tar", "own/*/x.tar", "own/shards/*/*/x.tar", "own/shards/*/shards"]):
+        done = bale.ok("convert", tmp_path / spec, tmp_path / f"out{number}")
+        assert done.err.count(f"{tmp_path / spec}: {said}\n") == 1 and done.err.count("several splits") == 1, done
+    packed = tmp_path / "packed"
+    for spec in (packed / "tr*", packed / "{train,val}", f"{packed}/train::{packed}/val", f"{packed}/tr*/*.tar::{packed}/v*/*.tar"):
+        assert "several splits" not in bale.ok("ls", spec).err

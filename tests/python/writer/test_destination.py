@@ -30,6 +30,15 @@ def run_of(command, tiny, packed, out, *more):
 
 # --- the name
 
+def test_a_name_that_is_too_long_for_files_is_refused(bale, tiny, tmp_path):
+    (tmp_path / ("n" * 221)).symlink_to(tiny)
+    for command in (["pack", tmp_path / ("n" * 221), tmp_path / "x"], ["pack", tiny, tmp_path / "x", "--name", "n" * 221, "--dry-run"]):
+        result = bale(*command)
+        assert result.code == 2 and "the name of the dataset has 221 bytes" in result.error_line() and "--name" in result.error_line(), result
+    bale.pack(tiny, tmp_path / "x", "--name", "n" * 220, "--seek-points")
+    bale.ok("verify", tmp_path / "x")
+
+
 @pytest.mark.parametrize("command", ["pack", "convert", "merge"])
 @pytest.mark.parametrize("layout", ["tar", "lmdb", "npy --size 16"])
 def test_a_derived_name_replaces_no_other_dataset(bale, tiny, packed, command, layout, tmp_path):

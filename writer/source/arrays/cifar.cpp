@@ -32,9 +32,13 @@ std::map<std::string, std::vector<std::byte>> read_members(const std::string& pa
   return members;
 }
 
-std::vector<std::string> lines_of(const std::vector<std::byte>& bytes) {
+/// `path` is that of the file, for messages.
+std::vector<std::string> lines_of(const std::vector<std::byte>& bytes, const std::string& path) {
   std::vector<std::string> lines;
-  for_each_line(as_text(bytes), [&](std::string_view line, std::size_t) { lines.emplace_back(line); });
+  for_each_line(as_text(bytes), [&](std::string_view line, std::size_t number) {
+    require_utf8(line, path, number);
+    lines.emplace_back(line);
+  });
   return lines;
 }
 
@@ -59,7 +63,7 @@ ArrayFiles read_cifar(const std::string& path) {
   const bool is_100 = members.contains("train.bin");
   ArrayFiles files;
   const std::string names = is_100 ? "fine_label_names.txt" : "batches.meta.txt";
-  files.classes = lines_of(members[names]);
+  files.classes = lines_of(members[names], fmt::format("{}: {}", path, names));
   const std::vector<std::string> wanted =
       is_100 ? std::vector<std::string>{"train.bin", "test.bin"}
              : std::vector<std::string>{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
