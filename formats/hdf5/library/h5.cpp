@@ -104,7 +104,7 @@ void throw_h5(ErrorCode code, std::string_view action, const std::string& path) 
         ErrorCode::unsupported, what + ", of a newer HDF5 than 1.10",
         {.path = path, .hint = "rewrite it with `h5repack --high=2`, or in h5py with libver=(\"earliest\", \"v110\")"});
   }
-  throw Error(code, what, {.path = path});
+  throw Error(code, what, {.path = path, .hint = code == ErrorCode::damaged ? "copy it again" : ""});
 }
 
 H5Handle take(hid_t id, H5Handle::Close close, ErrorCode code, std::string_view action, const std::string& path) {

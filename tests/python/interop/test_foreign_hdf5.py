@@ -1,6 +1,7 @@
 """HDF5 files as h5py's users make them: every row and every dataset comes out, or a line says which does not."""
 import io
 import json
+import os
 
 import h5py
 import numpy as np
@@ -303,6 +304,14 @@ def test_what_a_newer_library_wrote_is_unsupported_and_not_damaged(bale, tmp_pat
     with h5py.File(paths[0], "w", libver=("earliest", "v110")) as file:
         file.create_dataset("images", data=pixels(), chunks=(4, 6, 5, 3), compression="gzip")
     assert np.array_equal([array(fields["npy"]) for _, fields in samples(bale, paths[0], tmp_path)], pixels())
+
+
+def test_a_file_that_is_cut_says_to_copy_it_again(bale, tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("images", data=pixels())
+    os.truncate(tmp_path / "x.h5", 900)
+    error = bale("convert", tmp_path / "x.h5", tmp_path / "out").error_line()
+    assert f"{tmp_path / 'x.h5'}: " in error and error.endswith("; copy it again"), error
 
 
 @pytest.mark.parametrize("kind", ["virtual", "external"])
