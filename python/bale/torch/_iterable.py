@@ -4,6 +4,8 @@ from __future__ import annotations
 import collections
 import functools
 import itertools
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -116,8 +118,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         self._who = self._progress = None
         if worker is not None:
             self._iterations[worker.id] += 1
-            seed = getattr(worker, "seed", worker.id) - worker.id  # of this DataLoader's iterator, the same in all its workers
-            self._who = seed, self._iterations[worker.id], self._passes.turn
+            self._who = _iterator_of(worker), self._iterations[worker.id], self._passes.turn
         return self._deliver(self._who)
 
     def _deliver(self, who: tuple[int, int, int] | None) -> Iterator[object]:
@@ -318,6 +319,19 @@ class _Progress:
             if position is None:
                 return
             yield position
+
+
+def _iterator_of(worker: Any) -> int:
+    """Identifies the DataLoader's iterator that has started a worker, in all its workers: by its seed, and the pipe to which they write.
+    The seed alone is that of a later iterator, too, if torch's seed was set again. Only the stack knows the pipe."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_name != "_worker_loop":
+        frame = frame.f_back
+    try:
+        pipe = os.fstat(frame.f_locals["data_queue"]._writer.fileno()).st_ino
+    except (AttributeError, KeyError, OSError):  # another version of torch
+        pipe = 0
+    return hash((getattr(worker, "seed", worker.id) - worker.id, pipe))
 
 
 def _words(share: dict[str, int]) -> str:

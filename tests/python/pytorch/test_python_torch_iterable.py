@@ -129,6 +129,12 @@ def test_in_a_dataloader(run, method, tmp_path):
         for epoch in (0, 1, 0):
             data.set_epoch(epoch)
             assert list(loader) == expected[epoch], (workers, epoch)
+    # Scripts that set torch's seed for each pass: their passes differ all the same.
+    data, passes = stream(batch_size=8), []
+    for _ in range(3):
+        torch.manual_seed(1)
+        passes.append(list(torch.utils.data.DataLoader(data, 8, num_workers=2, collate_fn=collate.checksums, multiprocessing_context=METHOD)))
+    assert passes[0] != passes[1] != passes[2] != passes[0] and len({str(sorted(sum(one, []))) for one in passes}) == 1
     """, PYTHONPATH=f"{PACKAGE}:{tmp_path}")
 
 
