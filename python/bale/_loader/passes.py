@@ -183,7 +183,10 @@ class Passes:
     def set_epoch(self, epoch: int) -> bool:
         """Makes the next pass the first of an epoch. Returns False if a state of that epoch was loaded directly before: that pass
         is continued. Raises ValueError for a number that is none."""
-        epoch = operator.index(epoch)
+        try:
+            epoch = operator.index(epoch)
+        except TypeError:
+            raise TypeError(f"epoch: {epoch!r} is not a whole number") from None
         if not 0 <= epoch < 1 << _EPOCH_BITS:
             raise ValueError(f"epoch {epoch} is {'below 0' if epoch < 0 else 'too large'}")
         with self._numbers.locked():

@@ -20,6 +20,7 @@ _PILLOW: dict[str, tuple[str, dict[str, object]]] = {
     "jpg": ("JPEG", {}), "jpeg": ("JPEG", {}), "png": ("PNG", {}), "webp": ("WEBP", {"lossless": True}),
     "tif": ("TIFF", {}), "tiff": ("TIFF", {}), "bmp": ("BMP", {}), "ppm": ("PPM", {}), "pgm": ("PPM", {}),
 }
+_LABELS_END = 1 << 63  # of both signs; its negative says that there is no label
 
 
 class FieldValues:
@@ -162,7 +163,7 @@ def _wrong(name: str, value: object) -> TypeError:
 def labels_of(labels: Iterable[object], numbers_of_classes: dict[str, int]) -> list[int | None]:
     """label_of() of each. An error begins with the position of its label."""
     tolist = getattr(labels, "tolist", None)  # of numpy or torch
-    return [label if type(label) is int else _at(position, label_of, label, numbers_of_classes)
+    return [label if type(label) is int and -_LABELS_END < label < _LABELS_END else _at(position, label_of, label, numbers_of_classes)
             for position, label in enumerate(labels if tolist is None else tolist())]
 
 
@@ -186,4 +187,6 @@ def label_of(label: Any, numbers_of_classes: dict[str, int]) -> int | None:
         label = label.item()
     if isinstance(label, bool) or not isinstance(label, numbers.Integral):
         raise TypeError(f"label: {label!r} is not a class number; put it into a json field")
+    if not -_LABELS_END < label < _LABELS_END:
+        raise ValueError(f"label: {label} is not a class number, which has at most 63 bits; put it into a json field")
     return int(label)

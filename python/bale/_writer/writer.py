@@ -226,8 +226,7 @@ class Writer:
             if not self._skips:
                 raise
             return self._skip(key, error)
-        number = label if type(label) is int else label_of(label, self._numbers)
-        return self._writer.add(key, values, number)
+        return self._writer.add(key, values, label_of(label, self._numbers))
 
     def add_many(self, keys: Iterable[str], columns: Mapping[str, Iterable[object]],
                  labels: Iterable[int | str | None] | None = None) -> int:

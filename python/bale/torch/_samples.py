@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import bale
 from bale._dataset.dataset import Dataset
@@ -61,24 +61,32 @@ class Samples:
         super().__setattr__(name, value)
 
     @property
+    def _own_label(self) -> str | None:
+        """The field of the labels, if they are not those of the dataset."""
+        name = self._label_field or (self.fields[1] if len(self.fields) == 2 and self.fields[1].rpartition(".")[2] == _LABEL else _LABEL)
+        return None if name in {_LABEL, *_ABOUT} else name
+
+    @property
     def classes(self) -> list[str]:
-        """Names of class 0, 1, ...; empty if the classes have no names."""
-        return self.samples.classes
+        """Names of class 0, 1, ...; empty if the classes have no names, as those of a label_field."""
+        return [] if self._own_label else self.samples.classes
 
     @property
     def num_classes(self) -> int:
-        """Number of classes, as bale.Dataset.num_classes has it."""
-        return self.samples.num_classes
+        """Number of classes, as bale.Dataset.num_classes has it. Of a label_field the largest label + 1, for which all are read."""
+        return 1 + max([-1, *self.targets]) if self._own_label else self.samples.num_classes
 
     @property
     def targets(self) -> list[int]:
         """Labels of all samples, as a new list of int, as in torchvision's datasets; -100 for a sample without one."""
-        return [IGNORE_INDEX if label == bale.NO_LABEL else label for label in self.samples.targets]
+        if self._own_label is None:
+            return [IGNORE_INDEX if label == bale.NO_LABEL else label for label in self.samples.targets]
+        return [self._read(i, self._own_label, first=False, is_label=True) for i in range(len(self.samples))]
 
     @property
     def class_to_idx(self) -> dict[str, int]:
         """Class numbers by name, as in torchvision's datasets."""
-        return self.samples.class_to_idx
+        return {} if self._own_label else self.samples.class_to_idx
 
     def _at(self, i: int) -> object:
         image, *targets = [self._value(i, names, first=number == 0) for number, names in enumerate(self.fields)]
@@ -99,7 +107,9 @@ class Samples:
             return self.samples.key(i)
         if names == "__index__":
             return self.samples._position(i)
-        is_label = names == self._label_field and not first
+        return self._read(i, names, first, is_label=names == self._label_field and not first)
+
+    def _read(self, i: int, names: str, first: bool, is_label: bool) -> Any:
         try:
             field, stored = self._stored(i, names)
         except FieldNotFoundError:

@@ -121,7 +121,10 @@ def test_with_torch(tars, torch):  # noqa: F811
     expected = {key: labels[int(key[1:])] for key in keys}
     assert of_loader(SPEC, reading=bale.Reading("image.jpg", "label.cls")) == expected
     assert of_loader(dataset) == expected
-    assert of_loader(bt.Dataset(SPEC, fields=("image.jpg", "label.cls"))) == expected
+    pair = bt.Dataset(SPEC, fields=("image.jpg", "label.cls"))
+    assert of_loader(pair) == expected
+    for made in (dataset, pair, bt.Loader(dataset, 8, **options).dataset):
+        assert made.targets == [expected[key] for key in keys] and (made.num_classes, made.classes, made.class_to_idx) == (7, [], {})
     part = data.Subset(dataset, [3, 5])
     assert of_loader(part) == {keys[i]: expected[keys[i]] for i in (3, 5)}
     for decode in ("pil", "tensor", "bytes"):

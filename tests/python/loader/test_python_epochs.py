@@ -157,6 +157,12 @@ def test_numbers_that_are_none(pack, epoch):
         loader.set_epoch(epoch)
 
 
+@pytest.mark.parametrize("epoch", [1.5, "1", None])
+def test_what_is_no_number(pack, epoch):
+    with made(pack) as loader, pytest.raises(TypeError, match=f"epoch: {epoch!r} is not a whole number"):
+        loader.set_epoch(epoch)
+
+
 def test_batches_and_bad_samples_tell_the_epoch(pack):
     with made(pack) as loader:
         loader.set_epoch(2)

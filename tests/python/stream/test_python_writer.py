@@ -108,7 +108,8 @@ def test_labels(tmp_path):
     with bale.Writer(tmp_path / "out", classes=["cat", "dog"]) as writer:
         for i, label in enumerate(["dog", 0, np.int64(1), None]):
             writer.add(str(i), {"ppm": PPM}, label=label)
-        for label, kind in [("cow", ValueError), (2, ValueError), (-1, ValueError), (0.5, TypeError), (True, TypeError)]:
+        for label, kind in [("cow", ValueError), (2, ValueError), (-1, ValueError), (0.5, TypeError), (True, TypeError),
+                            (1 << 63, ValueError), (-1 << 63, ValueError), (np.uint64(1 << 63), ValueError)]:
             with pytest.raises(kind):
                 writer.add("no", {"ppm": PPM}, label=label)
         for key, name, words in [(5, "txt", "key: 5 is not a str"), ("no", 5, "name of a field is a str, not 5")]:

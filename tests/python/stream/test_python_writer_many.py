@@ -83,7 +83,7 @@ def test_values_and_labels(tmp_path):
     (["a", 2], {"ppm": [PPM, PPM]}, None, TypeError, "position 1: a key is a str"),
     (["a", "b"], {"ppm": [PPM, PPM]}, [0, "cow"], ValueError, "position 1: label: 'cow'"),
     (["a", "b"], {"ppm": [PPM, PPM]}, [0, 2], ValueError, "position 1: label 2 of 2 classes"),
-    (["a", "b"], {"ppm": [PPM, PPM]}, [0, 1 << 70], ValueError, "labels"),
+    (["a", "b"], {"ppm": [PPM, PPM]}, [0, 1 << 70], ValueError, "position 1: label: 1180591620717411303424 is not a class number"),
     (["a", ""], {"ppm": [PPM, PPM]}, None, ValueError, "position 1: an empty key"),
     (["a", "b"], {"ppm": [PPM, b"no image"]}, None, bale.Error, 'position 1: field ppm: not an image.*key "b"'),
     (["a", "b"], {"x/y": [PPM, PPM]}, None, ValueError, 'position 0: "x/y" is not a valid name of a field'),
