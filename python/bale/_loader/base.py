@@ -112,7 +112,7 @@ class LoaderBase:
         self._native.lost()
 
     def _plan_of_epoch(self) -> _bale.RankPlan:
-        return self._native.plan_of_epoch()
+        return self._native.plan()
 
     def __len__(self) -> int:
         """Number of batches of a whole epoch, the same on every rank. A resumed epoch has only the batches that are left. Waits

@@ -172,10 +172,15 @@ class Native:
             self.num_deliveries_known = self.made.num_samples() if self.chosen is None else len(self.chosen)
         return self.num_deliveries_known
 
-    def plan_of_epoch(self) -> _bale.RankPlan:
-        """The plan of a whole epoch for this rank."""
+    def plan(self, position: int = 0) -> _bale.RankPlan:
+        """The plan for this rank of an epoch from a position on."""
         of = self.options
-        return _bale.RankPlan(self.num_deliveries, 0, of["batch_size"], of["rank"], of["world_size"], of["tail"])
+        return _bale.RankPlan(self.num_deliveries, position, of["batch_size"], of["rank"], of["world_size"], of["tail"])
+
+    def is_at_end(self) -> bool:
+        """Whether the last batch of the pass was taken, as far as it is known without waiting."""
+        plan = None if self.num_deliveries_known is None else self.plan()
+        return plan is not None and bool(self.made.state()[1] >= plan.position_after(plan.num_batches))
 
     # --- looking
 

@@ -273,6 +273,15 @@ def test_a_rank_that_reads_alone_is_reported(attendance):
     is_one_of(warned(3, each_epoch([2], lambda: loader(shuffle=False, order=bale.Order(subset=range(30))))), 2, 3, 2)
     found = warned(3, each_epoch([0, 1], lambda: bt.IterableDataset(sys.argv[1], seed=9)))
     assert sum(map(len, found[:2])) >= 1 and not found[2] and "which 1 of 3 ranks" in (found[0] + found[1])[0], found
+    def counted(rank):
+        '''Lightning asks for no more than len() says.'''
+        train, val = loader(), loader(shuffle=False)
+        for epoch in range(2):
+            for _ in train:
+                step()
+            batches = iter(val)
+            assert all(next(batches) for _ in range(len(val) if rank == 0 else 0))
+    is_one_of(warned(2, counted), 0, 2, 1)
     def once(rank):
         if rank == 0:
             for _ in loader(shuffle=False):

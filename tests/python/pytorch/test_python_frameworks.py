@@ -105,8 +105,8 @@ class NextTo(Model):
         return super().training_step(batch, batch_idx)
 
 
-def loader(spec=sys.argv[1], **options):
-    return bt.Loader(spec, 4, **{"num_workers": 1, "with_samples": True, "seed": 3, "transform": bale.transforms.train(16), **options})
+def loader(spec=sys.argv[1], size=4, **options):
+    return bt.Loader(spec, size, **{"num_workers": 1, "with_samples": True, "seed": 3, "transform": bale.transforms.train(16), **options})
 
 
 def trainer(**options):
@@ -168,6 +168,12 @@ if __name__ == "__main__":
                 assert len(reported) == estimates, reported
                 seen = [sample for _, samples, _ in model.seen["long"] for sample in samples]
                 assert estimates or len(seen) == 24, seen
+            for size, limit in ((8, 1.0), (2, 1.0), (8, 4)):  # Lightning counts on from the batches of the checkpoint
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    trainer(max_epochs=1, limit_train_batches=limit).fit(Model(), loader(size=size), ckpt_path=f"{directory}/step=4.ckpt")
+                reported = [str(one.message) for one in caught if "of the 3 that are left" in str(one.message)]
+                assert len(reported) == ((size, limit) == (8, 1.0)), (size, limit, reported)
     else:
         trainer(devices=2, strategy=sys.argv[2], max_epochs=1).fit(Model(), loader(seed=None))
 """

@@ -24,7 +24,7 @@ from bale.torch._loader import dataloader_names
 from bale.torch._loader.batch_tensors import cuda_device
 from bale.torch._loader.conversion import Conversion
 from bale.torch._loader.dataset_argument import Part, Reach, given, within
-from bale.torch._loader.lightning import is_asked_to_overfit, warn_of_states_left
+from bale.torch._loader.lightning import is_asked_to_overfit, warn_of_batches_left, warn_of_states_left
 from bale.torch._loader.rank_tracking import MAX_SEED, Ranks, Seeds, default_seed
 from bale.torch._loader.sampler_tracking import GivenSampler
 from bale.torch._ranks import OrderedSampler, Sampler
@@ -217,8 +217,11 @@ class Loader(LoaderBase, dataloader_names.Attributes):
             self.set_epoch(epoch)
         self._draw()
         self._sampler.is_drawn = False
-        self._native.seek(self._epochs.next_place())
+        place = self._epochs.next_place()
+        self._native.seek(place)
         warn_of_states_left(self._native.fingerprint)
+        if place.position:
+            warn_of_batches_left(self._native.plan(place.position).num_batches, len(self))
 
     def _take(self) -> object:
         batch = self._next(self._convert.stream)
@@ -232,6 +235,11 @@ class Loader(LoaderBase, dataloader_names.Attributes):
 
     def _begin(self, begun: Begun) -> None:
         self._ranks.begin(begun.place, self._spec, self._native.fingerprint)
+
+    def _returned(self) -> None:
+        super()._returned()
+        if self._ranks.are_counted and self._native.is_at_end():  # trainers that count batches do not ask for the end
+            self._ranks.end()
 
     def _end(self) -> None:
         self._epochs.leave()

@@ -31,6 +31,11 @@ class Ranks:
         if not self._is_given and self.world_size > 1:
             self._attended = ATTENDANCE.begin(spec, fingerprint, place.number, place.epoch, self.world_size)
 
+    @property
+    def are_counted(self) -> bool:
+        """Whether it is counted which ranks make the pass that is under way."""
+        return self._attended is not None
+
     def end(self) -> None:
         ATTENDANCE.end(self._attended)
         self._attended = None
