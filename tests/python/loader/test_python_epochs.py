@@ -158,7 +158,7 @@ def test_numbers_that_are_none(pack, epoch):
 
 
 @pytest.mark.parametrize("epoch", [1.5, "1", None])
-def test_what_is_no_number(pack, epoch):
+def test_what_is_not_a_number(pack, epoch):
     with made(pack) as loader, pytest.raises(TypeError, match=f"epoch: {epoch!r} is not a whole number"):
         loader.set_epoch(epoch)
 
