@@ -5,6 +5,8 @@ import signal
 import subprocess
 import zipfile
 
+import h5py
+import numpy as np
 import pytest
 from conftest import PROGRAM, SHIM, by_tier, format_options, key_list, shim, tree_bytes, write_tar
 from fault_support import KILLED, count_calls
@@ -113,6 +115,21 @@ def test_a_name_that_no_file_can_have(bale, tmp_path):
     for options in ([], ["--force"]):
         result = bale("extract", tmp_path / "x.tar", tmp_path / "out", *options)
         assert result.code == 1 and "File name too long" in result.error_line() and "there already" not in result.err
+
+
+def test_labels_that_are_in_no_file_are_counted(bale, packed, tmp_path):
+    """Of shards that have them next to their fields; `convert` keeps them."""
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file["images"] = np.zeros((3, 4, 5, 3), np.uint8)
+        file["labels"] = np.arange(3)
+    said = "3 labels are in no file: `bale ls --long` prints labels, and `bale convert` keeps them\n"
+    assert said in bale.ok("extract", path, tmp_path / "out").err
+    assert "in no file" not in bale.ok("extract", path, tmp_path / "chosen", "--field", "npy").err
+    bale.ok("convert", path, tmp_path / "tar", "--format", "tar")
+    for spec, name in ((tmp_path / "tar", "again"), (packed, "ours")):
+        assert "in no file" not in bale.ok("extract", spec, tmp_path / name).err
+    assert sorted(file.read_text().strip() for file in (tmp_path / "again").rglob("*.cls")) == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize("names", [("n/A.jpg", "n/a.jpg"), ("N/a.jpg", "n/b.jpg"), ("./n/a.jpg", "N/b.jpg")])

@@ -130,6 +130,24 @@ void check_fields(const ExtractCommand& command, const Dataset& dataset) {
   }
 }
 
+/// Labels that another program's shards have next to the fields get no file.
+void print_labels_without_files(const Dataset& dataset, const std::vector<std::uint64_t>& wanted, Terminal& terminal) {
+  std::uint64_t num_labels = 0;
+  for (const std::uint64_t sample : wanted) {
+    const auto [shard, number] = dataset.position(sample);
+    if (dataset.label_in_shard(shard, number) == k_no_label) continue;
+    const IndexInUse held = dataset.use_index(shard);
+    bool has_file = false;
+    for (const auto& [field, extent] : held->row(number)) {
+      has_file = has_file || held->fields()[field].name == k_label_field;
+    }
+    if (!has_file) ++num_labels;
+  }
+  if (num_labels == 0) return;
+  terminal.note(fmt::format("{} in no file: `bale ls --long` prints labels, and `bale convert` keeps them",
+                            num_labels == 1 ? "the label of 1 sample is" : plural(num_labels, "label") + " are"));
+}
+
 void print_renamed(const ExtractedNames& names, const SampleKeys& keys, Terminal& terminal) {
   if (keys.are_told_apart()) terminal.note("shards repeat keys: files are in folders with the names of their shards");
   if (names.num_stripped() == 0) return;
@@ -228,6 +246,7 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
   const std::vector<std::uint64_t> wanted = wanted_samples(command, dataset, keys, where, counts, ledger);
   show_notices(ledger, "entry", terminal);
   show_lines(where_lines(counts), terminal);
+  if (command.fields.empty()) print_labels_without_files(dataset, wanted, terminal);
   if (command.strict) require_all_taken(ledger, "entry");
   const auto takes = [&](std::string_view field) { return wanted_field(command, field); };
   SafeDirectory directory(command.directory);
@@ -250,11 +269,10 @@ int run_extract(const ExtractCommand& command, Terminal& terminal) {
       const SampleView sample = dataset.read(wanted[at], scratch);
       for (const FieldView& field : sample.fields) {
         if (!takes(field.name)) continue;
-        const Written written = directory.write(names.path(wanted[at], field.name), field.bytes, command.force);
+        if (directory.write(names.path(wanted[at], field.name), field.bytes, command.force) == Written::kept) ++kept;
         bytes += field.bytes.size();
         progress.bytes = bytes;
         ++files;
-        if (written == Written::kept) ++kept;
       }
       ++progress.samples;
     }
