@@ -116,6 +116,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         """Iterates over the next epoch; after load_state_dict(), over the rest of that state's."""
         worker: Any = torch.utils.data.get_worker_info()  # type: ignore[no-untyped-call]
         self._who = self._progress = None
+        if self._given_rank == (None, None) and self.world_size > 1:
+            _refuse_accelerate()
         if worker is not None:
             self._iterations[worker.id] += 1
             self._who = _iterator_of(worker), self._iterations[worker.id], self._passes.turn
@@ -319,6 +321,16 @@ class _Progress:
             if position is None:
                 return
             yield position
+
+
+def _refuse_accelerate() -> None:
+    """Accelerate gives each rank a part of what this rank's share has. Raises RuntimeError if the stack says that it iterates."""
+    frame = sys._getframe(1) if "accelerate" in sys.modules else None
+    while frame is not None:
+        if type(frame.f_locals.get("self")).__name__ in {"DataLoaderDispatcher", "IterableDatasetShard"}:
+            raise RuntimeError("Accelerate divides a stream among ranks by itself, so most samples of this one would be left out; make the "
+                               "IterableDataset with rank=0, world_size=1")
+        frame = frame.f_back
 
 
 def _iterator_of(worker: Any) -> int:

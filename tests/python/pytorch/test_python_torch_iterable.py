@@ -258,6 +258,12 @@ def test_ranks_are_looked_up_when_iterating_begins(run):
     assert sum(1 for _ in fixed) == 10
     os.environ.update(RANK="0", WORLD_SIZE="2")
     assert (copy.rank, copy.world_size) == (2, 3) and early.rank == 0
+    # Accelerate's classes, which would take a part of this rank's share.
+    sys.modules["accelerate"] = types.ModuleType("accelerate")
+    for name in ("DataLoaderDispatcher", "IterableDatasetShard"):
+        theirs = type(name, (), {"read": lambda self, data: list(data)})()
+        raises(RuntimeError, "make the IterableDataset with rank=0, world_size=1", lambda: theirs.read(torch.utils.data.DataLoader(early, 4)))
+        assert len(theirs.read(stream(rank=0, world_size=1))) == 40
     """)
 
 
