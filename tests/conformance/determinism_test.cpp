@@ -21,7 +21,7 @@ TEST_CASE("a shard written twice is the same file") {
 
 TEST_CASE("two writers at once write what each would write alone") {
   for_each_layout([](const Subject& subject) {
-    const std::vector<OwnedSample> left = plain_samples_for(subject, by_tier<std::size_t>(800, 800, 200), 9000);
+    const std::vector<OwnedSample> left = plain_samples_for(subject, by_tier<std::size_t>(800, 800, 60), 9000);
     const std::vector<OwnedSample> right = mixed_samples_for(subject);
     subject.pack("left", left);
     subject.pack("right", right);

@@ -379,7 +379,7 @@ TEST_CASE("Memory does not grow from epoch to epoch") {
   for (int epoch = 0; epoch < 20; ++epoch) rest_of_epoch(loader);
   const std::uint64_t early = private_kb(loader);
   REQUIRE(early > 0);
-  for (int epoch = 0; epoch < 200; ++epoch) rest_of_epoch(loader);
+  for (int epoch = 0; epoch < by_tier(200, 200, 20); ++epoch) rest_of_epoch(loader);
   const std::uint64_t late = private_kb(loader);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   const std::uint64_t slack_kb = 1'500'000;  // freed memory is held back to catch its use

@@ -225,7 +225,7 @@ TEST_CASE("Batches that other threads let go of while an epoch is left do not di
   const Pack pack(60);
   const auto expected = first_epochs(pack, 3);
   Loader loader(pack.path, small_batches(2, WorkerMode::threads));
-  for (std::uint64_t round = 0; round < 300; ++round) {
+  for (std::uint64_t round = 0; round < by_tier<std::uint64_t>(300, 300, 60); ++round) {
     std::vector<Batch> held;
     for (int i = 0; i < 3; ++i) held.push_back(*loader.next());
     std::thread other([&] { held.clear(); });
@@ -345,7 +345,7 @@ class RandomEpoch {
 TEST_CASE("Every sample exactly once over any worlds, tails and resumes in many random cases") {
   const Pack pack(61);
   KeyedRandom random{2026};
-  for (int round = 0; round < by_tier(600, 2000, 200); ++round) {
+  for (int round = 0; round < by_tier(600, 2000, 100); ++round) {
     RandomEpoch epoch(pack.path, pack.images.size(), random);
     epoch.run();
     INFO("round " << round);
