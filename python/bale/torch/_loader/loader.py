@@ -237,9 +237,9 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         self._ranks.begin(begun.place, self._spec, self._native.fingerprint)
 
     def _returned(self) -> None:
-        super()._returned()
         if self._ranks.are_counted and self._native.is_at_end():  # trainers that count batches do not ask for the end
             self._ranks.end()
+        super()._returned()  # last: from then on an interrupt finds the batch in the loop
 
     def _end(self) -> None:
         self._epochs.leave()
