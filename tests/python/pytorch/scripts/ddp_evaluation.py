@@ -59,3 +59,4 @@ dist.all_gather_object(shares, orders)
 if dist.get_rank() == 0:
     report(before=before, seen=counted[1], labels=labels, epochs=[sorted(sum(epoch, [])) for epoch in zip(*shares)],
            reshuffled=orders[0] != orders[1], length=[len(train_loader), len(val_loader), len(train_loader.sampler)])
+dist.destroy_process_group()  # else gloo's threads may abort when the interpreter ends (pytorch issue 190489)

@@ -60,3 +60,5 @@ trained, validated = of_all_ranks(model.trained), of_all_ranks(model.validated)
 if trainer.is_global_zero:
     report(before=before, steps=trainer.global_step, trained=trained, validated=validated,
            batches=[int(trainer.num_training_batches), int(trainer.num_val_batches[0])])
+if torch.distributed.is_initialized():
+    torch.distributed.destroy_process_group()  # else gloo's threads may abort when the interpreter ends (pytorch issue 190489)

@@ -1,4 +1,5 @@
 """The background prefetcher of many projects: a daemon thread that is a few batches ahead, and is never joined."""
+import os
 import queue
 import threading
 
@@ -41,3 +42,5 @@ endless = BackgroundGenerator((batch for _ in range(1000) for batch in loader), 
 first, _ = next(endless)
 report(batches=len(labels), labels=sorted(torch.cat(labels).tolist()), shape=list(first.shape))
 # The script ends while the thread waits for the loader.
+if not args.bale:
+    os._exit(0)  # a thread in one of torch's functions may abort when the interpreter ends (pytorch issue 190489)
