@@ -121,6 +121,8 @@ endif()
 function(bale_precompile_from target)
   if(BALE_PRECOMPILED)
     target_precompile_headers(${target} ${ARGN})
+    # A library's -pthread makes them invalid: then the room is compiled without.
+    set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
     # GCC 12 forgets in precompiled headers that std::string is the system's, and warns about it (GCC bug 105329).
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
