@@ -113,20 +113,18 @@ endfunction()
 
 # bale_precompile(TARGET [HEADER...]): what nearly every source includes, and these, is compiled once: a fifth of the time.
 # bale_reuse(TARGET OF): those of OF, which has the same options. ccache cannot keep units with precompiled headers unless
-# it is told to be sloppy.
+# it is told to be sloppy. If a library adds an option that the headers lack, as -pthread, GCC compiles the unit without
+# them, but Clang refuses it.
 set(BALE_PRECOMPILED OFF)
-if(BALE_UNITY AND NOT BALE_CCACHE)
+if(BALE_UNITY AND NOT BALE_CCACHE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(BALE_PRECOMPILED ON)
 endif()
 function(bale_precompile_from target)
   if(BALE_PRECOMPILED)
     target_precompile_headers(${target} ${ARGN})
-    # A library's -pthread makes them invalid: then the room is compiled without.
     set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
     # GCC 12 forgets in precompiled headers that std::string is the system's, and warns about it (GCC bug 105329).
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
-    endif()
+    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow)
   endif()
 endfunction()
 function(bale_precompile target)
