@@ -194,7 +194,7 @@ class PlaneStage {
     }
     decoder_.store_in(rows, pixels_.mcus(), pixels_.layout());
     for (std::uint32_t row = pixels_.first_mcu_row(); row < pixels_.end_mcu_row(); ++row) {
-      decoder_.decode_row(header_.row(row), header_.classes(row, decoder_.num_blocks()));
+      decoder_.decode_row(header_.row(row), header_.after_row(row), header_.classes(row, decoder_.num_blocks()));
     }
   }
 

@@ -193,7 +193,7 @@ bool PlanesRestorer::write_image(std::vector<std::byte>& out) {
 }
 
 bool PlanesRestorer::decode_row(std::uint32_t row) {
-  return decoder_.decode_row(header_.row(row), header_.classes(row, decoder_.num_blocks()));
+  return decoder_.decode_row(header_.row(row), header_.after_row(row), header_.classes(row, decoder_.num_blocks()));
 }
 
 bool PlanesRestorer::write_scan(const BaselineFrame& frame, std::vector<std::byte>& out) {

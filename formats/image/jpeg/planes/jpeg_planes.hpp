@@ -54,8 +54,9 @@ class PlanesHeader {
   std::uint32_t num_rows() const { return static_cast<std::uint32_t>(checksums_.size()); }
   /// Compares the checksums of all rows and of the tail; of an original that is there as it is, its own.
   void check_rows() const;
-  /// Row `row`, after which k_plane_padding bytes follow.
   Bytes row(std::uint32_t row) const;
+  /// How many bytes follow row `row`: k_plane_padding at least.
+  std::size_t after_row(std::uint32_t row) const { return stored_.size() - ends_[row + 1]; }
 
  private:
   void check_row(std::uint32_t row) const;

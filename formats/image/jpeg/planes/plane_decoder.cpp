@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "bale/formats/image/jpeg/planes/plane_numbers.hpp"
 
 namespace bale::image_detail {
 namespace {
 
-/// Numbers of blocks have 16 bits: a row of MCUs of the widest JPEG, of 65,535 pixels in 4:4:4, has 24,576.
-constexpr std::size_t k_max_blocks = 65535;
+/// Of a byte that is no class, too.
+constexpr std::array<std::uint8_t, 256> k_kinds = [] {
+  std::array<std::uint8_t, 256> kinds{};
+  std::ranges::copy(k_plane_classes.kind, kinds.begin());
+  return kinds;
+}();
 
 constexpr std::uint64_t bytes_for(std::uint64_t bits) { return (bits + 7) / 8; }
 
@@ -28,7 +33,6 @@ void PlaneDecoder::open(const BaselineFrame& frame) {
   }
   blocks_.resize(num_blocks_);
   dc_.resize(num_blocks_ + k_dc_group);
-  sorted_.resize(std::size_t{num_blocks_} * k_num_kinds);
 }
 
 void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, const BlockLayout& layout) {
@@ -62,24 +66,23 @@ bool PlaneDecoder::read_dc(Bytes widths, Bytes bits, const std::array<std::int16
   return bytes_for(from.next) == bits.size();
 }
 
-bool PlaneDecoder::sort_blocks(Bytes classes) {
-  std::array<std::uint16_t*, k_num_kinds> ends;
-  for (std::size_t kind = 0; kind < k_num_kinds; ++kind) ends[kind] = sorted_.data() + kind * num_blocks_;
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    const auto number = static_cast<std::size_t>(classes[i]);
-    if (number >= k_num_classes) return false;
-    *ends[k_plane_classes.kind[number]]++ = static_cast<std::uint16_t>(i);
-    blocks_[i].dc = dc_[i];
-    blocks_[i].number = static_cast<std::uint8_t>(number);
+bool PlaneDecoder::list_kinds(Bytes classes) {
+  first_.fill(k_no_block);
+  std::uint32_t largest = 0;
+  for (std::size_t i = classes.size(); i-- > 0;) {
+    const auto number = static_cast<std::uint8_t>(classes[i]);
+    largest = std::max<std::uint32_t>(largest, number);
+    std::uint16_t& first = first_[k_kinds[number]];
+    PlaneBlock& block = blocks_[i];
+    block.dc = dc_[i];
+    block.next = std::exchange(first, static_cast<std::uint16_t>(i));
+    block.number = number;
   }
-  for (std::size_t kind = 0; kind < k_num_kinds; ++kind) {
-    by_kind_[kind] = {sorted_.data() + kind * num_blocks_, ends[kind]};
-  }
-  return true;
+  return largest < k_num_classes;
 }
 
-bool PlaneDecoder::decode_row(Bytes row, Bytes classes) {
-  if (num_blocks_ > k_max_blocks || classes.size() != num_blocks_) return false;
+bool PlaneDecoder::decode_row(Bytes row, std::size_t readable, Bytes classes) {
+  if (num_blocks_ > k_no_block || classes.size() != num_blocks_) return false;
   NumberReader reader(row);
   const std::uint64_t num_planes = reader.number();
   if (num_planes > k_num_planes) return false;
@@ -97,10 +100,11 @@ bool PlaneDecoder::decode_row(Bytes row, Bytes classes) {
   const Bytes planes = reader.rest();
   if (reader.has_failed() || std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) != planes.size())
     return false;
-  if (!read_dc(widths, dc_bits, firsts) || !sort_blocks(classes)) return false;
+  if (!read_dc(widths, dc_bits, firsts) || !list_kinds(classes)) return false;
 
   PlaneRow state{.data = reinterpret_cast<const std::uint8_t*>(planes.data()),
                  .end = planes.size() * 8,
+                 .readable_end = (planes.size() + readable) * 8,
                  .blocks = blocks_.data(),
                  .layout = layout_};
   std::uint64_t at = 0;
@@ -111,7 +115,7 @@ bool PlaneDecoder::decode_row(Bytes row, Bytes classes) {
   const auto begins = state.next;
   const PlaneKernels& kernels = plane_kernels();
   for (std::uint32_t kind = 0; kind < k_num_kinds; ++kind) {
-    if (!by_kind_[kind].empty() && !kernels.decode(state, kind, by_kind_[kind])) return false;
+    if (first_[kind] != k_no_block && !kernels.decode(state, kind, first_[kind])) return false;
   }
   for (std::size_t i = 0; i < k_num_planes; ++i) {
     if (bytes_for(state.next[i] - begins[i]) != sizes[i]) return false;

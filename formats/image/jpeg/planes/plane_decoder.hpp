@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
@@ -23,14 +22,14 @@ class PlaneDecoder {
 
   /// Of a row.
   std::uint32_t num_blocks() const { return num_blocks_; }
-  /// Decodes a row, whose blocks have these classes. k_plane_padding bytes after it must be readable. Stores every
-  /// coefficient of the blocks that are stored. False if these are not the bytes of such a row; what was stored has no
-  /// meaning then.
-  bool decode_row(Bytes row, Bytes classes);
+  /// Decodes a row, whose blocks have these classes. `readable`: how many bytes after it can be read, k_plane_padding
+  /// at least; it is slower near their end. Stores every coefficient of the blocks that are stored. False if these are
+  /// not the bytes of such a row; what was stored has no meaning then.
+  bool decode_row(Bytes row, std::size_t readable, Bytes classes);
 
  private:
   bool read_dc(Bytes widths, Bytes bits, const std::array<std::int16_t, 3>& firsts);
-  bool sort_blocks(Bytes classes);
+  bool list_kinds(Bytes classes);
 
   struct Component {
     std::uint32_t mcu_across = 1;  // blocks of an MCU
@@ -44,8 +43,7 @@ class PlaneDecoder {
   BlockLayout layout_{};
   std::vector<PlaneBlock> blocks_;
   std::vector<std::int16_t> dc_;
-  std::vector<std::uint16_t> sorted_;  // room for all blocks of a row, for each kind
-  std::array<std::span<const std::uint16_t>, k_num_kinds> by_kind_;
+  std::array<std::uint16_t, k_num_kinds> first_{};  // block of each kind, or k_no_block
 };
 
 }  // namespace bale::image_detail

@@ -31,7 +31,8 @@ bool PlanesPixels::decode(const Region& region, std::uint8_t* rgb) {
   decoder_.store_in(rows, pixels_.mcus(), pixels_.layout());
   for (std::uint32_t row = pixels_.first_mcu_row(); row < pixels_.end_mcu_row(); ++row) {
     const Bytes classes = header_->classes(row, decoder_.num_blocks());
-    if (!decoder_.decode_row(header_->row(row), classes) || !pixels_.finish_row(row, rows)) return false;
+    if (!decoder_.decode_row(header_->row(row), header_->after_row(row), classes) || !pixels_.finish_row(row, rows))
+      return false;
   }
   return true;
 }

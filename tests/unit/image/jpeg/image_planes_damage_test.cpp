@@ -107,10 +107,10 @@ TEST_CASE("planes: a row is refused if a block needs planes that it does not hav
   std::vector<std::byte> row(5 + k_plane_padding);
   const bale::Bytes bytes = bale::Bytes(row).first(5);
   std::array<std::byte, 2> classes{};
-  CHECK(decoder.decode_row(bytes, classes));
+  CHECK(decoder.decode_row(bytes, k_plane_padding, classes));
   for (std::uint32_t number = 1; number < 256; ++number) {
     classes[1] = static_cast<std::byte>(number);
-    CHECK_FALSE(decoder.decode_row(bytes, classes));
+    CHECK_FALSE(decoder.decode_row(bytes, k_plane_padding, classes));
   }
 }
 

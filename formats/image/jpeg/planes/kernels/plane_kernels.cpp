@@ -32,8 +32,9 @@ constexpr bool k_bmi2 = true;
 constexpr bool k_bmi2 = false;
 #endif
 
-// What is read beyond the end before that is noticed, but for the last block.
-constexpr std::uint64_t k_slack_bits = (k_plane_padding - 24) * 8;
+// A read takes nine bytes. A block may begin at the end of the row.
+constexpr std::uint64_t k_read_bytes = 9;
+static_assert((k_most_bits + 7) / 8 + k_read_bytes <= k_plane_padding);
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 
@@ -240,16 +241,18 @@ HWY_ATTR HWY_INLINE void pass_block(const std::uint8_t* data, std::array<std::ui
   }
 }
 
+/// Decodes `most` blocks at most, from this one on. Returns the one after them.
 template <std::size_t k_bits, bool k_dense>
-HWY_ATTR void decode_some(PlaneRow& row, const std::uint16_t* blocks, std::size_t count) {
+HWY_ATTR std::uint16_t decode_some(PlaneRow& row, std::uint16_t number, std::uint64_t most) {
   const std::uint8_t* const data = row.data;
   const auto read = [data](std::uint64_t at) { return k_dense ? all_bits_at(data, at) : bits_at(data, at); };
   const PlaneBlock* const all = row.blocks;
   const BlockLayout layout = row.layout;
   std::array<std::uint64_t, k_bits + 1> next;
   copy_each<k_bits + 1>(row.next, next);
-  for (const std::uint16_t* const end = blocks + count; blocks != end; ++blocks) {
-    const PlaneBlock& block = all[*blocks];
+  for (; number != k_no_block && most > 0; --most) {
+    const PlaneBlock& block = all[number];
+    number = block.next;
     const std::uint64_t mask_bits = k_plane_classes.mask_bits[block.number];
     if (block.to == nullptr) {
       pass_block<k_bits>(data, next, mask_bits, read);
@@ -280,33 +283,33 @@ HWY_ATTR void decode_some(PlaneRow& row, const std::uint16_t* blocks, std::size_
     *rows.to = dc;
   }
   copy_each<k_bits + 1>(next, row.next);
+  return number;
 }
 
 /// How bits are put in place: by one instruction, in words of 57 bits or of 64, or by tables of shuffles.
 enum class Way { deposits, dense_deposits, tables };
 
-/// As many blocks at once as surely stay in the row; near its end one after the other.
+/// As many blocks at once as surely stay in memory that can be read; near its end one after the other.
 template <std::size_t k_bits, Way k_way>
-HWY_ATTR bool decode_bits(PlaneRow& row, std::span<const std::uint16_t> blocks) {
-  while (!blocks.empty()) {
+HWY_ATTR bool decode_bits(PlaneRow& row, std::uint16_t number) {
+  while (number != k_no_block) {
     const std::uint64_t farthest = *std::max_element(row.next.begin(), row.next.begin() + k_bits + 1);
     if (farthest > row.end) return false;
-    const std::uint64_t rest = row.end + k_slack_bits - farthest;
-    const bool fits = rest >= blocks.size() * k_most_bits;
-    const std::size_t count = fits ? blocks.size() : std::max<std::uint64_t>(rest / k_most_bits, 1);
+    const std::uint64_t rest = row.readable_end - k_read_bytes * 8 - farthest;
+    const std::uint64_t most = std::max<std::uint64_t>(rest / k_most_bits, 1);
     if constexpr (k_way == Way::tables) {
-      decode_some_by_tables<k_bits>(row, blocks.data(), count);
+      number = decode_some_by_tables<k_bits>(row, number, most);
     } else {
-      decode_some<k_bits, k_way == Way::dense_deposits>(row, blocks.data(), count);
+      number = decode_some<k_bits, k_way == Way::dense_deposits>(row, number, most);
     }
-    blocks = blocks.subspan(count);
   }
   return true;
 }
 
-HWY_ATTR bool decode_flat(PlaneRow& row, std::span<const std::uint16_t> blocks) {
-  for (const std::uint32_t number : blocks) {
+HWY_ATTR bool decode_flat(PlaneRow& row, std::uint16_t number) {
+  while (number != k_no_block) {
     const PlaneBlock& block = row.blocks[number];
+    number = block.next;
     if (block.to == nullptr) continue;
     store_zeros(rows_at(row.layout, block.to));
     *block.to = block.dc;
@@ -315,21 +318,20 @@ HWY_ATTR bool decode_flat(PlaneRow& row, std::span<const std::uint16_t> blocks) 
 }
 
 template <Way k_way, Way k_dense_way, std::size_t... k_index>
-HWY_ATTR bool decode_kind(PlaneRow& row, std::uint32_t kind, std::span<const std::uint16_t> blocks,
-                          std::index_sequence<k_index...>) {
-  using Decode = bool (*)(PlaneRow&, std::span<const std::uint16_t>);
+HWY_ATTR bool decode_kind(PlaneRow& row, std::uint32_t kind, std::uint16_t first, std::index_sequence<k_index...>) {
+  using Decode = bool (*)(PlaneRow&, std::uint16_t);
   static constexpr Decode k_decoders[] = {decode_flat, decode_bits<k_index + 1, k_way>...,
                                           decode_bits<k_index + 1, k_dense_way>...};
-  return k_decoders[kind](row, blocks);
+  return k_decoders[kind](row, first);
 }
 
-bool decode(PlaneRow& row, std::uint32_t kind, std::span<const std::uint16_t> blocks) {
+bool decode(PlaneRow& row, std::uint32_t kind, std::uint16_t first) {
   constexpr auto k_bits = std::make_index_sequence<k_max_ac_bits>();
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-  if (!k_bmi2 || has_slow_deposits()) return decode_kind<Way::tables, Way::tables>(row, kind, blocks, k_bits);
+  if (!k_bmi2 || has_slow_deposits()) return decode_kind<Way::tables, Way::tables>(row, kind, first, k_bits);
 #endif
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
-  return decode_kind<Way::deposits, Way::dense_deposits>(row, kind, blocks, k_bits);
+  return decode_kind<Way::deposits, Way::dense_deposits>(row, kind, first, k_bits);
 #endif
 }
 

@@ -20,17 +20,22 @@ inline constexpr std::size_t k_plane_padding = 32;
 /// Of a plane, per block: a coefficient takes at most two.
 inline constexpr std::uint64_t k_most_bits = 126;
 
+/// Blocks have numbers of 16 bits: a row of MCUs of the widest JPEG, of 65,535 pixels in 4:4:4, has 24,576.
+inline constexpr std::uint16_t k_no_block = 0xFFFF;
+
 /// A block of a row. All that is needed of it lies together, since there are few registers.
 struct PlaneBlock {
   std::int16_t* to = nullptr;  // where its coefficients go, aligned to 16 bytes; null if nowhere
   std::int16_t dc = 0;
-  std::uint8_t number = 0;  // of its class
+  std::uint16_t next = k_no_block;  // of its kind: a list, since what is sorted by counts waits for each count
+  std::uint8_t number = 0;          // of its class
 };
 
 /// A row of MCUs that is being decoded. Borrows.
 struct PlaneRow {
-  const std::uint8_t* data = nullptr;              // k_plane_padding bytes after `end` can be read
+  const std::uint8_t* data = nullptr;
   std::uint64_t end = 0;                           // in bits from `data`, as is what follows
+  std::uint64_t readable_end = 0;                  // of memory: k_plane_padding bytes after `end` at least
   std::array<std::uint64_t, k_num_planes> next{};  // of each plane the bit that is read next
   const PlaneBlock* blocks = nullptr;
   BlockLayout layout{};
@@ -96,10 +101,10 @@ struct PlaneKernels {
                      std::array<BitsOut, k_num_planes>& planes) = nullptr;
   /// Adds up the differences of a component's `count` blocks; writes whole groups. False if there are fewer.
   bool (*add_dc)(DcDifferences& from, std::int16_t first, std::size_t count, std::int16_t* dc) = nullptr;
-  /// Decodes blocks of one kind: all their coefficients, also those that are zero. `blocks`: their numbers, in the
-  /// order in which they were written. Without instructions that put bits in place, or where they are slow, by tables
-  /// of shuffles. False if more bits were read than the row has; what is stored then has no meaning.
-  bool (*decode)(PlaneRow& row, std::uint32_t kind, std::span<const std::uint16_t> blocks) = nullptr;
+  /// Decodes the blocks of one kind, from `first` on: all their coefficients, also those that are zero. Without
+  /// instructions that put bits in place, or where they are slow, by tables of shuffles. False if more bits were read
+  /// than the row has; what is stored then has no meaning.
+  bool (*decode)(PlaneRow& row, std::uint32_t kind, std::uint16_t first) = nullptr;
 };
 
 /// The kernels for this CPU, or for the target that limit_simd() allows.

@@ -113,8 +113,9 @@ HWY_ATTR HWY_INLINE void store_values(const typename Lanes<k_bits>::T* values, s
   }
 }
 
+/// Decodes `most` blocks at most, from this one on. Returns the one after them.
 template <std::size_t k_bits>
-HWY_ATTR void decode_some_by_tables(PlaneRow& row, const std::uint16_t* blocks, std::size_t count) {
+HWY_ATTR std::uint16_t decode_some_by_tables(PlaneRow& row, std::uint16_t number, std::uint64_t most) {
   using Values = typename Lanes<k_bits>::Values;
   alignas(16) std::array<Values, 2> values{};
   const std::uint8_t* const data = row.data;
@@ -123,8 +124,9 @@ HWY_ATTR void decode_some_by_tables(PlaneRow& row, const std::uint16_t* blocks, 
     row.next[plane] += bits;
     return low_bits(taken, bits);
   };
-  for (std::size_t i = 0; i < count; ++i) {
-    const PlaneBlock& block = row.blocks[blocks[i]];
+  for (; number != k_no_block && most > 0; --most) {
+    const PlaneBlock& block = row.blocks[number];
+    number = block.next;
     // By bits: how many coefficients reach them, and of those that reach one less which do.
     std::array<std::uint64_t, k_bits + 2> num{};
     std::array<std::uint64_t, k_bits + 2> reaching{};
@@ -148,12 +150,13 @@ HWY_ATTR void decode_some_by_tables(PlaneRow& row, const std::uint16_t* blocks, 
     if (rows.is_zigzag) store_zigzag(block.to, block.to);
     *block.to = block.dc;
   }
+  return number;
 }
 
 #else
 
 template <std::size_t k_bits>
-void decode_some_by_tables(PlaneRow& row, const std::uint16_t* blocks, std::size_t count);
+std::uint16_t decode_some_by_tables(PlaneRow& row, std::uint16_t number, std::uint64_t most);
 
 #endif
 
