@@ -2,8 +2,10 @@
 #include "bale/tools/cli/cli.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <new>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,7 +118,9 @@ Parser::Parser(const CommandModel& program) : program_(program) {
   app_.set_help_all_flag("-h");
   app_.set_version_flag("-V,--version");
   app_.require_subcommand(1);
-  for (const CommandModel& command : program.commands) add_options(*app_.add_subcommand(command.short_name()), command);
+  for (const CommandModel& command : program.commands) {
+    if (command.run) add_options(*app_.add_subcommand(command.short_name()), command);
+  }
 }
 
 Parser::Request Parser::parse(int argc, const char* const* argv) {
@@ -181,7 +185,7 @@ std::string error_json(const Error& error) {
 
 /// Sets `prints_json` to whether the command was asked for JSON.
 int run(int argc, const char* const* argv, bool& prints_json, Terminal& terminal) {
-  const CommandModel program = command_line();
+  const CommandModel program = command_line(std::span(argv, static_cast<std::size_t>(argc)));
   Parser parser(program);
   Parser::Request request{};
   try {

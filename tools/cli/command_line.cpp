@@ -1,7 +1,9 @@
 // All commands with their options.
 #include "bale/tools/cli/cli.hpp"
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <fmt/format.h>
@@ -13,14 +15,16 @@
 namespace bale::tools {
 namespace {
 
-/// A command whose arguments, a `Command`, are filled by the options that `declare` adds.
+/// A command whose arguments, a `Command`, are filled by the options that `declare` adds once `complete` is called.
 template <typename Command>
 CommandModel command_of(const std::string& name, const std::string& summary, int (*run)(const Command&, Terminal&),
                         void (*declare)(Command&, CommandModel&)) {
   CommandModel model{.name = "bale " + name, .summary = summary};
-  const auto command = std::make_shared<Command>();
-  declare(*command, model);
-  model.run = [command, run](Terminal& terminal) { return run(*command, terminal); };
+  model.complete = [run, declare](CommandModel& completed) {
+    const auto command = std::make_shared<Command>();
+    declare(*command, completed);
+    completed.run = [command, run](Terminal& terminal) { return run(*command, terminal); };
+  };
   return model;
 }
 
@@ -29,7 +33,10 @@ template <typename Command>
 CommandModel cached(const std::string& name, const std::string& summary, int (*run)(const Command&, Terminal&),
                     void (*declare)(Command&, CommandModel&)) {
   CommandModel model = command_of(name, summary, run, declare);
-  add_cache_options(model);
+  model.complete = [complete = model.complete](CommandModel& completed) {
+    complete(completed);
+    add_cache_options(completed);
+  };
   return model;
 }
 
@@ -62,9 +69,13 @@ CommandModel man_command() {
       [](NoArguments&, CommandModel&) {});
 }
 
-}  // namespace
+void add_help(CommandModel& command) {
+  command.options.push_back(
+      {.short_name = "-h", .long_name = "--help", .text = "Print this help; -h prints less of it"});
+}
 
-CommandModel command_line() {
+/// All commands, still without their options.
+CommandModel commands_by_name() {
   CommandModel program{.name = "bale",
                        .summary = "Packs folders of small images into shards and reads them back fast.",
                        .footer =
@@ -115,12 +126,28 @@ CommandModel command_line() {
                                  [](FormatsCommand& command, CommandModel& app) { add_json(app, command.json); }),
       completion_command(),
       man_command()};
-  const auto add_help = [](CommandModel& command) {
-    command.options.push_back(
-        {.short_name = "-h", .long_name = "--help", .text = "Print this help; -h prints less of it"});
-  };
   add_help(program);
-  for (CommandModel& command : program.commands) add_help(command);
+  return program;
+}
+
+void complete(CommandModel& command) {
+  command.complete(command);
+  add_help(command);
+}
+
+}  // namespace
+
+CommandModel command_line() {
+  CommandModel program = commands_by_name();
+  std::for_each(program.commands.begin(), program.commands.end(), complete);
+  return program;
+}
+
+CommandModel command_line(std::span<const char* const> words) {
+  CommandModel program = commands_by_name();
+  for (CommandModel& command : program.commands) {
+    if (std::find(words.begin(), words.end(), command.short_name()) != words.end()) complete(command);
+  }
   return program;
 }
 

@@ -25,7 +25,8 @@ struct CommandModel {
   std::string footer;  // examples and notes, printed unchanged
   OptionTable options;
   std::vector<CommandModel> commands;
-  std::function<int(Terminal&)> run;  // returns the exit code
+  std::function<void(CommandModel&)> complete;  // adds the options, and `run`
+  std::function<int(Terminal&)> run;            // returns the exit code
 
   /// "bale pack [OPTIONS] SRC DST".
   std::string usage() const;
