@@ -123,7 +123,10 @@ def test_with_torch(tars, torch):  # noqa: F811
     assert of_loader(dataset) == expected
     pair = bt.Dataset(SPEC, fields=("image.jpg", "label.cls"))
     assert of_loader(pair) == expected
-    for made in (dataset, pair, bt.Loader(dataset, 8, **options).dataset):
+    fields = bale.Reading("image.jpg", "label.cls")
+    some = bt.Loader(SPEC, 8, reading=fields, order=bale.Order(subset=[5, 3]), **options).dataset
+    assert some.targets == [expected[keys[i]] for i in (5, 3)] and some.num_classes == 7 and len(some) == 2
+    for made in (dataset, pair, bt.Loader(dataset, 8, **options).dataset, bt.Loader(SPEC, 8, reading=fields, **options).dataset):
         assert made.targets == [expected[key] for key in keys] and (made.num_classes, made.classes, made.class_to_idx) == (7, [], {})
     part = data.Subset(dataset, [3, 5])
     assert of_loader(part) == {keys[i]: expected[keys[i]] for i in (3, 5)}

@@ -176,8 +176,8 @@ class Part(torch.utils.data.Subset[Any]):
     length."""
 
     @property
-    def _whole(self) -> PlainDataset:
-        return cast("PlainDataset", self.dataset)
+    def _whole(self) -> PlainDataset | Dataset:
+        return cast("PlainDataset | Dataset", self.dataset)
 
     @property
     def classes(self) -> list[str]:
@@ -194,6 +194,6 @@ class Part(torch.utils.data.Subset[Any]):
 
     @property
     def targets(self) -> list[int]:
-        """Labels of these samples; bale.NO_LABEL for a sample without one."""
-        label_of = self._whole.labels
-        return [int(label_of[i]) for i in self.indices]
+        """Labels of these samples, as the whole dataset has them."""
+        label_of = self._whole.targets
+        return [label_of[i] for i in self.indices]

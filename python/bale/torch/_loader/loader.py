@@ -20,6 +20,7 @@ from bale._loader.reading import Reading
 from bale._types import Json, Options, Shuffle, Tail
 from bale._warnings import warn
 from bale.torch._copy_stream import can_pin
+from bale.torch._dataset import Dataset
 from bale.torch._loader import dataloader_names
 from bale.torch._loader.batch_tensors import cuda_device
 from bale.torch._loader.conversion import Conversion
@@ -361,13 +362,16 @@ class Loader(LoaderBase, dataloader_names.Attributes):
 
     @property
     def dataset(self) -> Any:
-        """The dataset that was given; for a path its bale.Dataset, or with `subset` in its order a torch Subset of that."""
+        """The dataset that was given; for a path its bale.Dataset, or with a label_field a bale.torch.Dataset of that; with `subset`
+        in its order a torch Subset of it."""
         if is_asked_to_overfit():
             self._stop_shuffling()
             raise AttributeError("dataset")  # then Lightning leaves the loader as it is
         if self._taken.dataset is not None and self._part is None:
             return self._taken.dataset
         whole: Any = self._native.keys.dataset  # is one for torch, too
+        if label_field := self._native.options["label_field"]:
+            whole = Dataset(whole, field=self._native.options["field"] or None, label_field=label_field)
         return whole if self._part is None else Part(whole, cast("Sequence[int]", self._part))
 
     @property
