@@ -10,7 +10,7 @@
 namespace bale::image_detail {
 namespace {
 
-/// Of a byte that is no class, too.
+/// By class, and 0 for a byte that is not a class.
 constexpr std::array<std::uint8_t, 256> k_kinds = [] {
   std::array<std::uint8_t, 256> kinds{};
   std::ranges::copy(k_plane_classes.kind, kinds.begin());
