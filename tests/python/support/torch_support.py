@@ -1,4 +1,6 @@
 """Scripts for Debian's Python, each in a process of its own: a fork of one that has torch imported, which takes seconds."""
+import atexit
+import functools
 import json
 import os
 import select
@@ -12,8 +14,10 @@ from python_support import ENVIRONMENT, RAISES, SYSTEM_PYTHON
 
 # The child falls out of the loop and runs its script as `python -c` would; every script may call raises().
 _SERVER = RAISES + """
-import json, os, sys
+import gc, json, os, sys
 import torch, torch.distributed, torch.utils.data
+gc.collect()
+gc.freeze()  # otherwise each child copies the pages of all that torch made, to look for garbage there
 for line in sys.stdin:
     if os.fork() == 0:
         break
@@ -57,8 +61,14 @@ class Torch:
         self._server.wait(30)
 
 
-@pytest.fixture(scope="module")
-def torch():
+@functools.cache
+def _shared():
     server = Torch()
-    yield server
-    server.close()
+    atexit.register(server.close)
+    return server
+
+
+@pytest.fixture(scope="session")
+def torch():
+    """One for all files of a run."""
+    return _shared()
