@@ -1,6 +1,9 @@
 // Each output row is the sum of rows, then of shifted copies of that sum. Built once per instruction set, without
 // contraction of a * b + c, so that the result does not depend on the CPU.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "bale/formats/image/blur/blur.hpp"
 #include "bale/formats/image/simd/kernel_targets.hpp"
@@ -14,41 +17,87 @@ HWY_BEFORE_NAMESPACE();
 namespace bale::image_detail {
 namespace HWY_NAMESPACE {
 
-constexpr std::size_t k_block = 96;  // sums that stay in registers and the nearest cache
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Vectors of floats, of which `k_together` are summed in registers.
+template <class D_, std::size_t k_together>
+struct Sums {
+  using D = D_;
+  using V = hn::Vec<D>;
+  using Bytes = hn::Rebind<std::uint8_t, D>;
+  using Integers = hn::Rebind<std::int32_t, D>;
+  static constexpr std::size_t k_lanes = hn::MaxLanes(D());
+  static constexpr std::size_t k_values = k_together * k_lanes;
+
+  /// store(i, sum) for `count` values, k_values at least: the sum of weights[k] * load(k, i), in the order of k. The
+  /// last vectors overlap those before them.
+  template <class Load, class Store>
+  static HWY_INLINE void each(const float* weights, std::size_t num_weights, std::size_t count, Load load,
+                              Store store) {
+    for (std::size_t begin = 0; begin < count; begin += k_values) {
+      const std::size_t first = HWY_MIN(begin, count - k_values);
+      V sums[k_together];
+      for (V& sum : sums) sum = hn::Zero(D());
+      for (std::size_t k = 0; k < num_weights; ++k) {
+        const V weight = hn::Set(D(), weights[k]);
+        for (std::size_t v = 0; v < k_together; ++v) {
+          sums[v] = hn::Add(sums[v], hn::Mul(weight, load(k, first + v * k_lanes)));
+        }
+      }
+      for (std::size_t v = 0; v < k_together; ++v) store(first + v * k_lanes, sums[v]);
+    }
+  }
+  /// Of `count` bytes, k_values at least.
+  static HWY_INLINE void convert(const std::uint8_t* bytes, std::size_t count, float* out) {
+    for (std::size_t begin = 0; begin < count; begin += k_lanes) {
+      const std::size_t i = HWY_MIN(begin, count - k_lanes);
+      hn::StoreU(hn::ConvertTo(D(), hn::PromoteTo(Integers(), hn::LoadU(Bytes(), bytes + i))), D(), out + i);
+    }
+  }
+  /// Rounded to the nearest, ties to even. Of values that are not negative.
+  static HWY_INLINE void store_bytes(V values, std::uint8_t* out) {
+    const V whole = hn::Set(D(), 12582912.0F);  // 1.5 * 2^23: adding it rounds to a whole number
+    const V rounded = hn::Min(hn::Sub(hn::Add(values, whole), whole), hn::Set(D(), 255.0F));
+    hn::StoreU(hn::DemoteTo(Bytes(), hn::ConvertTo(Integers(), rounded)), Bytes(), out);
+  }
+};
+
+using WideSums = Sums<hn::ScalableTag<float>, 4>;
+using NarrowSums = Sums<hn::CappedTag<float, 1>, 1>;
+
+void to_floats(const std::uint8_t* bytes, std::size_t count, float* out) {
+  if (count < WideSums::k_values) return NarrowSums::convert(bytes, count, out);
+  WideSums::convert(bytes, count, out);
+}
+
+template <class S>
+HWY_INLINE void sum_rows_by(const float* const* rows, const float* weights, std::size_t num_rows, std::size_t count,
+                            float* sums) {
+  S::each(
+      weights, num_rows, count,
+      [&](std::size_t k, std::size_t i) HWY_ATTR { return hn::LoadU(typename S::D(), rows[k] + i); },
+      [&](std::size_t i, typename S::V sum) HWY_ATTR { hn::StoreU(sum, typename S::D(), sums + i); });
+}
 
 /// sums[i] = the sum of weights[k] * rows[k][i].
-void sum_rows(const std::uint8_t* const* rows, const float* weights, std::size_t num_rows, std::size_t count,
-              float* HWY_RESTRICT sums) {
-  for (std::size_t begin = 0; begin < count; begin += k_block) {
-    const std::size_t size = std::min(k_block, count - begin);
-    alignas(64) float block[k_block] = {};
-    for (std::size_t k = 0; k < num_rows; ++k) {
-      const std::uint8_t* HWY_RESTRICT row = rows[k] + begin;
-      const float weight = weights[k];
-      for (std::size_t i = 0; i < size; ++i) block[i] += weight * static_cast<float>(row[i]);
-    }
-    std::copy_n(block, size, sums + begin);
-  }
+void sum_rows(const float* const* rows, const float* weights, std::size_t num_rows, std::size_t count, float* sums) {
+  if (count < WideSums::k_values) return sum_rows_by<NarrowSums>(rows, weights, num_rows, count, sums);
+  sum_rows_by<WideSums>(rows, weights, num_rows, count, sums);
+}
+
+template <class S>
+HWY_INLINE void sum_shifted_by(const float* sums, const float* weights, std::size_t num_taps, std::size_t count,
+                               std::uint8_t* out) {
+  S::each(
+      weights, num_taps, count,
+      [&](std::size_t k, std::size_t i) HWY_ATTR { return hn::LoadU(typename S::D(), sums + i + k * 3); },
+      [&](std::size_t i, typename S::V sum) HWY_ATTR { S::store_bytes(sum, out + i); });
 }
 
 /// out[i] = the sum of weights[k] * sums[i + 3 k], rounded to the nearest byte, ties to even.
-void sum_shifted(const float* HWY_RESTRICT sums, const float* weights, std::size_t num_taps, std::size_t count,
-                 std::uint8_t* HWY_RESTRICT out) {
-  for (std::size_t begin = 0; begin < count; begin += k_block) {
-    const std::size_t size = std::min(k_block, count - begin);
-    alignas(64) float block[k_block] = {};
-    for (std::size_t k = 0; k < num_taps; ++k) {
-      const float* HWY_RESTRICT from = sums + begin + k * 3;
-      const float weight = weights[k];
-      for (std::size_t i = 0; i < size; ++i) block[i] += weight * from[i];
-    }
-    for (std::size_t i = 0; i < size; ++i) {
-      constexpr float k_whole = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
-      float value = block[i] + k_whole - k_whole;
-      value = value < 255.0F ? value : 255.0F;
-      out[begin + i] = static_cast<std::uint8_t>(static_cast<int>(value));
-    }
-  }
+void sum_shifted(const float* sums, const float* weights, std::size_t num_taps, std::size_t count, std::uint8_t* out) {
+  if (count < WideSums::k_values) return sum_shifted_by<NarrowSums>(sums, weights, num_taps, count, out);
+  sum_shifted_by<WideSums>(sums, weights, num_taps, count, out);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -62,6 +111,7 @@ HWY_AFTER_NAMESPACE();
 namespace bale::image_detail {
 namespace {
 
+HWY_EXPORT(to_floats);
 HWY_EXPORT(sum_rows);
 HWY_EXPORT(sum_shifted);
 
@@ -102,17 +152,22 @@ void Blurrer::gaussian(const Raster& source, std::uint32_t kernel_width, std::ui
   gaussian_kernel(kernel_height, sigma_y, down);
   const std::uint32_t margin = kernel_width / 2;
   const std::size_t stride = source.stride();
-  floats_.resize(stride + std::size_t{margin} * 6);
-  std::vector<const std::uint8_t*> rows(kernel_height);
+  // The rows that a sum needs as floats, each where the row kernel_height above it was; then the sum.
+  floats_.resize((kernel_height + std::size_t{1}) * stride + std::size_t{margin} * 6);
+  const auto row_of = [&](std::uint32_t line) { return floats_.data() + line % kernel_height * stride; };
+  float* const sum = floats_.data() + kernel_height * stride;
+  std::vector<const float*> rows(kernel_height);
+  std::uint32_t converted = 0;
   for (std::uint32_t y = 0; y < source.height; ++y) {
-    for (std::uint32_t k = 0; k < kernel_height; ++k) {
-      const std::int64_t line = std::int64_t{y} + k - kernel_height / 2;
-      rows[k] = source.pixels + reflected(line, source.height) * stride;
+    for (; converted < source.height && converted + kernel_height / 2 < y + kernel_height; ++converted) {
+      HWY_DYNAMIC_DISPATCH(to_floats)(source.pixels + converted * stride, stride, row_of(converted));
     }
-    HWY_DYNAMIC_DISPATCH(sum_rows)
-    (rows.data(), down, kernel_height, stride, floats_.data() + std::size_t{margin} * 3);
-    reflect_row(floats_.data(), source.width, margin);
-    HWY_DYNAMIC_DISPATCH(sum_shifted)(floats_.data(), across, kernel_width, stride, out + y * stride);
+    for (std::uint32_t k = 0; k < kernel_height; ++k) {
+      rows[k] = row_of(reflected(std::int64_t{y} + k - kernel_height / 2, source.height));
+    }
+    HWY_DYNAMIC_DISPATCH(sum_rows)(rows.data(), down, kernel_height, stride, sum + std::size_t{margin} * 3);
+    reflect_row(sum, source.width, margin);
+    HWY_DYNAMIC_DISPATCH(sum_shifted)(sum, across, kernel_width, stride, out + y * stride);
   }
 }
 
