@@ -1,10 +1,19 @@
 #include "bale/loader/loader.hpp"
 
+#include <charconv>
+#include <cstdint>
 #include <new>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/json/json.hpp"
 #include "bale/loader/session/session.hpp"
 #include "bale/loader/transform/draw/default_floating_point.hpp"
+#include "bale/reader/order/epoch_order.hpp"
+#include "bale/reader/version.hpp"
 
 namespace bale {
 namespace {
@@ -71,5 +80,64 @@ std::vector<BadSample> Loader::bad_samples() const { return session_->bad_sample
 LoaderCounters Loader::counters() const { return session_->counters(); }
 std::vector<int> Loader::worker_pids() const { return session_->worker_pids(); }
 MutableBytes Loader::pixel_memory() const { return session_->ring().all_pixels(); }
+
+// A LoaderState as JSON, in the form of Python's loaders (python/bale/_loader/passes.py, Place).
+
+namespace {
+
+constexpr std::uint64_t k_form = 1;
+
+// An epoch's number counts passes in its lower bits, from the epoch that was set, and in its upper bits how many of
+// them were made since. Python's states name the two.
+constexpr int k_epoch_bits = 40;
+static_assert(counted_epoch(~std::uint64_t{0}) == (std::uint64_t{1} << k_epoch_bits) - 1);
+
+LoaderState state_of(const Json& json) {
+  if (json.count("version") != k_form) throw Error(ErrorCode::damaged, "it is of a later version of bale");
+  if (json.contains("worker")) throw Error(ErrorCode::damaged, "it is of one worker of a DataLoader");
+  const auto optional = [&](std::string_view name) { return json.contains(name) ? json.count(name) : 0; };
+  LoaderState state{.position = json.count("position"),
+                    .fingerprint = json.count("fingerprint"),
+                    .nodes = {.count = optional("nodes"), .ranks = optional("ranks_per_node")}};
+  const bool is_end = state.position == 0 && optional("passes_before") != 0;  // epoch and pass are those that follow
+  const std::uint64_t pass = optional(is_end ? "passes_before" : "pass");
+  const std::uint64_t epoch = json.count("epoch") - (is_end ? 1 : 0) + pass;
+  if (epoch != counted_epoch(epoch) || pass >> (63 - k_epoch_bits) != 0) {
+    throw Error(ErrorCode::damaged, "its epoch is too large");
+  }
+  state.epoch = epoch | pass << k_epoch_bits;
+  const std::string dataset = json.text_or_empty("dataset");
+  if (!dataset.empty()) {
+    const auto [end, error] = std::from_chars(dataset.data(), dataset.data() + dataset.size(), state.dataset, 16);
+    if (error != std::errc() || end != dataset.data() + dataset.size()) {
+      throw Error(ErrorCode::damaged, "its \"dataset\" is not a version");
+    }
+  }
+  return state;
+}
+
+}  // namespace
+
+std::string LoaderState::to_json() const {
+  const std::uint64_t pass = epoch >> k_epoch_bits;
+  Json json{{"version", k_form}, {"epoch", counted_epoch(epoch) - pass}, {"position", position}};
+  if (pass != 0) json["pass"] = pass;
+  json["fingerprint"] = fingerprint;
+  if (dataset != 0) json["dataset"] = version_id(dataset);
+  if (nodes.count != 0) {
+    json["nodes"] = nodes.count;
+    json["ranks_per_node"] = nodes.ranks;
+  }
+  return json.dump();
+}
+
+LoaderState LoaderState::from_json(std::string_view json) {
+  try {
+    return state_of(parse_json(json));
+  } catch (const Error& error) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("this is not a state of a Loader: {}", error.message()),
+                {.hint = "give what LoaderState::to_json() or json.dumps(loader.state_dict()) returned"});
+  }
+}
 
 }  // namespace bale

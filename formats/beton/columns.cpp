@@ -8,7 +8,7 @@
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/base/names/field_names.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 
 namespace bale::beton {
 namespace {

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "bale/formats/base/codec/array_header.hpp"
-#include "bale/formats/base/names/field_names.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 #include "bale/formats/image/codec/byte_reader.hpp"
 #include "bale/formats/image/codec/codec.hpp"
 #include "bale/formats/image/codec/whole_codec.hpp"

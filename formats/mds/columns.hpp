@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
-#include "bale/formats/container/reading/column_roles.hpp"
+#include "bale/formats/container/reading/column_scan.hpp"
 #include "bale/formats/container/reading/converted_payload.hpp"
 
 namespace bale {

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/container/writing/append_file.hpp"
 #include "bale/formats/container/writing/gather.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/image/image.hpp"

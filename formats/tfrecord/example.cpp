@@ -13,7 +13,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/shard/sample/key.hpp"
-#include "bale/formats/tfrecord/tfrecord.hpp"
+#include "bale/formats/tfrecord/record.hpp"
 
 namespace bale::tfrecord {
 namespace {

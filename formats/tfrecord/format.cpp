@@ -14,7 +14,6 @@
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/formats/tfrecord/example.hpp"
 #include "bale/formats/tfrecord/record.hpp"
-#include "bale/formats/tfrecord/tfrecord.hpp"
 
 namespace bale::tfrecord {
 namespace {

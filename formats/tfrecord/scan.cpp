@@ -1,4 +1,4 @@
-#include "bale/formats/tfrecord/tfrecord.hpp"
+#include "bale/formats/tfrecord/record.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "bale/formats/tfrecord/tfrecord.hpp"
+#include "bale/formats/tfrecord/record.hpp"
 
 #include <limits>
 #include <optional>
@@ -10,11 +10,9 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/container/writing/append_file.hpp"
 #include "bale/formats/container/writing/gather.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/shard/sample/key.hpp"
-#include "bale/formats/tfrecord/record.hpp"
 
 namespace bale::tfrecord {
 namespace {

@@ -30,15 +30,14 @@
 #include <vector>
 
 #include "bale/formats/base/math/rounding.hpp"
-#include "bale/formats/base/system/own_process.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/loader/cuda/buffers/copy_thread.hpp"
 #include "bale/loader/cuda/buffers/device_buffer_pool.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/loader/cuda/decode/device_decoder.hpp"
 #include "bale/loader/cuda/driver/context.hpp"
-#include "bale/loader/cuda/kernels/convert_args.hpp"
 #include "bale/loader/cuda/kernels/converter.hpp"
-#include "bale/loader/cuda/kernels/resize_args.hpp"
+#include "bale/loader/cuda/kernels/kernel_args.hpp"
 #include "bale/loader/fields/field_copies.hpp"
 
 namespace bale::cuda_detail {

@@ -8,7 +8,7 @@
 #include "bale/loader/batch/batch_mixer.hpp"
 #include "bale/loader/cuda/buffers/device_buffer_pool.hpp"
 #include "bale/loader/cuda/cuda_session.hpp"
-#include "bale/loader/cuda/kernels/convert_args.hpp"
+#include "bale/loader/cuda/kernels/kernel_args.hpp"
 #include "bale/loader/session/session.hpp"
 #include "bale/loader/transform/step.hpp"
 

@@ -9,7 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/math/rounding.hpp"
-#include "bale/formats/base/names/field_names.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/loader/transform/fields/array_field.hpp"

@@ -1,8 +1,6 @@
 #include "bale/loader/ring/ring.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 
 #include <fmt/format.h>
 

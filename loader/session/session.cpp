@@ -11,7 +11,6 @@
 #include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/shard/index/index_memory.hpp"
 #include "bale/loader/nodes/node_local.hpp"
-#include "bale/loader/session/session_counting.hpp"
 #include "bale/loader/worker/process/worker_program.hpp"
 
 namespace bale::loader_detail {

@@ -5,33 +5,89 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bale/formats/base/random.hpp"
-#include "bale/formats/base/system/own_process.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/loader/batch.hpp"
 #include "bale/loader/batch/batch_mixer.hpp"
 #include "bale/loader/batch/batch_view.hpp"
 #include "bale/loader/fields/field_columns.hpp"
 #include "bale/loader/fields/row_layout.hpp"
 #include "bale/loader/loader.hpp"
+#include "bale/loader/loader_options.hpp"
 #include "bale/loader/ring/fork_copy.hpp"
 #include "bale/loader/ring/ring.hpp"
-#include "bale/loader/session/batch_slots.hpp"
 #include "bale/loader/session/batch_stream.hpp"
-#include "bale/loader/session/fault_record.hpp"
 #include "bale/loader/session/row_writer.hpp"
 #include "bale/loader/worker/process/process_pool.hpp"
 #include "bale/loader/worker/workers.hpp"
+#include "bale/reader/dataset.hpp"
 #include "bale/reader/read_ahead.hpp"
 
 namespace bale::loader_detail {
+
+// What a session needs to deliver batches before all shards are counted.
+//
+// A dataset without index and manifest says how many samples it has when all its shards were scanned. In stored order
+// the first samples are known before that. So the session follows the order of a dataset without an end, opens a batch
+// when all its samples are counted, and takes the right order when all shards are: up to there both are the same.
+
+/// Samples of a dataset that is not counted.
+inline constexpr std::uint64_t k_uncounted = std::uint64_t{1} << 60;
+
+/// Whether these options need no number of samples before the first batch.
+bool can_count_later(const LoaderOptions& options);
+
+/// Identifies dataset and order by the names of the shards.
+std::uint64_t fingerprint_of_names(const Dataset& dataset, const LoaderOptions& options);
+
+/// Whether the sample in the n-th row of a stream of an uncounted dataset is known. Counts what can be counted without
+/// waiting. Never throws; the readers will hit the same error.
+bool is_ready(const Dataset& dataset, const BatchStream& stream, std::uint64_t n);
+
+/// The bad samples of a Session: those it reported, those in quarantine, and the number of substitutes that
+/// it tried. Not thread-safe: the Session's lock guards it.
+class FaultRecord {
+ public:
+  /// A sample at which workers died is not given to a worker again.
+  void quarantine(std::uint64_t sample) { quarantined_.insert(sample); }
+  bool is_quarantined(std::uint64_t sample) const { return quarantined_.contains(sample); }
+
+  /// A sample is listed once, with the epoch in which it was met first. Returns whether it is new.
+  bool report(BadSample bad) {
+    if (!listed_.insert(bad.sample).second) return false;
+    bad_samples_.push_back(std::move(bad));
+    return true;
+  }
+  /// Whether this batch did not fail the last time: next() may be called again.
+  bool is_first_failure(std::uint64_t batch) { return std::exchange(failed_batch_, batch) != batch; }
+  const std::vector<BadSample>& bad_samples() const { return bad_samples_; }
+
+  /// Counts one more substitute for a row of a batch. Returns 1 for the first.
+  std::uint32_t next_attempt(std::uint64_t batch, std::uint32_t row) { return ++attempts_[{batch, row}]; }
+  void forget_attempts(std::uint64_t batch) {
+    attempts_.erase(attempts_.lower_bound({batch, 0}), attempts_.lower_bound({batch + 1, 0}));
+  }
+  void forget_attempts() { attempts_.clear(); }
+
+ private:
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> attempts_;  // by (batch, row)
+  std::set<std::uint64_t> quarantined_;
+  std::vector<BadSample> bad_samples_;
+  std::set<std::uint64_t> listed_;  // samples of bad_samples_
+  std::optional<std::uint64_t> failed_batch_;
+};
 
 /// Throws `interrupted` if a stop was requested, which is then forgotten.
 void throw_if_stopped(std::atomic<bool>& requested);

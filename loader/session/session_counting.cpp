@@ -1,11 +1,10 @@
-#include "bale/loader/session/session_counting.hpp"
+#include "bale/loader/session/session.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <utility>
 
 #include "bale/loader/nodes/node_local.hpp"
-#include "bale/loader/session/session.hpp"
 
 namespace bale::loader_detail {
 

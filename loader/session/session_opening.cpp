@@ -12,7 +12,6 @@
 #include "bale/loader/nodes/node_local.hpp"
 #include "bale/loader/ring/shared_memory.hpp"
 #include "bale/loader/session/session.hpp"
-#include "bale/loader/session/session_counting.hpp"
 #include "bale/reader/ahead/shard_opener.hpp"
 #include "bale/reader/order/node_share.hpp"
 

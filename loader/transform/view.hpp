@@ -13,8 +13,7 @@
 #include "bale/loader/transform/draw_key.hpp"
 #include "bale/loader/transform/pixels/convert.hpp"
 #include "bale/loader/transform/step.hpp"
-#include "bale/loader/transform/steps/alpha_runner.hpp"
-#include "bale/loader/transform/steps/gray_16_runner.hpp"
+#include "bale/loader/transform/steps/mode_runners.hpp"
 #include "bale/loader/transform/steps/step_runner.hpp"
 #include "bale/loader/transform/transform.hpp"
 

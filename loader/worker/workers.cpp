@@ -1,7 +1,6 @@
 #include "bale/loader/worker/workers.hpp"
 
 #include <new>
-#include <system_error>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/system/threads.hpp"

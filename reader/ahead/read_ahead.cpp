@@ -14,7 +14,6 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/files/read_limit.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/system/own_process.hpp"
 #include "bale/formats/base/system/threads.hpp"
 #include "bale/reader/ahead/neighbor_fetch.hpp"
 #include "bale/reader/ahead/shard_opener.hpp"

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bale/formats/shard/sample.hpp"
@@ -63,5 +64,16 @@ struct MergedClasses {
 /// Merges the classes. If all datasets have the same classes, labels stay the same. Otherwise throws `invalid_argument`
 /// if two classes of one dataset have the same name.
 MergedClasses merge_classes(const std::vector<NamedClasses>& datasets);
+
+// How the images of several datasets were changed, as one text per edit.
+
+/// Manifest::edits
+using ImageEditNames = std::map<std::string, std::string>;
+
+/// Ends the value of an edit that not all images have.
+inline constexpr std::string_view k_some_images = " (some images)";
+
+/// What the datasets have in common stays. Other values are joined, and say that they hold for some images.
+ImageEditNames merge_edits(const std::vector<ImageEditNames>& datasets);
 
 }  // namespace bale

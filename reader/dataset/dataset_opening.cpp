@@ -9,7 +9,7 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/registry/salvage.hpp"
 #include "bale/formats/shard/current_index.hpp"
-#include "bale/reader/shards/direct_choice.hpp"
+#include "bale/reader/shards/open_shards.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
 #include "bale/reader/spec/shard_place.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 // What an open dataset consists of. dataset_opening.cpp opens its shards, dataset_counting.cpp counts their samples,
-// dataset_labels.cpp names its classes.
+// dataset.cpp names its classes.
 
 #include <atomic>
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 #include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/system/own_process.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/shard/layer.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset/class_merge.hpp"

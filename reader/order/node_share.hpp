@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "bale/reader/order/epoch_order.hpp"
 #include "bale/reader/order/rank_plan.hpp"

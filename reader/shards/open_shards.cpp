@@ -11,7 +11,6 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
-#include "bale/reader/shards/direct_choice.hpp"
 
 namespace bale {
 namespace {

@@ -16,8 +16,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "bale/formats/base/files/read_limit.hpp"
 #include "bale/formats/shard/shard.hpp"
 #include "bale/reader/in_use.hpp"
 
@@ -95,5 +97,15 @@ std::size_t max_open_shards();
 /// Raises the soft limit of file descriptors of the process to the hard limit. For programs; bale's libraries do not
 /// call it.
 void raise_descriptor_limit();
+
+// Whether to read a dataset around the page cache: DatasetOptions::direct_io.
+
+/// The memory that can hold files: $BALE_MEMORY_BYTES if it is set, else available_memory(). Throws `invalid_argument`
+/// if the variable is not a number.
+std::optional<std::uint64_t> memory_for_files();
+
+/// Whether the files do not fit into `memory` (nullopt: not known), and less than half of their bytes are cached. Local
+/// files only.
+bool prefers_direct_io(std::span<const SizedFile> files, std::optional<std::uint64_t> memory);
 
 }  // namespace bale

@@ -17,7 +17,18 @@ class DatasetIdentity {
     digest_.update(as_bytes("\n"));
   }
   /// Adds a shard by its samples: keys, labels, and the sizes of their fields.
-  void add(const ShardIndex& index);
+  void add(const ShardIndex& index) {
+    add_number(index.size());
+    for (std::uint64_t i = 0; i < index.size(); ++i) {
+      add_number(index.key(i).size());
+      digest_.update(as_bytes(index.key(i)));
+      add_number(static_cast<std::uint64_t>(index.label(i)));
+      for (const auto& [field, extent] : index.row(i)) {
+        digest_.update(as_bytes(index.fields()[field].name));
+        add_number(extent.length);
+      }
+    }
+  }
   std::uint64_t value() const {
     const Digest digest = digest_.digest();
     return load_at<std::uint64_t>(std::as_bytes(std::span(digest)).data());

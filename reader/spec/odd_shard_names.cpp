@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/split_names.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/shard/shard_name.hpp"

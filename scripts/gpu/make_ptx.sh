@@ -12,8 +12,8 @@ cd "$(dirname "$0")/../.."
 
 kernels=(loader/cuda/kernels/convert_kernels.cu loader/cuda/kernels/mix_kernels.cu loader/cuda/kernels/resize_kernels.cu
          tools/measure/step/spin_kernel.cu)
-headers=(formats/image/resample/resample_weights.hpp loader/cuda/kernels/convert_args.hpp loader/cuda/kernels/convert_kernel.hpp
-         loader/cuda/kernels/kernel_entry.hpp loader/cuda/kernels/resize_args.hpp loader/cuda/kernels/resize_kernel.hpp
+headers=(formats/image/resample/resample_weights.hpp loader/cuda/kernels/kernel_args.hpp loader/cuda/kernels/convert_kernel.hpp
+         loader/cuda/kernels/kernel_entry.hpp loader/cuda/kernels/resize_kernel.hpp
          formats/base/codec/half.hpp tools/measure/step/spin_args.hpp scripts/gpu/make_ptx.sh)
 
 sources_sum() { cat "${headers[@]}" "${kernels[@]}" | sha256sum | cut -d' ' -f1; }

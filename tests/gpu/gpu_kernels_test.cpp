@@ -1,7 +1,7 @@
 // The kernels that resize, started on the device by themselves: nvJPEG need not be there, and its pixels do not matter.
 #include <cstring>
 
-#include "bale/loader/cuda/kernels/convert_args.hpp"
+#include "bale/loader/cuda/kernels/kernel_args.hpp"
 #include "bale/tests/gpu/gpu_support.hpp"
 #include "bale/tests/unit/cuda/resize_cases.hpp"
 

@@ -80,7 +80,7 @@ MUTATIONS = [
              ("direct_io", "The memory that is available*")),
     # What must be safe before what.
     Mutation("a shard is renamed before its fsync", "writer/shard/shard_job.cpp", "    sync_path(job_.staged_path);\n", "", POWER),
-    Mutation("a shard is published before its journal line is safe", "writer/journal/journal_file.cpp",
+    Mutation("a shard is published before its journal line is safe", "writer/journal/journal.cpp",
              "    text.remove_prefix(static_cast<std::size_t>(put));\n  }\n  sync();",
              "    text.remove_prefix(static_cast<std::size_t>(put));\n  }", POWER),
     Mutation("indexes, seek points and the manifest are renamed before their fsync", "formats/base/files/file.cpp",
@@ -91,7 +91,7 @@ MUTATIONS = [
     Mutation("a failed fsync is tried again", "formats/base/files/file.cpp",
              "if (::fsync(fd_) != 0) throw_errno", "if (::fsync(fd_) != 0 && ::fsync(fd_) != 0) throw_errno",
              ("python", "tests/python/writer/test_bad_input.py", "-k", "fsync")),
-    Mutation("resuming believes what the journal says", "writer/publish/finished_check.cpp",
+    Mutation("resuming believes what the journal says", "writer/publish/run_store.cpp",
              "    const ShardIndex index = ShardIndex::load(index_path(path));\n",
              "    const ShardIndex index = ShardIndex::load(index_path(path));\n    if (index.size() != ~0U) return true;\n",
              ("packer",)),

@@ -56,7 +56,7 @@ MUTATIONS = [
     Mutation("the quota of a group above does not count", "formats/base/system/cores.cpp",
              "if (path.empty() || path.rfind('/') == std::string::npos) break;", "break;",
              ("cores", "*least*")),
-    Mutation("each rank takes all cores", "loader/options/default_workers.cpp", "is_shared ? cores.own / cores.num_ranks",
+    Mutation("each rank takes all cores", "loader/options/loader_options.cpp", "is_shared ? cores.own / cores.num_ranks",
              "is_shared ? cores.own", ("cores", "Ranks*")),
     Mutation("a child of fork() finds mutexes as its parent's threads held them", "formats/base/system/fork_mutex.cpp",
              "::pthread_atfork(&lock_all, &unlock_all, &unlock_all)", "::pthread_atfork(nullptr, nullptr, nullptr)",

@@ -53,7 +53,7 @@ MUTATIONS = [
              ("python", "tests/python/cli/test_cli.py", "-k", "completion")),
     Mutation("a misspelled option is not recognized", "tools/help/help.cpp",
              "if (distance >= least) continue;", "if (distance >= least || distance > 0) continue;", ("tools", "a misspelled word*")),
-    Mutation("--quiet hides bad images", "tools/commands/packing/pack_summary.cpp",
+    Mutation("--quiet hides bad images", "tools/commands/packing/packing.cpp",
              "  show_lines(unusable_image_lines(outcome.images, terminal.options()), terminal);\n",
              "  if (!style.quiet) show_lines(unusable_image_lines(outcome.images, terminal.options()), terminal);\n",
              ("python", "tests/python/cli/test_cli.py", "-k", "quiet_hides")),

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/tools/cli/options/common_options.hpp"
 #include "bale/tools/cli/options/options.hpp"
 #include "bale/tools/commands/commands.hpp"
 

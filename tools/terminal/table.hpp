@@ -1,6 +1,8 @@
 // Text tables. Each column is as wide as its widest cell.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,5 +24,14 @@ class TextTable {
 
 /// Width of UTF-8 text in columns, one per code point. Exact except for wide scripts.
 std::size_t display_width(const std::string& text);
+
+// Histograms as text. Pure functions, safe in any thread.
+
+/// Which numbers are round: 1, 2, 5, 10, ... or powers of two.
+enum class Bounds { decimal, binary };
+
+/// `sorted` must be ascending and not empty; `show` formats a bound. At most ten rows with round bounds, one per bin: "
+/// bound .. bound  count  ####".
+std::string histogram_text(std::span<const std::uint64_t> sorted, Bounds bounds, std::string (*show)(std::uint64_t));
 
 }  // namespace bale::tools

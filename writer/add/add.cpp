@@ -4,14 +4,12 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/add/addition.hpp"
-#include "bale/writer/add/packed_options.hpp"
 #include "bale/writer/journal/journal.hpp"
 #include "bale/writer/plan/plan.hpp"
 #include "bale/writer/run/objects/object_destination.hpp"

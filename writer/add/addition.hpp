@@ -4,9 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "bale/formats/base/progress.hpp"
+#include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/add.hpp"
+#include "bale/writer/packer.hpp"
 #include "bale/writer/plan/plan.hpp"
 #include "bale/writer/source/source.hpp"
 
@@ -47,5 +50,14 @@ void require_may_add(const PackOptions& options, const Plan& plan, const ListSam
 
 /// Carries out what an interrupted run had decided, unless it has to be asked for.
 void finish_replacement_at(const PackOptions& options);
+
+// What a packed dataset says of how its shards are written. Safe in any thread.
+
+/// The manifest of a dataset that a run changes. Throws `not_found` if there is none.
+Manifest manifest_to_change(const std::string& directory);
+
+/// `asked` with format, layout, name, sidecars, seek points and codecs of the dataset. Throws `unsupported` for shards
+/// whose names have their number (Layout::counted).
+PackOptions options_as_packed(PackOptions asked, const Manifest& manifest);
 
 }  // namespace bale

@@ -10,7 +10,7 @@
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/names/field_names.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 #include "bale/formats/base/text/key_text.hpp"
 #include "bale/formats/image/image.hpp"
 #include "bale/formats/shard/sample/key.hpp"

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/writer/change.hpp"

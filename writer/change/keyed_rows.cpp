@@ -1,7 +1,6 @@
 #include "bale/writer/change/keyed_rows.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include <fmt/format.h>

@@ -1,19 +1,30 @@
 #include "bale/writer/index/add_indexes.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
 #include <system_error>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
+#include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/registry/registry.hpp"
+#include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard.hpp"
+#include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/spec/dataset_spec.hpp"
+#include "bale/writer/plan/dataset_files.hpp"
 
 namespace bale {
 namespace {
@@ -174,6 +185,181 @@ AddedIndexes add_indexes(const std::string& spec, const IndexingOptions& options
     if (failures[number]) added.failures.push_back({shards[number].path, *failures[number]});
   }
   added.num_added = shards.size() - added.failures.size();
+  return added;
+}
+
+namespace {
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+/// The layout of a dataset's shards: from its manifest, else the layout whose shard names match the first shard.
+FormatAndLayout layout_of(const Dataset& dataset) {
+  if (const auto& manifest = dataset.manifest()) return find_format(manifest->format, manifest->layout);
+  const Format& format = dataset.shard(0)->format();
+  if (format.layouts.empty()) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("shards of {} have no files for other readers", format.name),
+                {.path = dataset.shard_path(0), .hint = "leave `sidecars` out"});
+  }
+  const std::string file = base_name(dataset.shard_path(0));
+  const auto called_so = [&](const Layout& layout) { return has_shard_name(layout, file); };
+  const auto layout = std::find_if(format.layouts.begin(), format.layouts.end(), called_so);
+  return {&format, layout != format.layouts.end() ? &*layout : &format.layouts.front()};
+}
+
+/// The dataset's name in files that list its shards: from its manifest, else its directory's name.
+std::string name_of(const Dataset& dataset) {
+  if (const auto& manifest = dataset.manifest()) return manifest->name;
+  return base_name(parent_directory(std::filesystem::absolute(dataset.shard_path(0)).string()));
+}
+
+/// Throws `exists` if there is a file with other content.
+void check_free(const std::string& path, const std::string& text) {
+  if (!path_exists(path) || as_text(read_file(path)) == text) return;
+  throw Error(ErrorCode::exists, "is there already and says something else",
+              {.path = path, .hint = "replace it with `force`, or move it"});
+}
+
+}  // namespace
+
+void require_no_layers(const Dataset& dataset) {
+  if (dataset.num_shards() == 0 || !dataset.layers(0)) return;
+  throw Error(ErrorCode::unsupported,
+              "files next to its shards would not fit: samples are removed, or have other labels",
+              {.path = parent_directory(dataset.shard_path(0)), .hint = "run `bale rewrite` first"});
+}
+
+void check_sidecars(const Dataset& dataset, const std::vector<std::string>& names) {
+  if (!names.empty() && dataset.num_shards() != 0) check_sidecars(layout_of(dataset), names);
+}
+
+std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string>& names, bool replace) {
+  if (dataset.num_shards() == 0) return 0;
+  require_no_layers(dataset);
+  const FormatAndLayout made = layout_of(dataset);
+  check_sidecars(made, names);
+  const std::string directory = parent_directory(dataset.shard_path(0));
+  std::optional<Manifest> manifest = dataset.manifest();
+  std::vector<StagedFile> files;
+  const auto add = [&](const std::string& path, const std::string& text) {
+    if (!replace) check_free(path, text);
+    files.emplace_back(path, as_bytes(text));
+  };
+  std::vector<ListedShard> listed;
+  for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
+    const std::string& path = dataset.shard_path(number);
+    if (parent_directory(path) != directory) {
+      throw Error(ErrorCode::invalid_argument, "shards of one list must lie in one directory", {.path = path});
+    }
+    const IndexInUse held = dataset.use_index(number);
+    const ShardIndex& index = *held;
+    listed.push_back({base_name(path), index.size(), index.shard_bytes()});
+    for (const Sidecar& sidecar : sidecars_of(*made.layout, names)) {
+      if (sidecar.name.empty()) continue;
+      const std::string beside = sidecar_path(path, *made.layout, sidecar);
+      add(beside, sidecar.text(path, index));
+      if (manifest) add_once(manifest->shards[number].sidecars, base_name(beside));
+    }
+  }
+  for (const ShardList& list : lists_of(*made.layout, names)) {
+    const std::string name(list.file);
+    add(join_path(directory, name), list.text(name_of(dataset), listed));
+    if (manifest) add_once(manifest->lists, name);
+  }
+  // The manifest comes first: it may name a missing file, but a file that it does not name belongs to no dataset.
+  if (manifest) publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(*manifest)));
+  for (StagedFile& file : files) file.publish(dataset.shard_path(0));
+  return files.size();
+}
+
+namespace {
+
+// A thread takes one piece at a time. The threads join after each window, which bounds the memory of waiting records.
+constexpr std::uint64_t k_samples_of_piece = 32;
+constexpr std::uint64_t k_pieces_of_window = 64;
+
+using Record = std::vector<std::byte>;
+
+bool has_seek_points(const Shard& shard) {
+  try {
+    const SeekPointFile file = SeekPointFile::load(find_seek_points(shard.path()));
+    return file.fits(shard.index()) && file.records_are_whole();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Runs before the files are written. A missing file that the manifest names is reported; a file that it does not name
+/// would belong to no dataset.
+void name_in_manifest(const Dataset& dataset) {
+  if (!dataset.manifest() || dataset.num_shards() == 0) return;
+  Manifest manifest = *dataset.manifest();
+  bool changed = false;
+  for (ManifestShard& shard : manifest.shards) {
+    std::vector<std::string>& names = shard.sidecars;
+    const auto is_named = [&](const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (is_named(seek_point_path(shard.file)) || is_named(old_seek_point_path(shard.file))) continue;
+    names.push_back(seek_point_path(shard.file));
+    changed = true;
+  }
+  const std::string directory = parent_directory(dataset.shard_path(0));
+  if (changed) publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(manifest)));
+}
+
+void add_to_shard(const Shard& shard, unsigned jobs, Progress& progress, AddedSeekPoints& added) {
+  std::atomic<std::uint64_t> num_unreadable{0};
+  const auto make = [&](std::uint64_t i, Scratch& scratch) -> Record {
+    if (!shard.index().image_field(i)) return {};
+    try {
+      return make_seek_points(shard.read_image(i, scratch));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::damaged) throw;
+      ++num_unreadable;
+      return {};
+    }
+  };
+  SeekPointFileBuilder builder;
+  std::vector<Record> records(std::min(k_samples_of_piece * k_pieces_of_window, shard.size()));
+  for (std::uint64_t first = 0; first < shard.size(); first += records.size()) {
+    const std::uint64_t count = std::min<std::uint64_t>(records.size(), shard.size() - first);
+    run_parallel(divide_up(count, k_samples_of_piece), jobs, [&](std::size_t piece) {
+      Scratch scratch;
+      const std::uint64_t end = std::min(count, (piece + 1) * k_samples_of_piece);
+      for (std::uint64_t i = piece * k_samples_of_piece; i < end; ++i) {
+        progress.throw_if_stopped();
+        records[i] = make(first + i, scratch);
+        ++progress.samples;
+      }
+    });
+    for (std::uint64_t i = 0; i < count; ++i) {
+      builder.add(records[i]);
+      if (!records[i].empty()) ++added.num_images;
+    }
+  }
+  StagedFile(find_seek_points(shard.path()), builder.build(shard.index().shard_bytes())).publish(shard.path());
+  added.num_unreadable += num_unreadable;
+  ++progress.shards;
+}
+
+}  // namespace
+
+AddedSeekPoints add_seek_points(const Dataset& dataset, unsigned jobs, bool replace, Progress& progress) {
+  require_no_layers(dataset);
+  AddedSeekPoints added;
+  std::vector<std::size_t> shards;
+  for (std::size_t number = 0; number < dataset.num_shards(); ++number) {
+    if (!replace && has_seek_points(*dataset.use_shard(number))) continue;
+    shards.push_back(number);
+    added.num_samples += dataset.use_index(number)->size();
+  }
+  added.num_shards = shards.size();
+  progress.total_samples = added.num_samples;
+  progress.total_shards = added.num_shards;
+  name_in_manifest(dataset);
+  for (const std::size_t number : shards) add_to_shard(*dataset.shard(number), jobs, progress, added);
   return added;
 }
 

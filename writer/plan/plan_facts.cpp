@@ -1,7 +1,6 @@
 #include "bale/writer/plan/plan_facts.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>

@@ -26,7 +26,6 @@
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/plan/plan.hpp"
 #include "bale/writer/plan/shard_table.hpp"
-#include "bale/writer/source/saved/row_bytes.hpp"
 #include "bale/writer/source/saved/saved_source.hpp"
 
 namespace bale {

@@ -10,7 +10,7 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/version.hpp"
 #include "bale/formats/shard/shard_index.hpp"
-#include "bale/reader/dataset/merge_edits.hpp"
+#include "bale/reader/dataset/class_merge.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 #include "bale/writer/journal/journal_lines.hpp"

@@ -1,8 +1,6 @@
 // Publishes the manifests of datasets, with what their finished shards say, and the files next to them.
 #pragma once
 
-#include <map>
-#include <string>
 #include <vector>
 
 #include "bale/formats/shard/format.hpp"

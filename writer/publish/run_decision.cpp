@@ -15,8 +15,8 @@
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
-#include "bale/writer/publish/finished_check.hpp"
 #include "bale/writer/publish/held_datasets.hpp"
+#include "bale/writer/publish/run_store.hpp"
 #include "bale/writer/publish/writer_parts.hpp"
 
 namespace bale {

@@ -3,7 +3,6 @@
 // writes to.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

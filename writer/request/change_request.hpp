@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "bale/formats/base/options/option_table.hpp"
 #include "bale/writer/edit.hpp"

@@ -19,7 +19,7 @@
 #include "bale/writer/add.hpp"
 #include "bale/writer/packer.hpp"
 #include "bale/writer/scale_out.hpp"
-#include "bale/writer/source/choose/sampled_source.hpp"
+#include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/source.hpp"
 
 namespace bale {

@@ -9,8 +9,8 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
-#include "bale/writer/publish/finished_check.hpp"
 #include "bale/writer/publish/run_decision.hpp"
+#include "bale/writer/publish/run_store.hpp"
 
 namespace bale {
 

@@ -11,8 +11,8 @@
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/writer/destination/directory.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
-#include "bale/writer/publish/finished_check.hpp"
 #include "bale/writer/publish/run_decision.hpp"
+#include "bale/writer/publish/run_store.hpp"
 
 namespace bale {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"

@@ -27,7 +27,6 @@
 #include "bale/writer/plan/dataset_files.hpp"
 #include "bale/writer/plan/plan.hpp"
 #include "bale/writer/source/classes/labels.hpp"
-#include "bale/writer/source/files/why_skipped.hpp"
 
 namespace bale {
 namespace {

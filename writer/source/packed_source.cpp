@@ -23,7 +23,6 @@
 #include "bale/writer/source/folder/name_filter.hpp"
 #include "bale/writer/source/packed_label_texts.hpp"
 #include "bale/writer/source/packed_notices.hpp"
-#include "bale/writer/source/saved/row_bytes.hpp"
 #include "bale/writer/source/saved/saved_source.hpp"
 #include "bale/writer/source/source.hpp"
 

@@ -12,8 +12,8 @@
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/destination/overlap.hpp"
 #include "bale/writer/publish/dataset_manifest.hpp"
-#include "bale/writer/publish/finished_check.hpp"
 #include "bale/writer/publish/run_decision.hpp"
+#include "bale/writer/publish/run_store.hpp"
 
 namespace bale {
 namespace {

@@ -22,7 +22,7 @@
 #include "bale/writer/shard/shard_job.hpp"
 #include "bale/writer/stream/growing_dataset.hpp"
 #include "bale/writer/stream/key_table.hpp"
-#include "bale/writer/stream/logged_source.hpp"
+#include "bale/writer/stream/sample_log.hpp"
 #include "bale/writer/stream/shard_queue.hpp"
 #include "bale/writer/stream/writer_samples.hpp"
 

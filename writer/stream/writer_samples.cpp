@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/plan/plan.hpp"
-#include "bale/writer/source/files/given_name.hpp"
-#include "bale/writer/stream/logged_source.hpp"
+#include "bale/writer/stream/sample_log.hpp"
 
 namespace bale {
 namespace {

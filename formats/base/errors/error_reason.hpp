@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "bale/formats/base/error.hpp"
 
@@ -60,6 +61,13 @@ inline bool is_data_error(const Error& error) {
 inline ErrorCode code_of_finding(const Error& error) {
   const bool is_its_own = error.code() == ErrorCode::io || error.code() == ErrorCode::unsupported;
   return is_its_own ? error.code() : ErrorCode::damaged;
+}
+
+/// What the list of skipped samples says of an error: all but the hint, which is for a run that the error ends.
+inline std::string why_skipped(const Error& error) {
+  ErrorContext context = error.context();
+  context.hint.clear();
+  return Error(error.code(), error.message(), std::move(context)).what();
 }
 
 }  // namespace bale

@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/files/copy_alignment.hpp"
 #include "bale/formats/base/files/directory_entries.hpp"
 #include "bale/formats/base/files/read_limit.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"

@@ -1,6 +1,8 @@
 // Starting threads where the system may refuse one: by `ulimit -u`, by a control group, or for lack of memory.
 #pragma once
 
+#include <unistd.h>
+
 #include <functional>
 #include <new>
 #include <system_error>
@@ -23,5 +25,15 @@ bool add_thread(std::vector<std::thread>& threads, const Run& run) noexcept {
   }
   return false;
 }
+
+/// The process that made an object. A child of fork() has the object's memory but none of its threads: it
+/// may neither wait for them nor destroy what they wait for.
+class OwnProcess {
+ public:
+  bool is_here() const { return pid_ == ::getpid(); }
+
+ private:
+  pid_t pid_ = ::getpid();
+};
 
 }  // namespace bale

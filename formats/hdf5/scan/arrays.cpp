@@ -10,7 +10,6 @@
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
-#include "bale/formats/hdf5/file/rows.hpp"
 #include "bale/formats/hdf5/library/h5.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"
 #include "bale/formats/shard/sample/key.hpp"

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/hdf5/file/rows.hpp"
 #include "bale/formats/hdf5/library/h5.hpp"
 #include "bale/formats/shard/sample.hpp"
 

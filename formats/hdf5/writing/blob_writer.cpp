@@ -7,7 +7,7 @@
 #include <map>
 
 #include "bale/formats/container/reading/scanned_fields.hpp"
-#include "bale/formats/container/writing/append_file.hpp"
+#include "bale/formats/container/writing/gather.hpp"
 #include "bale/formats/container/writing/written_fields.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"
 #include "bale/formats/hdf5/writing/writer.hpp"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "bale/formats/base/names/field_names.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 
 namespace bale {
 

@@ -6,8 +6,8 @@
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/image/resample/resample_weights.hpp"
-#include "bale/loader/cuda/kernels/convert_args.hpp"
 #include "bale/loader/cuda/kernels/converter.hpp"
+#include "bale/loader/cuda/kernels/kernel_args.hpp"
 
 namespace bale::cuda_detail {
 

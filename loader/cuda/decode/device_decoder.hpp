@@ -20,7 +20,7 @@
 
 #include "bale/loader/cuda/decode/nvjpeg.hpp"
 #include "bale/loader/cuda/driver/context.hpp"
-#include "bale/loader/cuda/kernels/resize_args.hpp"
+#include "bale/loader/cuda/kernels/kernel_args.hpp"
 #include "bale/loader/ring/ring.hpp"
 #include "bale/loader/transform/sample_pipeline.hpp"
 #include "bale/loader/transform/transform.hpp"

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "bale/formats/base/codec/half.hpp"
-#include "bale/loader/cuda/kernels/convert_args.hpp"
+#include "bale/loader/cuda/kernels/kernel_args.hpp"
 
 #if defined(__CUDA__)
 #define BALE_ON_DEVICE __attribute__((device))

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/loader/cuda/kernels/convert_args.hpp"
+#include "bale/loader/cuda/kernels/kernel_args.hpp"
 #include "bale/loader/transform/list/check.hpp"
 #include "bale/loader/transform/members/dtype_name.hpp"
 #include "bale/loader/transform/pixels/convert.hpp"

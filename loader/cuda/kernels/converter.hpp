@@ -13,8 +13,8 @@
 #include "bale/formats/base/bytes.hpp"
 #include "bale/loader/cuda/cuda_loader.hpp"
 #include "bale/loader/cuda/driver/context.hpp"
-#include "bale/loader/cuda/kernels/convert_args.hpp"
 #include "bale/loader/cuda/kernels/host_kernels.hpp"
+#include "bale/loader/cuda/kernels/kernel_args.hpp"
 #include "bale/loader/transform/transform.hpp"
 
 namespace bale::cuda_detail {

@@ -6,8 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "bale/loader/cuda/kernels/convert_args.hpp"
-#include "bale/loader/cuda/kernels/resize_args.hpp"
+#include "bale/loader/cuda/kernels/kernel_args.hpp"
 
 namespace bale::cuda_detail {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "bale/formats/image/resample/resample_weights.hpp"
-#include "bale/loader/cuda/kernels/resize_args.hpp"
+#include "bale/loader/cuda/kernels/kernel_args.hpp"
 
 #if defined(__CUDA__)
 #define BALE_ON_DEVICE __attribute__((device))

@@ -87,8 +87,7 @@ void draw_node(const transforms::RandomAdjustSharpness& node, const NodeRandom& 
 void draw_node(const transforms::RandomChannelPermutation& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::GaussianBlur& node, const NodeRandom& random, Drawing& drawing);
 void draw_node(const transforms::PillowGaussianBlur& node, const NodeRandom& random, Drawing& drawing);
-
-// draw_erasing.cpp. `converted`: whether the pixels are those of the batch, behind ToDtype or Normalize.
+/// `converted`: whether the pixels are those of the batch, behind ToDtype or Normalize.
 void draw_erasing(const transforms::RandomErasing& node, bool converted, const NodeRandom& random, Drawing& drawing);
 
 }  // namespace bale::transform_detail

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/names/field_names.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 
 namespace bale {
 namespace {

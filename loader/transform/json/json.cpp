@@ -14,7 +14,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/loader/transform/members/enum_names.hpp"
 #include "bale/loader/transform/members/members.hpp"
 #include "bale/loader/transform/members/step_members.hpp"
 #include "bale/loader/transform/transforms.hpp"

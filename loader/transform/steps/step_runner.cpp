@@ -2,18 +2,48 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <cstddef>
+#include <cstdint>
 
 #include "bale/formats/image/blur/blur.hpp"
 #include "bale/formats/image/resample/resample_filter.hpp"
 #include "bale/formats/image/warp/warp.hpp"
-#include "bale/loader/transform/geometry/rotation.hpp"
 #include "bale/loader/transform/geometry/size_after.hpp"
+#include "bale/loader/transform/step.hpp"
 #include "bale/loader/transform/steps/color_run.hpp"
-#include "bale/loader/transform/steps/mixture.hpp"
 
 namespace bale::transform_detail {
 namespace {
+
+// The sums of step::Mixture: 8-bit images, weighted in float32. Compiled without floating-point contraction.
+
+/// sums[i] = weight * values[i]
+void start_sum(const std::uint8_t* values, std::size_t count, float weight, float* sums) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] = weight * static_cast<float>(values[i]);
+}
+
+/// sums[i] += weight * values[i]
+void add_to_sum(const std::uint8_t* values, std::size_t count, float weight, float* sums) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] += weight * static_cast<float>(values[i]);
+}
+
+/// Truncated to 8 bits.
+void store_sum(const float* sums, std::size_t count, std::uint8_t* values) {
+  for (std::size_t i = 0; i < count; ++i) {
+    float value = sums[i] > 0.0F ? sums[i] : 0.0F;
+    value = value < 255.0F ? value : 255.0F;
+    values[i] = static_cast<std::uint8_t>(static_cast<int>(value));
+  }
+}
+
+/// out = Image.blend(out, values, alpha). Precondition: alpha is within [0, 1].
+void blend_into(const std::uint8_t* values, std::size_t count, float alpha, std::uint8_t* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const int from = out[i];
+    out[i] = static_cast<std::uint8_t>(
+        static_cast<int>(static_cast<float>(from) + alpha * static_cast<float>(values[i] - from)));
+  }
+}
 
 using image_detail::Raster;
 using image_detail::RasterOut;
@@ -318,3 +348,12 @@ void StepRunner::run_in_place(std::span<const Step> steps, std::uint8_t* rgb, st
 }
 
 }  // namespace bale::transform_detail
+
+namespace bale::step {
+
+// Not in the header: a step that is not complete there has no ==.
+bool operator==(const Mixture& a, const Mixture& b) {
+  return a.rule == b.rule && a.share == b.share && a.weights == b.weights && a.chains == b.chains;
+}
+
+}  // namespace bale::step

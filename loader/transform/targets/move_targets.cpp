@@ -10,7 +10,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/loader/transform/geometry/drawn_crops.hpp"
-#include "bale/loader/transform/geometry/rotation.hpp"
 #include "bale/loader/transform/geometry/size_after.hpp"
 
 namespace bale::transform_detail {

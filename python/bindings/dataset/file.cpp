@@ -13,7 +13,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "bale/formats/base/names/split_names.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"

@@ -22,7 +22,7 @@ MUTATIONS = [
              "    if (!is_image_field(field)) return nullptr;\n", (*LEFT_OUT, "list_names")),
     Mutation("ls does not name patterns without a match", "tools/commands/reading/ls.cpp",
              "  globs.note_unmatched(notices, command.spec);\n", "", (*LEFT_OUT, "ls_names")),
-    Mutation("one pair of files with one key is named", "writer/source/choose/unique_keys.cpp",
+    Mutation("one pair of files with one key is named", "writer/source/choose/chosen_source.cpp",
              "constexpr std::size_t k_max_named = 100;", "constexpr std::size_t k_max_named = 1;",
              (*LEFT_OUT, "all_files_of_one_key")),
     Mutation("keys lose their extensions in a plan", "writer/source/saved/saved_files.cpp",

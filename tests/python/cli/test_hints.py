@@ -22,8 +22,8 @@ OTHER_PROGRAM = re.compile(r"`(?!bale )[^`]* [^`]*`|sbatch --array=\S*|scripts/\
 # Commands of the files that are not named after their command. Every other file may name flags of none.
 FILES = {"writer/request/pack_request.cpp": ["pack", "plan"], "tools/commands/packing/packing.cpp": ["pack"],
          "tools/commands/survey/survey_commands.cpp": ["dedup"],
-         "tools/measure/verdicts/bench_verdict.cpp": ["bench"], "tools/measure/verdicts/doctor_verdict.cpp": ["doctor"],
-         "tools/measure/verdicts/tune_verdict.cpp": ["tune"], "tools/measure/step/dummy_step.cpp": ["bench", "doctor"],
+         "tools/measure/verdicts/doctor_verdict.cpp": ["doctor"],
+         "tools/measure/verdicts/tune_verdict.cpp": ["tune", "bench"], "tools/measure/step/dummy_step.cpp": ["bench", "doctor"],
          "tools/report/html/survey_page.cpp": ["report"], "tools/report/text/survey_report.cpp": ["pack", "plan", "convert"],
          "writer/versions/rewrite.cpp": ["remove"]}
 

@@ -15,8 +15,8 @@
 
 #include "bale/formats/base/random.hpp"
 #include "bale/loader/cuda/driver/driver.hpp"
-#include "bale/loader/cuda/kernels/convert_args.hpp"
 #include "bale/loader/cuda/kernels/host_kernels.hpp"
+#include "bale/loader/cuda/kernels/kernel_args.hpp"
 #include "bale/tests/support/fake_cuda/fake_cuda.hpp"
 #include "bale/tests/support/fake_cuda/timeline.hpp"
 #include "bale/tools/measure/step/spin_args.hpp"

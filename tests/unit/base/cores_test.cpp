@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bale/formats/base/system/cores.hpp"
-#include "bale/loader/options/default_workers.hpp"
+#include "bale/loader/options/loader_table.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"
 

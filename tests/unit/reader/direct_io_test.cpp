@@ -20,7 +20,7 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/read_in_order.hpp"
-#include "bale/reader/shards/direct_choice.hpp"
+#include "bale/reader/shards/open_shards.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/fake_source.hpp"

@@ -9,7 +9,6 @@
 
 #include "bale/formats/base/direct_file.hpp"
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/files/copy_alignment.hpp"
 #include "bale/formats/base/files/read_limit.hpp"
 #include "bale/formats/base/random.hpp"
 #include "bale/formats/shard/sample.hpp"

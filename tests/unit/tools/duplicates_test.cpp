@@ -14,7 +14,6 @@
 #include "bale/formats/image/similarity/thumbprint.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/tier.hpp"
-#include "bale/tools/survey/duplicates/hash_index.hpp"
 #include "bale/tools/survey/duplicates/near_pairs.hpp"
 #include "bale/tools/survey/duplicates/spare_images.hpp"
 #include "bale/tools/survey/survey_summary.hpp"

@@ -19,7 +19,6 @@
 #include "bale/tools/measure/verdicts/doctor_verdict.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
-#include "bale/tools/report/text/numbers.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/progress.hpp"
 #include "bale/tools/terminal/table.hpp"

@@ -1,4 +1,4 @@
-#include "bale/tools/cli/options/common_options.hpp"
+#include "bale/tools/cli/options/options.hpp"
 
 #include <cstdlib>
 

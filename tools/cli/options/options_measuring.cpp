@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "bale/formats/image/simd/simd_target.hpp"
-#include "bale/tools/cli/options/common_options.hpp"
 #include "bale/tools/cli/options/values.hpp"
 
 namespace bale::tools {

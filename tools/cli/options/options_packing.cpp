@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/registry/registry.hpp"
-#include "bale/tools/cli/options/common_options.hpp"
 #include "bale/writer/plan/shard_table.hpp"
 #include "bale/writer/request/pack_request.hpp"
 

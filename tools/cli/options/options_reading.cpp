@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "bale/reader/check/check_table.hpp"
-#include "bale/tools/cli/options/common_options.hpp"
 #include "bale/tools/cli/options/values.hpp"
 #include "bale/writer/request/versions_request.hpp"
 #include "bale/writer/source/choose/source_table.hpp"

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "bale/tools/cli/options/common_options.hpp"
 #include "bale/tools/cli/options/values.hpp"
 #include "bale/writer/source/choose/source_table.hpp"
 

@@ -11,7 +11,7 @@
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/measure/bench_device.hpp"
 #include "bale/tools/measure/process_usage.hpp"
-#include "bale/tools/report/html/pages.hpp"
+#include "bale/tools/report/html/page.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
 #include "bale/tools/terminal/progress.hpp"

@@ -6,7 +6,7 @@
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/measure/trials/examination.hpp"
 #include "bale/tools/measure/verdicts/doctor_verdict.hpp"
-#include "bale/tools/report/html/pages.hpp"
+#include "bale/tools/report/html/page.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/report/text/bench_report.hpp"
 #include "bale/tools/terminal/signals.hpp"

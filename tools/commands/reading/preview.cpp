@@ -16,7 +16,6 @@
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
 #include "bale/tools/report/html/page.hpp"
-#include "bale/tools/report/html/pictures.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/signals.hpp"
 

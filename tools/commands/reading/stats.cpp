@@ -9,7 +9,6 @@
 #include "bale/reader/dataset.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
-#include "bale/tools/report/text/numbers.hpp"
 #include "bale/tools/terminal/notices.hpp"
 #include "bale/tools/terminal/table.hpp"
 

@@ -14,7 +14,7 @@
 #include "bale/reader/dataset/keys/names_apart.hpp"
 #include "bale/reader/spec/directory_content.hpp"
 #include "bale/tools/commands/open_dataset.hpp"
-#include "bale/tools/report/html/pages.hpp"
+#include "bale/tools/report/html/page.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/report/text/survey_report.hpp"
 #include "bale/tools/terminal/notices.hpp"

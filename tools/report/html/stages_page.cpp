@@ -1,4 +1,4 @@
-#include "bale/tools/report/html/pages.hpp"
+#include "bale/tools/report/html/page.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -7,8 +7,6 @@
 
 #include "bale/formats/base/version.hpp"
 #include "bale/tools/measure/verdicts/tune_verdict.hpp"
-#include "bale/tools/report/html/charts.hpp"
-#include "bale/tools/report/html/page.hpp"
 
 namespace bale::tools {
 namespace {

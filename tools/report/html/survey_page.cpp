@@ -5,10 +5,7 @@
 
 #include "bale/formats/base/text/human.hpp"
 #include "bale/formats/base/version.hpp"
-#include "bale/tools/report/html/charts.hpp"
 #include "bale/tools/report/html/page.hpp"
-#include "bale/tools/report/html/pages.hpp"
-#include "bale/tools/report/html/pictures.hpp"
 
 namespace bale::tools {
 namespace {

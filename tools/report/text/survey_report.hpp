@@ -1,4 +1,4 @@
-// What `bale report` shows: as sentences, as JSON, and as a page (html/pages.hpp).
+// What `bale report` shows: as sentences, as JSON, and as a page (html/page.hpp).
 #pragma once
 
 #include <string>

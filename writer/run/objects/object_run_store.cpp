@@ -12,8 +12,8 @@
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
-#include "bale/writer/publish/finished_check.hpp"
 #include "bale/writer/publish/run_decision.hpp"
+#include "bale/writer/publish/run_store.hpp"
 #include "bale/writer/run/objects/object_decision.hpp"
 #include "bale/writer/run/objects/object_manifest.hpp"
 

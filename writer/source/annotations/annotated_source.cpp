@@ -16,7 +16,7 @@
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
-#include "bale/writer/source/rows/remarked_samples.hpp"
+#include "bale/writer/source/rows/file_source.hpp"
 #include "bale/writer/source/rows/source_root.hpp"
 #include "bale/writer/source/tables/listed_files.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"

@@ -18,7 +18,6 @@
 #include "bale/formats/base/text/human.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/coco_elements.hpp"
-#include "bale/writer/source/annotations/json_elements.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
 
 namespace bale {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/names/split_names.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 
 namespace bale {
 namespace {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/spec/directory_content.hpp"
@@ -14,7 +15,6 @@
 #include "bale/writer/source/classes/class_folders.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/directory_listing.hpp"
-#include "bale/writer/source/files/why_skipped.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
 #include "bale/writer/source/rows/file_source.hpp"

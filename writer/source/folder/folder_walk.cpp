@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/spec/directory_content.hpp"
 #include "bale/writer/source/files/directory_listing.hpp"
 #include "bale/writer/source/files/long_path.hpp"
-#include "bale/writer/source/files/why_skipped.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
 

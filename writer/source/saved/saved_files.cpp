@@ -8,7 +8,6 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
 #include "bale/writer/source/rows/file_source.hpp"
-#include "bale/writer/source/saved/row_bytes.hpp"
 #include "bale/writer/source/saved/saved_source.hpp"
 
 namespace bale {

@@ -133,8 +133,6 @@ constexpr std::array k_wide_space{
     OperationSpace{Operation::equalize},
 };
 
-using Unit = OperationSpace::Unit;
-
 constexpr std::uint32_t k_aug_mix_bins = 10;
 constexpr std::uint64_t k_max_drawn_depth = 3;
 constexpr std::size_t k_num_adjustments = 4;  // the last ones of the table, which only all_ops has

@@ -11,12 +11,14 @@ from bale._bale import Batch, DeviceBatch
 from bale._loader.fields import Field
 from bale._loader.lazy_keys import LazyKeys
 from bale._warnings import warn
-from bale.torch._loader.batch_tensors import current_stream, rows_up_to_the_last, tensor_of, tensor_of_array, to_device
 from bale.torch._loader.fields import check_names, numbered_in, tensors_of
 from bale.torch._tree import map_tensors
 from bale.transforms import Mix
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from bale import transforms
     from bale.transforms import Compose
 
@@ -202,3 +204,42 @@ def soft_labels_of(mix: transforms.Mix) -> SoftLabels | None:
     if not 0 <= mix.label_smoothing <= 1:
         raise ValueError(f"mix: label_smoothing {mix.label_smoothing} is not within [0, 1]")
     return SoftLabels(mix.num_classes, mix.label_smoothing)
+
+
+def tensor_of_array(array: NDArray[np.generic], is_bfloat16: bool) -> torch.Tensor:
+    tensor = torch.from_numpy(array.view("int16") if is_bfloat16 else array)
+    return tensor.view(torch.bfloat16) if is_bfloat16 else tensor
+
+
+def cuda_device(device: torch.device | str | int) -> torch.device | None:
+    """The CUDA device; None for the CPU, which scripts pass as `device=accelerator.device`."""
+    chosen = torch.device(device)
+    if chosen.type == "cpu":
+        return None
+    if chosen.type != "cuda":
+        raise ValueError(f"device: {device!r} is neither a CUDA device nor the CPU; leave it out for tensors in ordinary memory")
+    return chosen if chosen.index is not None else torch.device("cuda", torch.cuda.current_device())
+
+
+def current_stream(device: torch.device | None) -> int:
+    handle: int = torch.cuda.current_stream(device).cuda_stream
+    return handle
+
+
+def to_device(tensor: torch.Tensor, device: torch.device | None) -> torch.Tensor:
+    """A copy for the current stream. From page-locked memory, because the host would otherwise wait for the work that is queued
+    there."""
+    copy: torch.Tensor = tensor.pin_memory().to(device, non_blocking=True)
+    return copy
+
+
+def tensor_of(exported: object) -> torch.Tensor:
+    """The tensor of a DLPack capsule, or of an object that exports one."""
+    tensor: torch.Tensor = torch.utils.dlpack.from_dlpack(exported)
+    return tensor
+
+
+def rows_up_to_the_last(mask: NDArray[np.bool_]) -> int:
+    """Rows of a batch without the masked ones at its end."""
+    counted = mask.nonzero()[0]
+    return int(counted[-1]) + 1 if len(counted) else 0

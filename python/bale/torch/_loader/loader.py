@@ -22,8 +22,7 @@ from bale._warnings import warn
 from bale.torch._copy_stream import can_pin
 from bale.torch._dataset import Dataset
 from bale.torch._loader import dataloader_names
-from bale.torch._loader.batch_tensors import cuda_device
-from bale.torch._loader.conversion import Conversion
+from bale.torch._loader.conversion import Conversion, cuda_device
 from bale.torch._loader.dataset_argument import Part, Reach, given, within
 from bale.torch._loader.lightning import is_asked_to_overfit, warn_of_batches_left, warn_of_states_left
 from bale.torch._loader.rank_tracking import MAX_SEED, Ranks, Seeds, default_seed

@@ -43,7 +43,10 @@ struct OwnedSample {
   }
   /// The bytes of this field: sample["jpg"]. They live as long as the sample. Throws `not_found` if it does not have
   /// it.
-  Bytes operator[](std::string_view name) const BALE_LIFETIMEBOUND;
+  Bytes operator[](std::string_view name) const BALE_LIFETIMEBOUND {
+    const Field* const field = find(name);
+    return field != nullptr ? Bytes(field->bytes) : SampleView{.key = key}[name];  // which throws
+  }
 };
 
 }  // namespace bale

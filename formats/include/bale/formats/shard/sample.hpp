@@ -109,7 +109,7 @@ class Scratch {
 
   /// A buffer of `size` bytes, not initialized. Invalidates every view into this Scratch. If it is not lent, it begins
   /// at a multiple of 64. Then no CPU copies slowly what begins at a multiple of 64 in its file, as whole files and
-  /// members of tars do (formats/base/files/copy_alignment.hpp).
+  /// members of tars do (formats/base/files/read_limit.hpp).
   MutableBytes bytes(std::size_t size) {
     constexpr std::size_t k_alignment = 64;
     if (size <= lent_.size()) return lent_.first(size);
