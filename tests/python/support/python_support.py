@@ -14,7 +14,7 @@ SYSTEM_PYTHON = os.environ.get("BALE_TORCH_PYTHON", "/usr/bin/python3")
 # That of requirements-examples.txt: Lightning, timm, JAX, Streaming.
 EXAMPLES_PYTHON = pathlib.Path(os.environ.get("BALE_TEST_EXAMPLES_PYTHON") or REPO / ".venv-examples" / "bin" / "python")
 # Debian 13's torch is built without libuv, and looks for it unless a variable says otherwise (torchrun: see below).
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", "USE_LIBUV": "0"}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE), "USE_LIBUV": "0"}
 # For scripts. `kind` may be a tuple of types.
 RAISES = """
 def raises(kind, words, call):
