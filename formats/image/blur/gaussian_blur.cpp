@@ -152,10 +152,11 @@ void Blurrer::gaussian(const Raster& source, std::uint32_t kernel_width, std::ui
   gaussian_kernel(kernel_height, sigma_y, down);
   const std::uint32_t margin = kernel_width / 2;
   const std::size_t stride = source.stride();
-  // The rows that a sum needs as floats, each where the row kernel_height above it was; then the sum.
-  floats_.resize((kernel_height + std::size_t{1}) * stride + std::size_t{margin} * 6);
-  const auto row_of = [&](std::uint32_t line) { return floats_.data() + line % kernel_height * stride; };
-  float* const sum = floats_.data() + kernel_height * stride;
+  // The rows that a sum needs as floats, each in place of the row num_kept above it; then the sum.
+  const std::size_t num_kept = std::min(kernel_height, source.height);
+  floats_.resize((num_kept + 1) * stride + std::size_t{margin} * 6);
+  const auto row_of = [&](std::uint32_t line) { return floats_.data() + line % num_kept * stride; };
+  float* const sum = floats_.data() + num_kept * stride;
   std::vector<const float*> rows(kernel_height);
   std::uint32_t converted = 0;
   for (std::uint32_t y = 0; y < source.height; ++y) {

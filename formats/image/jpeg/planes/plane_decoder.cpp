@@ -10,13 +10,6 @@
 namespace bale::image_detail {
 namespace {
 
-/// By class, and 0 for a byte that is not a class.
-constexpr std::array<std::uint8_t, 256> k_kinds = [] {
-  std::array<std::uint8_t, 256> kinds{};
-  std::ranges::copy(k_plane_classes.kind, kinds.begin());
-  return kinds;
-}();
-
 constexpr std::uint64_t bytes_for(std::uint64_t bits) { return (bits + 7) / 8; }
 
 }  // namespace
@@ -72,7 +65,7 @@ bool PlaneDecoder::list_kinds(Bytes classes) {
   for (std::size_t i = classes.size(); i-- > 0;) {
     const auto number = static_cast<std::uint8_t>(classes[i]);
     largest = std::max<std::uint32_t>(largest, number);
-    std::uint16_t& first = first_[k_kinds[number]];
+    std::uint16_t& first = first_[k_plane_classes.kind[number]];
     PlaneBlock& block = blocks_[i];
     block.dc = dc_[i];
     block.next = std::exchange(first, static_cast<std::uint16_t>(i));

@@ -32,7 +32,7 @@ inline constexpr std::uint32_t k_num_kinds = 2 * k_max_ac_bits + 1;
 struct PlaneClasses {
   std::array<std::uint64_t, k_num_classes> reach{};     // the places that have a bit in the mask, in natural order
   std::array<std::uint8_t, k_num_classes> mask_bits{};  // how many they are
-  std::array<std::uint8_t, k_num_classes> kind{};
+  std::array<std::uint8_t, 256> kind{};                 // also of a byte that is not a class: 0
 };
 
 constexpr PlaneClasses make_plane_classes() {
