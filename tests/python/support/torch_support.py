@@ -1,6 +1,4 @@
 """Scripts for Debian's Python, each in a process of its own: a fork of one that has torch imported, which takes seconds."""
-import atexit
-import functools
 import json
 import os
 import select
@@ -61,14 +59,8 @@ class Torch:
         self._server.wait(30)
 
 
-@functools.cache
-def _shared():
-    server = Torch()
-    atexit.register(server.close)
-    return server
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def torch():
-    """One for all files of a run."""
-    return _shared()
+    server = Torch()
+    yield server
+    server.close()

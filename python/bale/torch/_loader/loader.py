@@ -361,8 +361,8 @@ class Loader(LoaderBase, dataloader_names.Attributes):
 
     @property
     def dataset(self) -> Any:
-        """The dataset that was given; for a path its bale.Dataset, or with a label_field a bale.torch.Dataset of that; with `subset`
-        in its order a torch Subset of it."""
+        """The dataset that was given. For a path its bale.Dataset, or a bale.torch.Dataset if the Loader has a label_field. If the
+        order has a `subset`, a torch Subset of it."""
         if is_asked_to_overfit():
             self._stop_shuffling()
             raise AttributeError("dataset")  # then Lightning leaves the loader as it is
