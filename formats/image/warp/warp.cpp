@@ -101,56 +101,77 @@ struct Position {
   double part;
 };
 
-Channels lerp(const Channels& a, const Channels& b, double part) { return a + (b - a) * part; }
+HWY_INLINE Channels lerp(const Channels& a, const Channels& b, double part) { return a + (b - a) * part; }
 
 /// Pillow's BICUBIC, in its order.
-Channels cubic(const Channels& v1, const Channels& v2, const Channels& v3, const Channels& v4, double part) {
+HWY_INLINE Channels cubic(const Channels& v1, const Channels& v2, const Channels& v3, const Channels& v4, double part) {
   const Channels p2 = v3 - v1;
   const Channels p3 = (v1 - v2) * 2.0 + v3 - v4;
   const Channels p4 = v2 - v1 - v3 + v4;
   return v2 + (p2 + (p3 + p4 * part) * part) * part;
 }
 
-void sample_bilinear(const Source& source, double x_in, double y_in, std::uint32_t* out) {
-  const Position x(x_in - 0.5);
-  const Position y(y_in - 0.5);
-  const std::int32_t x0 = source.column(x.whole);
-  const std::int32_t x1 = source.column(x.whole + 1);
-  const std::uint32_t* upper = source.row(y.whole);
-  const std::uint32_t* lower = source.row(y.whole + 1);
-  lerp(lerp(Channels(upper + x0), Channels(upper + x1), x.part),
-       lerp(Channels(lower + x0), Channels(lower + x1), x.part), y.part)
-      .store(out);
-}
+/// The neighbors of a position: bilinear sampling takes two in each direction, bicubic sampling four.
+template <int k_taps>
+struct Neighbors {
+  static constexpr int k_before = k_taps / 2 - 1;  // taps before the position's own pixel
 
-void sample_bicubic(const Source& source, double x_in, double y_in, std::uint32_t* out) {
-  const Position x(x_in - 0.5);
-  const Position y(y_in - 0.5);
-  const std::int32_t columns[4] = {source.column(x.whole - 1), source.column(x.whole), source.column(x.whole + 1),
-                                   source.column(x.whole + 2)};
-  const auto across = [&](std::int32_t line) {
-    const std::uint32_t* row = source.row(line);
-    return cubic(Channels(row + columns[0]), Channels(row + columns[1]), Channels(row + columns[2]),
-                 Channels(row + columns[3]), x.part);
-  };
-  cubic(across(y.whole - 1), across(y.whole), across(y.whole + 1), across(y.whole + 2), y.part).store(out);
+  Neighbors(const Source& source, std::int32_t x, std::int32_t y) {
+    for (int i = 0; i < k_taps; ++i) {
+      rows[i] = source.row(y - k_before + i);
+      columns[i] = source.column(x - k_before + i);
+    }
+  }
+  Channels at(int row, int column) const { return Channels(rows[row] + columns[column]); }
+
+  const std::uint32_t* rows[k_taps];
+  std::int32_t columns[k_taps];
+};
+
+/// All of them in the image.
+template <int k_taps>
+struct InnerNeighbors {
+  static constexpr int k_before = Neighbors<k_taps>::k_before;
+
+  InnerNeighbors(const Source& source, std::int32_t x, std::int32_t y)
+      : first(source.pixels + static_cast<std::ptrdiff_t>(y - k_before) * source.width + (x - k_before)),
+        width(source.width) {}
+  /// Whether a position is so far from the edges; `x` and `y` count from the middle of the first pixel.
+  static bool hold(const Source& source, double x, double y) {
+    return x >= k_before && x < source.width - 1 - k_before && y >= k_before && y < source.height - 1 - k_before;
+  }
+  Channels at(int row, int column) const { return Channels(first + row * std::ptrdiff_t{width} + column); }
+
+  const std::uint32_t* first;
+  std::int32_t width;
+};
+
+template <int k_taps, class Taken>
+HWY_INLINE void mix(const Taken& from, double x, double y, std::uint32_t* out) {
+  if constexpr (k_taps == 2) {
+    lerp(lerp(from.at(0, 0), from.at(0, 1), x), lerp(from.at(1, 0), from.at(1, 1), x), y).store(out);
+  } else {
+    const auto across = [&](int row) HWY_ATTR {
+      return cubic(from.at(row, 0), from.at(row, 1), from.at(row, 2), from.at(row, 3), x);
+    };
+    cubic(across(0), across(1), across(2), across(3), y).store(out);
+  }
 }
 
 /// The pixels of one output row, from positions x, y side by side. Pixels outside keep what `out` holds.
-void sample_row(const Source& source, Sampling sampling, const double* xs, const double* ys, std::uint32_t count,
-                std::uint32_t* out) {
+template <int k_taps>
+void sample_row(const Source& source, const double* xs, const double* ys, std::uint32_t count, std::uint32_t* out) {
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (!source.holds(xs[i], ys[i])) continue;
-    switch (sampling) {
-      case Sampling::nearest:
-        out[i] = source.row(static_cast<std::int32_t>(ys[i]))[static_cast<std::int32_t>(xs[i])];
-        break;
-      case Sampling::bilinear:
-        sample_bilinear(source, xs[i], ys[i], out + i);
-        break;
-      case Sampling::bicubic:
-        sample_bicubic(source, xs[i], ys[i], out + i);
-        break;
+    const double x_at = xs[i] - 0.5;
+    const double y_at = ys[i] - 0.5;
+    if (InnerNeighbors<k_taps>::hold(source, x_at, y_at)) {
+      const auto x = static_cast<std::int32_t>(x_at);
+      const auto y = static_cast<std::int32_t>(y_at);
+      mix<k_taps>(InnerNeighbors<k_taps>(source, x, y), x_at - x, y_at - y, out + i);
+    } else if (source.holds(xs[i], ys[i])) {
+      const Position x(x_at);
+      const Position y(y_at);
+      mix<k_taps>(Neighbors<k_taps>(source, x.whole, y.whole), x.part, y.part, out + i);
     }
   }
 }
@@ -216,7 +237,7 @@ void from_words(const std::uint32_t* words, std::size_t count, std::uint8_t* rgb
 
 }  // namespace
 
-void warp_rgb(const Raster& raster, std::uint32_t* source_words, const double* map, bool perspective, Sampling sampling,
+void warp_rgb(const Raster& raster, std::uint32_t* source_words, const double* map, bool perspective, bool bicubic,
               std::uint32_t fill, const RasterOut& out, std::uint32_t* row, double* positions) {
   to_words(raster.pixels, std::size_t{raster.width} * raster.height, source_words);
   const Source source{source_words, static_cast<std::int32_t>(raster.width), static_cast<std::int32_t>(raster.height)};
@@ -226,7 +247,7 @@ void warp_rgb(const Raster& raster, std::uint32_t* source_words, const double* m
     perspective ? perspective_positions(map, y + 0.5, out.width, xs, ys)
                 : affine_positions(map, y + 0.5, out.width, xs, ys);
     std::fill_n(row, out.width, fill);
-    sample_row(source, sampling, xs, ys, out.width, row);
+    bicubic ? sample_row<4>(source, xs, ys, out.width, row) : sample_row<2>(source, xs, ys, out.width, row);
     from_words(row, out.width, out.pixels + std::size_t{y} * out.width * 3);
   }
 }
@@ -291,8 +312,9 @@ void Warper::affine(const Raster& source, const std::array<double, 6>& matrix, S
                     const RasterOut& out) {
   if (sampling == Sampling::nearest || source.channels == 1) return warp_nearest(source, matrix, fill, out);
   HWY_DYNAMIC_DISPATCH(warp_rgb)
-  (source, room(source_, std::size_t{source.width} * source.height), matrix.data(), false, sampling, as_word(fill), out,
-   room(row_, out.width), room(positions_, std::size_t{out.width} * 2));
+  (source, room(source_, std::size_t{source.width} * source.height), matrix.data(), false,
+   sampling == Sampling::bicubic, as_word(fill), out, room(row_, out.width),
+   room(positions_, std::size_t{out.width} * 2));
 }
 
 void Warper::perspective(const Raster& source, const std::array<double, 8>& coefficients, Sampling sampling,
@@ -303,8 +325,8 @@ void Warper::perspective(const Raster& source, const std::array<double, 8>& coef
     return;
   }
   HWY_DYNAMIC_DISPATCH(warp_rgb)
-  (source, room(source_, std::size_t{source.width} * source.height), coefficients.data(), true, sampling, as_word(fill),
-   out, room(row_, out.width), positions);
+  (source, room(source_, std::size_t{source.width} * source.height), coefficients.data(), true,
+   sampling == Sampling::bicubic, as_word(fill), out, room(row_, out.width), positions);
 }
 
 }  // namespace bale::image_detail
