@@ -352,8 +352,10 @@ def _is_pair_of_arrays(source: object) -> bool:
 
 def _has_files(source: object) -> bool:
     """A DatasetFolder of torchvision that changes nothing: its files are packed as they are."""
+    theirs = "torchvision.datasets.folder"
     return all(hasattr(source, name) for name in ("root", "samples", "classes", "loader", "extensions")) and all(
-        getattr(source, name, None) is None for name in ("transform", "target_transform", "transforms"))
+        getattr(source, name, None) is None for name in ("transform", "target_transform", "transforms")) and all(
+        getattr(function, "__module__", None) == theirs for function in (type(source).__getitem__, source.loader))
 
 
 def _rows_first(image: Any) -> Any:

@@ -147,7 +147,14 @@ def test_datasets_are_taken_in_place_of_a_path(run):
     raises(TypeError, "the Loader is a stream by itself", lambda: loader(bt.IterableDataset(PACK)))
     raises(TypeError, "bale pack FOLDER PACK", lambda: loader(data.TensorDataset(torch.zeros(3))))
     raises(TypeError, "give a Subset of a bale.torch.Dataset", lambda: loader(data.Subset(range(40), [1])))
+    own = lambda base: type("Own", (base,), {"__getitem__": lambda self, i: None})
+    for changed in (own(bt.Dataset)(PACK), own(data.Subset)(dataset, [1]), data.Subset(own(bt.Dataset)(PACK), [1])):
+        raises(TypeError, "Own has a __getitem__ of its own, which runs in Python", lambda: loader(changed))
     assert indices(loader(bt.Dataset(PACK, field="jpg"), order=bale.Order(subset=[0]))) == [0]
+    # The mode of a Dataset is that of its Loader.
+    gray = loader(data.Subset(bt.Dataset(PACK, mode="L"), [1]))
+    assert next(iter(gray))[0].shape[1] == 1
+    raises(ValueError, "contradicts mode='RGBA'", lambda: loader(bt.Dataset(PACK, mode="L"), reading=bale.Reading(mode="RGBA")))
     """)
 
 

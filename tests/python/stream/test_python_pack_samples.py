@@ -226,8 +226,9 @@ def test_images_that_a_dataset_changes_are_its_pixels(tmp_path):
 def test_datasets_of_torch_and_torchvision(photos, tmp_path):
     """ImageFolder's files stay as they are; other datasets give what they return; progress is shown if it is asked for."""
     run_script("""
-        import sys
+        import io, sys
         import numpy, torch, torchvision
+        from PIL import Image
         import bale
 
         folder = torchvision.datasets.ImageFolder(sys.argv[1])
@@ -243,9 +244,19 @@ def test_datasets_of_torch_and_torchvision(photos, tmp_path):
         tensors = torch.utils.data.TensorDataset(images, torch.tensor([1, 0]))
         bale.pack(torch.utils.data.Subset(tensors, [1, 0]), sys.argv[2] + "/tensors", image_field="npy")
         dataset = bale.Dataset(sys.argv[2] + "/tensors")
-        import io
         assert numpy.array_equal(numpy.load(io.BytesIO(dataset[0]["npy"])), images[1].permute(1, 2, 0)), dataset[0]
         assert dataset.targets == [0, 1]
+
+        class Turned(torchvision.datasets.ImageFolder):
+            def __getitem__(self, i):
+                image, label = super().__getitem__(i)
+                return image.rotate(180), label
+        small_ones = lambda path: Image.open(path).convert("RGB").resize((8, 6))
+        for number, changed in enumerate([Turned(sys.argv[1]), torchvision.datasets.ImageFolder(sys.argv[1], loader=small_ones)]):
+            bale.pack(changed, f"{sys.argv[2]}/changed{number}")
+            dataset = bale.Dataset(f"{sys.argv[2]}/changed{number}")
+            image, label = changed[7]
+            assert numpy.array_equal(numpy.asarray(Image.open(io.BytesIO(dataset[7]["png"]))), numpy.asarray(image)) and dataset.label(7) == label
 
         smaller = torchvision.datasets.ImageFolder(sys.argv[1], transform=lambda image: image.convert("RGB").resize((8, 6)))
         bale.pack(torch.utils.data.Subset(smaller, range(5)), sys.argv[2] + "/small")

@@ -18,6 +18,7 @@ class Given(NamedTuple):
     spec: Any                        # for bale.Loader
     field: str                       # that holds the image; "" if the dataset does not say
     label_field: str                 # that holds the label; "" for cls
+    mode: str | None                 # of its images; None: RGB, or the transform's own
     positions: Sequence[int] | None  # in the whole dataset, of what was given; None: all
     dataset: Any                     # what was given, if it is a dataset
 
@@ -26,6 +27,7 @@ def given(spec: object) -> Given:
     """Resolves what was given as `spec`. Raises TypeError for other datasets, and for those whose samples the Loader would
     not deliver unchanged."""
     if isinstance(spec, torch.utils.data.Subset):
+        _refuse_own_items(spec, torch.utils.data.Subset)
         inner = given(spec.dataset)
         if inner.dataset is None:
             raise TypeError(f"spec: a Subset of {spec.dataset!r}; give a Subset of a bale.torch.Dataset")
@@ -34,14 +36,15 @@ def given(spec: object) -> Given:
             positions = [places[i] for i in positions]
         return inner._replace(positions=positions, dataset=spec)
     if isinstance(spec, Mapping):
-        return Given(spec, "", "", None, None)
+        return Given(spec, "", "", None, None, None)
     if isinstance(spec, PlainDataset):
-        return Given(spec, "", "", None, spec)
+        return Given(spec, "", "", None, None, spec)
     if isinstance(spec, Dataset):
-        return Given(spec.samples, *_fields_of(spec), None, spec)
+        _refuse_own_items(spec, Dataset)
+        return Given(spec.samples, *_fields_of(spec), None if spec.mode == "RGB" else spec.mode, None, spec)
     if isinstance(spec, torch.utils.data.Dataset):
         raise TypeError(f"spec: {type(spec).__name__} is not a dataset of bale: {_instead_of(spec)}")
-    return Given(spec, "", "", None, None)
+    return Given(spec, "", "", None, None, None)
 
 
 def places_of(subset: torch.utils.data.Subset[Any]) -> list[int]:
@@ -142,6 +145,14 @@ def _length(source: Any) -> int | None:
         return len(source)
     except TypeError:
         return None
+
+
+def _refuse_own_items(dataset: object, base: type[Any]) -> None:
+    """Raises TypeError for a subclass that returns other samples: the Loader would ignore that."""
+    kind = type(dataset)
+    if kind.__getitem__ is not base.__getitem__:  # type: ignore[attr-defined]
+        raise TypeError(f"spec: {kind.__name__} has a __getitem__ of its own, which runs in Python; the Loader's workers run none. Give this "
+                        f"dataset to a torch DataLoader, or give the Loader a bale.torch.Dataset and transform=bale.transforms.train(224, ...)")
 
 
 def _fields_of(dataset: Dataset) -> tuple[str, str]:

@@ -170,6 +170,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
         reading = reading._replace(
             field=same("field", reading.field, "the Dataset's field", taken.field, ""),
             label_field=same("label_field", reading.label_field, "the Dataset's label_field", taken.label_field, ""),
+            mode=same("mode", reading.mode, "the Dataset's mode", taken.mode, None),
             no_label=IGNORE_INDEX if reading.no_label == NO_LABEL else reading.no_label,
             persistent_workers=theirs.get("persistent_workers", reading.persistent_workers))
         if not isinstance(spec, Mapping):
