@@ -7,6 +7,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -17,6 +18,7 @@ from bale._docs import torch_dataset
 from bale._loader.options import Order, shuffle_name, tail_name, with_old_keywords
 from bale._loader.passes import Begun, Passes, Place, version_in_state, version_of_state
 from bale._types import Json, Shuffle, Tail
+from bale._warnings import warn
 from bale.torch._attendance import ATTENDANCE, Pass
 from bale.torch._ranks import rank_and_world_size, rows_of_rank
 from bale.torch._samples import Decode, Samples, Spec
@@ -108,6 +110,7 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         self._iterations: collections.Counter[int] = collections.Counter()  # by worker
         self._who: tuple[int, int, int] | None = None
         self._progress: _Progress | None = None  # of the latest iteration, since its first sample
+        self._has_warned = False
         self._plan(0)  # options that make no sense are refused here
 
     # --- iterating
@@ -165,7 +168,25 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
     def __len__(self) -> int:
         """Number of samples of this rank in a whole epoch, over all its workers. A resumed epoch has only the samples that
         are left."""
-        return rows_of_rank(self._plan(0), self.batch_size)
+        size = rows_of_rank(self._plan(0), self.batch_size)
+        loader = sys._getframe(1).f_locals.get("self")
+        if isinstance(loader, torch.utils.data.DataLoader) and not self._has_warned:
+            self._warn_of_short_batches(loader, size)
+        return size
+
+    def _warn_of_short_batches(self, loader: torch.utils.data.DataLoader[Any], size: int) -> None:
+        """A DataLoader computes its length as if one worker made all batches; trainers count epochs and skip batches by that."""
+        if loader.batch_size is None:
+            return
+        num_workers = max(loader.num_workers, 1)
+        whole, rest = divmod(size, self.batch_size)
+        shares = [len(range(worker, whole, num_workers)) * self.batch_size for worker in range(num_workers)]
+        shares[whole % num_workers] += rest
+        supposed, made = (sum(_batches(share, loader.batch_size, loader.drop_last) for share in all_shares) for all_shares in ([size], shares))
+        if supposed != made:
+            self._has_warned = True
+            warn(f"a DataLoader of {loader.num_workers} workers makes {made} batches of {size} samples, not the {supposed} of its length, because "
+                 f"this IterableDataset divides samples by batch_size={self.batch_size}; make it with batch_size={loader.batch_size}, the DataLoader's")
 
     def _plan(self, position: int) -> _bale.RankPlan:
         rank, world_size = self._rank_and_world_size
@@ -188,7 +209,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
 
         Directly after load_state_dict(), the epoch of that state is continued instead. An iterator that has not returned a
         sample yet follows; one that has becomes invalid. Workers of a DataLoader read ahead: call it before the DataLoader is
-        iterated, or they raise RuntimeError. Persistent workers follow it.
+        iterated, or they raise RuntimeError. Persistent workers follow it. What Accelerate's loader calls by itself for each
+        iteration changes nothing.
 
         Parameters
         ----------
@@ -200,6 +222,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         ValueError
             If the number is below 0.
         """
+        if _is_counted_by_accelerate():
+            return  # as passes are counted here, but from 0 also after load_state_dict(), and again in skip_first_batches()
         self._passes.set_epoch(epoch)
         self._progress = None
 
@@ -333,6 +357,14 @@ def _refuse_accelerate() -> None:
         frame = frame.f_back
 
 
+def _is_counted_by_accelerate() -> bool:
+    """Whether set_epoch() is called by an iteration of Accelerate's loader, and not by a program. Only the stack knows it."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name == "set_epoch":
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_name == "__iter__" and frame.f_globals.get("__name__") == "accelerate.data_loader"
+
+
 def _iterator_of(worker: Any) -> int:
     """Identifies the DataLoader's iterator that has started a worker, in all its workers: by its seed, and the pipe to which they write.
     The seed alone is that of a later iterator, too, if torch's seed was set again. Only the stack knows the pipe."""
@@ -344,6 +376,10 @@ def _iterator_of(worker: Any) -> int:
     except (AttributeError, KeyError, OSError):  # another version of torch
         pipe = 0
     return hash((getattr(worker, "seed", worker.id) - worker.id, pipe))
+
+
+def _batches(samples: int, batch_size: int, drop_last: bool) -> int:
+    return samples // batch_size if drop_last else -(-samples // batch_size)
 
 
 def _words(share: dict[str, int]) -> str:

@@ -111,6 +111,9 @@ def test_the_attributes_of_a_dataloader(run):
         for rank in range(3):
             with small(rank=rank, world_size=3, workers=0, batch_size=6, with_samples=True, **options) as loader:
                 assert len(loader.sampler) == sum(len(labels) for _, labels, _ in loader), (rank, options)
+    def skip_first_batches(loader):  # Accelerate's
+        return torch.utils.data.DataLoader(loader.dataset)
+    raises(RuntimeError, "load it instead", lambda: skip_first_batches(loader))
     """)
 
 

@@ -267,6 +267,62 @@ def test_ranks_are_looked_up_when_iterating_begins(run):
     """)
 
 
+def test_what_accelerate_counts_is_not_followed(run):
+    """Its loader sets epochs 0, 1, ... by itself, also in a program that resumes, and 0 in skip_first_batches()."""
+    run("""
+    theirs = types.ModuleType("accelerate.data_loader")
+    exec('''
+    class DataLoaderShard:
+        def __init__(self, loader):
+            self.loader, self.iteration = loader, 0
+        def __iter__(self):
+            self.set_epoch(self.iteration)
+            yield from self.loader
+            self.iteration += 1
+        def set_epoch(self, epoch):
+            self.iteration = epoch
+            self.loader.dataset.set_epoch(epoch)
+    ''', vars(theirs))
+    def shard_of(data):
+        return theirs.DataLoaderShard(torch.utils.data.DataLoader(data, 4, collate_fn=samples))
+    plain, counted, told, again = stream(), shard_of(stream()), shard_of(stream()), shard_of(stream())
+    epochs = []
+    for epoch in range(3):
+        plain.set_epoch(epoch)
+        epochs.append(samples(plain))
+        told.set_epoch(epoch)
+        assert sum(counted, []) == sum(told, []) == epochs[-1]
+    plain.set_epoch(1)
+    again.loader.dataset.load_state_dict({**plain.state_dict(), "position": 8})
+    assert sum(again, []) == epochs[1][8:]
+    again.loader.dataset.set_epoch(1)
+    assert sum(again, []) == epochs[1]
+    """)
+
+
+def test_a_length_that_a_dataloader_does_not_have(run):
+    """Trainers count epochs by it."""
+    run("""
+    import warnings
+    def check(size, batch_size, num_workers, **options):
+        data = stream(batch_size=size, order=bale.Order(subset=range(34)))
+        loader = torch.utils.data.DataLoader(data, batch_size, num_workers=num_workers, **options)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            supposed = [len(loader), len(loader)][0]
+        made = sum(1 for _ in loader) if num_workers else supposed
+        said = [str(warning.message) for warning in caught if "IterableDataset" in str(warning.message)]
+        assert len(said) == (made != supposed), (size, batch_size, num_workers, made, supposed, said)
+        assert not said or f"makes {made} batches of 34 samples, not the {supposed}" in said[0]
+        return bool(said)
+    keep = lambda items: items
+    assert check(1, 4, 2, collate_fn=keep) and check(1, 4, 3, collate_fn=keep, drop_last=True)
+    assert not any(check(4, 4, workers, collate_fn=keep) for workers in (0, 2, 3))
+    check(3, 4, 2, collate_fn=keep)
+    assert not check(1, None, 2)
+    """)
+
+
 def test_nothing_is_kept_per_sample(run):
     """Pickled it is as long for a thousand draws as for forty samples."""
     run("""

@@ -1,4 +1,4 @@
-"""What Lightning does to loaders, as far as only the stack says it."""
+"""What Lightning and Accelerate do to loaders, as far as only the stack says it."""
 from __future__ import annotations
 
 import sys
@@ -53,3 +53,11 @@ def is_asked_to_overfit() -> bool:
             return frame is not None
         frame = frame.f_back
     return False
+
+
+def refuse_to_skip_batches() -> None:
+    """Of Accelerate's skip_first_batches(), which would read the Loader's dataset by a DataLoader. Raises RuntimeError if the stack says that it
+    asks."""
+    if sys._getframe(2).f_code.co_name == "skip_first_batches":
+        raise RuntimeError("skip_first_batches() is for DataLoaders: save the Loader's state_dict() with the checkpoint and load it instead; "
+                           "with transformers' Trainer give ignore_data_skip=True, too")

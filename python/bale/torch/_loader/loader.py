@@ -24,7 +24,7 @@ from bale.torch._dataset import Dataset
 from bale.torch._loader import dataloader_names
 from bale.torch._loader.conversion import Conversion, cuda_device
 from bale.torch._loader.dataset_argument import Part, Reach, given, within
-from bale.torch._loader.lightning import is_asked_to_overfit, warn_of_batches_left, warn_of_states_left
+from bale.torch._loader.lightning import is_asked_to_overfit, refuse_to_skip_batches, warn_of_batches_left, warn_of_states_left
 from bale.torch._loader.rank_tracking import MAX_SEED, Ranks, Seeds, default_seed
 from bale.torch._loader.sampler_tracking import GivenSampler
 from bale.torch._ranks import OrderedSampler, Sampler
@@ -364,6 +364,7 @@ class Loader(LoaderBase, dataloader_names.Attributes):
     def dataset(self) -> Any:
         """The dataset that was given. For a path its bale.Dataset, or a bale.torch.Dataset if the Loader has a label_field. If the
         order has a `subset`, a torch Subset of it."""
+        refuse_to_skip_batches()
         if is_asked_to_overfit():
             self._stop_shuffling()
             raise AttributeError("dataset")  # then Lightning leaves the loader as it is
