@@ -24,7 +24,12 @@ from bale.torch._dataset import Dataset
 from bale.torch._loader import dataloader_names
 from bale.torch._loader.conversion import Conversion, cuda_device
 from bale.torch._loader.dataset_argument import Part, Reach, given, within
-from bale.torch._loader.lightning import is_asked_to_overfit, refuse_to_skip_batches, warn_of_batches_left, warn_of_states_left
+from bale.torch._loader.lightning import (
+    is_asked_to_overfit,
+    refuse_to_skip_batches,
+    warn_of_batches_left,
+    warn_of_states_left,
+)
 from bale.torch._loader.rank_tracking import MAX_SEED, Ranks, Seeds, default_seed
 from bale.torch._loader.sampler_tracking import GivenSampler
 from bale.torch._ranks import OrderedSampler, Sampler
