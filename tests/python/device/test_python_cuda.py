@@ -1,6 +1,15 @@
 """Batches on a device, in Python: over the fake driver of the C++ tests, in processes of their own."""
+import pytest
 from fake_cuda_support import ENVIRONMENT, PRELUDE
-from python_support import SYSTEM_PYTHON, run_script
+from python_support import run_script
+from torch_support import Torch
+
+
+@pytest.fixture(scope="module")
+def torch():
+    server = Torch(**ENVIRONMENT)
+    yield server
+    server.close()
 
 
 def script(text, pack, **kwargs):
@@ -265,8 +274,8 @@ torch.cuda.current_device = lambda: 0
 """
 
 
-def test_tensors(pack):
-    run_script(PRELUDE + TORCH + LOADERS + """
+def test_tensors(torch, pack):
+    torch(PRELUDE + TORCH + LOADERS + """
 for dtype in ("uint8", "float16", "bfloat16", "float32"):
     for layout in ("nhwc", "nchw"):
         transform = bale.transforms.val(32, dtype=dtype, layout=layout, normalize=dtype != "uint8")
@@ -280,12 +289,12 @@ for dtype in ("uint8", "float16", "bfloat16", "float32"):
         device.close()
 check()
 raises(ValueError, "neither a CUDA device", lambda: bt.Loader(spec, device="meta"))
-""", pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
+""", pack)
 
 
-def test_all_tensors_may_be_kept(pack):
+def test_all_tensors_may_be_kept(torch, pack):
     """list(loader) with one warning; targets alone keep nothing on the device."""
-    run_script(PRELUDE + TORCH + LOADERS + """
+    torch(PRELUDE + TORCH + LOADERS + """
 import warnings
 options = dict(batch_size=8, workers=1, threads=True, seed=2, transform=bale.transforms.train(32), with_mask=True)
 host, device = bt.Loader(spec, **options), bt.Loader(spec, device=bale.Cuda(hold=2), **options)
@@ -318,12 +327,12 @@ assert device.counters["batches_beyond_hold"] == len(kept) - 2 == 3
 for expected, got in zip(host, kept, strict=True):
     assert all(torch.equal(a, b) for a, b in zip(expected, got))
 check()
-""", pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
+""", pack)
 
 
-def test_what_a_driver_refuses_is_done_in_a_slower_way(pack):
+def test_what_a_driver_refuses_is_done_in_a_slower_way(torch, pack):
     """No page-locked memory, no kernels: the same tensors, one warning of each, counted."""
-    run_script(PRELUDE + TORCH + LOADERS + """
+    torch(PRELUDE + TORCH + LOADERS + """
 import warnings
 NOT_SUPPORTED, UNSUPPORTED_PTX_VERSION = 801, 222
 fake.fake_cuda_refuse(b"cuMemHostRegister_v2", NOT_SUPPORTED)
@@ -345,7 +354,7 @@ for dtype in ("float16", "float32"):
     assert device.counters["pageable_bytes"] == device.counters["copied_bytes"] > 0
     device.close()
 check()
-""", pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
+""", pack)
 
 
 def test_workers_may_convert(pack):
@@ -361,8 +370,8 @@ check()
 """, pack)
 
 
-def test_mixed_tensors(pack):
-    run_script(PRELUDE + TORCH + LOADERS + """
+def test_mixed_tensors(torch, pack):
+    torch(PRELUDE + TORCH + LOADERS + """
 transform = bale.transforms.train(32, dtype="float32", layout="nchw", normalize=True)
 options = dict(batch_size=8, workers=1, threads=True, seed=2, transform=transform)
 host = bt.Loader(spec, **options)
@@ -375,4 +384,4 @@ for (images, labels), (mixed, (own, partners, shares)) in zip(host, device):
     pasted = (mixed == images) | (mixed == images.roll(1, 0))
     assert torch.allclose(mixed, blended, atol=1e-6) or pasted.all()
 check()
-""", pack, python=SYSTEM_PYTHON, **ENVIRONMENT)
+""", pack)

@@ -14,6 +14,7 @@ import pytest
 from conftest import LONG, REPO
 from PIL import Image
 from python_support import ENVIRONMENT, EXAMPLES_PYTHON, run_script, torchrun
+from torch_support import Torch
 
 import bale as bl
 
@@ -57,17 +58,31 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
+@pytest.fixture(scope="module")
+def torch():
+    server = Torch("torchvision", python=EXAMPLES_PYTHON, OMP_NUM_THREADS="1")
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def run(tmp_path):
+def run(torch, tmp_path):
     """run(script, ARGUMENT..., ranks=N) -> its lines. One thread, so that sums are the same every time."""
     def run(script, *args, ranks=None):
         launcher = [] if ranks is None else torchrun(ranks, tmp_path / "logs")
-        command = [EXAMPLES_PYTHON, *launcher, EXAMPLES / script, *args]
-        done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, cwd=tmp_path,
-                              stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"})
-        assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         # torchrun puts the rank's name before what it reads at a time, which may be half a line.
-        return re.sub(r"\[default\d+\]:", "", done.stdout).splitlines()
+        return re.sub(r"\[default\d+\]:", "", torch.run(tmp_path, *launcher, EXAMPLES / script, *args)).splitlines()
+    return run
+
+
+@pytest.fixture
+def run_without_torch(tmp_path):
+    """As run(), in a process that has not imported PyTorch."""
+    def run(script, *args):
+        done = subprocess.run([*map(str, [EXAMPLES_PYTHON, EXAMPLES / script, *args])], capture_output=True, text=True, timeout=300,
+                              cwd=tmp_path, stdin=subprocess.DEVNULL, env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"})
+        assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout.splitlines()
     return run
 
 
@@ -253,10 +268,10 @@ def test_fewer_images_than_a_batch(run, pack, colors, script, ranks):
     assert math.isfinite(loss) and loss > 0.1
 
 
-def test_numpy(bale, run, photos, tmp_path):
+def test_numpy(bale, run_without_torch, photos, tmp_path):
     """Pillow finds the same of the same crops."""
     bale.pack(photos, tmp_path / "pack")
-    lines = run("numpy_epoch.py", "pack", "--size", SIZE, "--batch-size", 7, "--workers", 2)
+    lines = run_without_torch("numpy_epoch.py", "pack", "--size", SIZE, "--batch-size", 7, "--workers", 2)
     dataset = bl.Dataset(tmp_path / "pack")
     short = round(SIZE * 256 / 224)
     pixels = []
@@ -273,12 +288,12 @@ def test_numpy(bale, run, photos, tmp_path):
     assert lines[2:] == [f"8 {name}" for name in dataset.classes]
 
 
-def test_jax(run, pack):
-    lines = values(run("jax_epoch.py", pack, *SMALL, "--epochs", 20), rf"epoch (\d+) steps {STEPS} loss ([\d.]+)")
+def test_jax(run_without_torch, pack):
+    lines = values(run_without_torch("jax_epoch.py", pack, *SMALL, "--epochs", 20), rf"epoch (\d+) steps {STEPS} loss ([\d.]+)")
     epochs, losses = zip(*lines)
     assert epochs == (*range(20),)
     assert_falls(losses)
-    ((_, loss),) = values(run("jax_epoch.py", pack, *SMALL, "--batch-size", 256), r"epoch (\d+) steps 1 loss ([\d.]+)")
+    ((_, loss),) = values(run_without_torch("jax_epoch.py", pack, *SMALL, "--batch-size", 256), r"epoch (\d+) steps 1 loss ([\d.]+)")
     assert loss > 0  # of fewer images than a batch
 
 

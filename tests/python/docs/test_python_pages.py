@@ -4,9 +4,9 @@ import re
 
 import pytest
 from conftest import REPO
+from torch_support import torch  # noqa: F401 - a fixture
 
 bale = pytest.importorskip("bale")  # a build without Python has none
-from python_support import SYSTEM_PYTHON, run_script  # noqa: E402
 
 # What the pages take for granted: a dataset with all fields they name, and the functions of a training script.
 BEFORE = '''
@@ -83,7 +83,7 @@ def small(code):
     return re.sub(r"batch_size=\d+", "batch_size=4, workers=0", code).replace("224", "32")
 
 
-def test_fields(bale, tmp_path):
+def test_fields(bale, torch, tmp_path):
     blocks = [small(block) for block in blocks_of("FIELDS")]
     assert len(blocks) == 9
     shown = "\nbatch = next(iter(loader)); seen.append(len(batch[0] if not isinstance(batch[0], list) else batch[0][0]))\n"
@@ -93,11 +93,11 @@ def test_fields(bale, tmp_path):
     after = {0: shown, 1: shown + "seen.append(dataset[0][1])\n", 2: shown, 3: made, 4: shown, 5: shown,
              6: "    seen.append(tuple(targets.shape))\n", 7: made.replace("'packed'", "'coco'"), 8: made}
     code = [FIELDS, *((COCO if i == 7 else mixed if i == 6 else "") + block + after[i] for i, block in enumerate(blocks))]
-    out = run_script(BEFORE + "\n".join(code) + "\nprint(len(seen))", tmp_path, python=SYSTEM_PYTHON)
+    out = torch(BEFORE + "\n".join(code) + "\nprint(len(seen))", tmp_path)
     assert int(out) > 15
 
 
-def test_writing(bale, tmp_path):
+def test_writing(bale, torch, tmp_path):
     blocks = blocks_of("WRITING")
     assert len(blocks) == 5
     lines = [line for line in blocks[2].splitlines() if "load_dataset" not in line and "hf://" not in line]  # test_python_parquet.py has these
@@ -108,25 +108,25 @@ def test_writing(bale, tmp_path):
     parts = ("shard_of_the_source = lambda rank, parts: [(f'p{rank}', *source[rank % 5])]\n" + parts).replace("/shared/", "")
     parts = parts.replace('"written"', '"parts"')
     code = "\n".join([WRITING, *blocks[:2], *lines, resumed, parts])
-    out = run_script(BEFORE + code + "\nprint(*(len(bale.Dataset(name)) for name in "
-                     "('written', 'digits', 'cifar10', 'photos-packed', 'generated', 'resumed', 'parts')))", tmp_path, python=SYSTEM_PYTHON)
+    out = torch(BEFORE + code + "\nprint(*(len(bale.Dataset(name)) for name in "
+                     "('written', 'digits', 'cifar10', 'photos-packed', 'generated', 'resumed', 'parts')))", tmp_path)
     assert out.splitlines()[-1] == "5 100 4 1 1 5 16"
 
 
-def test_mixtures(bale, tmp_path):
+def test_mixtures(bale, torch, tmp_path):
     blocks = [small(block).replace("10240", "1024") for block in blocks_of("MIXTURES")]
     assert len(blocks) == 2
     packs = "".join(f"with bale.Writer('packs/{name}') as writer:\n    [writer.add(f'{name}{{i}}', {{'jpg': encoded('JPEG', i)}}, label=i % 2) for i in range({size})]\n"
                     for name, size in (("web", 70), ("coco", 19)))
     blocks = [block.replace("seed=1,", "seed=1, workers=0,") for block in blocks]
-    out = run_script(f"{BEFORE}os.mkdir('packs')\n{packs}train = loss\n" + "\n".join(blocks), tmp_path, python=SYSTEM_PYTHON)
+    out = torch(f"{BEFORE}os.mkdir('packs')\n{packs}train = loss\n" + "\n".join(blocks), tmp_path)
     assert out.startswith("{'web': 30.7")  # 3 * 1024 * 0.7 / 70
 
 
-def test_scale(bale, photos, tmp_path):
+def test_scale(bale, torch, photos, tmp_path):
     (code,) = [block for block in blocks_of("SCALE") if "pack_part" in block]
     code = code.replace("/shared/", "").replace('"imagenet/train"', repr(str(photos)))
-    out = run_script(f"import os\nos.chdir({str(tmp_path)!r})\n{code}\nprint(len(bale.Dataset('packed')))", python=SYSTEM_PYTHON)
+    out = torch(f"import os\nos.chdir({str(tmp_path)!r})\n{code}\nprint(len(bale.Dataset('packed')))")
     assert out == "40\n"
 
 
@@ -139,12 +139,12 @@ def test_the_options_of_a_writer_are_all_listed():
     assert all(re.search(rf"\b{name}\b", page) for name in explained - {"destination"})
 
 
-def test_the_table_of_states_has_all_entries(bale, photos, tmp_path):
+def test_the_table_of_states_has_all_entries(bale, torch, photos, tmp_path):
     """docs/EPOCHS.md names what the states of all loaders have, and nothing else."""
     table = (REPO / "docs" / "EPOCHS.md").read_text().partition("| entry | meaning |")[2].partition("\n\n")[0]
     named = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split(" | ")[0])}
     bale.pack(photos, tmp_path / "packed")
-    out = run_script(f"packed = {str(tmp_path / 'packed')!r}" + """
+    out = torch(f"packed = {str(tmp_path / 'packed')!r}" + """
 import bale, bale.torch as bt, torch.utils.data
 kept = dict(workers=0, seed=1, transform=bale.transforms.val(8))
 stream = bt.IterableDataset(packed, seed=1)
@@ -166,5 +166,5 @@ class States(torch.utils.data.IterableDataset):
         return (list(stream.state_dict()) for _ in stream)
 seen.update(*torch.utils.data.DataLoader(States(), None, num_workers=2))
 print(*seen)
-""", python=SYSTEM_PYTHON)
+""")
     assert {*out.split()} == named

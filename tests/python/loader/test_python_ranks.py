@@ -3,12 +3,11 @@ import contextlib
 import json
 import os
 import pathlib
-import subprocess
 import textwrap
 
 import pytest
 from conftest import make_images
-from python_support import ENVIRONMENT, SYSTEM_PYTHON, run_script, torchrun
+from python_support import run_script, torchrun
 from torch_support import torch  # noqa: F401 - a fixture
 
 SAMPLES = 37  # no multiple of anything: every tail has work to do
@@ -80,17 +79,14 @@ def pack(bale, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def ranks(pack, tmp_path_factory):
+def ranks(torch, pack, tmp_path_factory):
     """{world size: what each rank found}. The state goes from two ranks to three."""
     folder = tmp_path_factory.mktemp("found")
     script = folder / "rank.py"
     script.write_text(textwrap.dedent(RANK))
     found = {}
     for world_size in (1, 2, 3):
-        done = subprocess.run([SYSTEM_PYTHON, *torchrun(world_size, folder), script, pack, folder,
-                               *map(str, (BATCH_SIZE, EPOCH, TAKEN))], capture_output=True, text=True, timeout=120,
-                              env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"}, stdin=subprocess.DEVNULL)
-        assert done.returncode == 0, done.stderr
+        torch.run(folder, *torchrun(world_size, folder), script, pack, folder, BATCH_SIZE, EPOCH, TAKEN, OMP_NUM_THREADS="1")
         found[world_size] = [json.loads((folder / f"{world_size}-{rank}.json").read_text()) for rank in range(world_size)]
     return found
 
@@ -156,7 +152,7 @@ def test_a_state_of_two_ranks_on_three(ranks, order):
     assert [sample for sample, counts in following if counts] != order
 
 
-def test_ranks_of_the_environment_and_of_arguments(pack):
+def test_ranks_of_the_environment_and_of_arguments(torch, pack):
     """Without torch.distributed: what the launcher says, unless the caller says otherwise."""
     script = """
         import sys
@@ -165,11 +161,11 @@ def test_ranks_of_the_environment_and_of_arguments(pack):
             with bt.Loader(sys.argv[1], 4, workers=0, tail="uneven", with_mask=True, **given) as loader:
                 print(loader.rank, loader.world_size, len(loader))
     """
-    assert run_script(script, pack, python=SYSTEM_PYTHON) == "0 1 10\n0 2 5\n0 1 10\n"
-    assert run_script(script, pack, python=SYSTEM_PYTHON, RANK="1", WORLD_SIZE="3") == "1 3 4\n0 2 5\n0 1 10\n"
+    assert torch(script, pack) == "0 1 10\n0 2 5\n0 1 10\n"
+    assert torch(script, pack, RANK="1", WORLD_SIZE="3") == "1 3 4\n0 2 5\n0 1 10\n"
 
 
-def test_ranks_that_do_not_know_each_other(pack):
+def test_ranks_that_do_not_know_each_other(torch, pack):
     """As under torchrun with the MPI backend, which does not ask the launcher: each process reads everything, and says so."""
     script = """
         import os, sys, warnings
@@ -192,10 +188,10 @@ def test_ranks_that_do_not_know_each_other(pack):
         assert found(4, WORLD_SIZE="2") == (0, 4, [])  # two nodes were launched, and each started a process per GPU
         assert found(given={"rank": 0, "world_size": 1}) == (0, 1, [])  # the caller knows
         rank, world_size, [(message, file)] = found()
-        assert (rank, world_size, file) == (0, 1, "<string>")
+        assert (rank, world_size, file) == (0, 1, "<script>")
         assert message.startswith("torch.distributed has world size 1 (backend gloo), but the launcher's WORLD_SIZE is 2: ")
     """
-    run_script(script, pack, python=SYSTEM_PYTHON)
+    torch(script, pack)
 
 
 ATTENDANCE = """

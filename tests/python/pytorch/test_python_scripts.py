@@ -11,17 +11,9 @@ import subprocess
 import pytest
 from conftest import REPO
 from python_support import ENVIRONMENT, SYSTEM_PYTHON, torchrun
-from scripts_support import SCRIPTS, assert_same, photos_and_pack, report_of, reports_of  # noqa: F401 - a fixture
+from scripts_support import SCRIPTS, assert_same, photos_and_pack, report_of  # noqa: F401 - a fixture
 from torch_support import Torch
 
-RUN_SCRIPT = """
-import os, runpy, sys
-_, folder, script, *sys.argv[1:] = sys.argv
-os.chdir(folder)
-sys.path.insert(0, os.path.dirname(script))
-sys.argv[0] = script
-runpy.run_path(script, run_name="__main__")
-"""
 # The folder with train.py of torchvision's sources, as they are of this version of torchvision; not in its packages.
 REFERENCES = os.environ.get("BALE_TORCHVISION_REFERENCES")
 
@@ -40,7 +32,7 @@ def both(torch, photos_and_pack, tmp_path):
         folders = [tmp_path / "dataloader", tmp_path / "bale"]
         for folder in folders:
             folder.mkdir(exist_ok=True)
-        return [report_of(torch(RUN_SCRIPT, folder, SCRIPTS / script, *photos_and_pack, *more, *args))
+        return [report_of(torch.run(folder, SCRIPTS / script, *photos_and_pack, *more, *args))
                 for folder, more in zip(folders, ([], ["--bale"]))]
     return run
 
@@ -95,9 +87,9 @@ def test_the_page_names_every_script():
     assert there == {name for name in named if (SCRIPTS / name).exists()} and len(there) == 13
 
 
-def test_ddp_evaluation(photos_and_pack, tmp_path):
-    theirs, ours = reports_of([SYSTEM_PYTHON, *torchrun(2, tmp_path / "logs"), SCRIPTS / "ddp_evaluation.py"],
-                              photos_and_pack, tmp_path)
+def test_ddp_evaluation(torch, photos_and_pack, tmp_path):
+    command = [*torchrun(2, tmp_path / "logs"), SCRIPTS / "ddp_evaluation.py", *photos_and_pack]
+    theirs, ours = (report_of(torch.run(tmp_path, *command, *more, OMP_NUM_THREADS="1")) for more in ([], ["--bale"]))
     assert_same(ours, theirs)
     assert ours["seen"] == 40 and ours["reshuffled"]
 

@@ -30,16 +30,24 @@ sys.path[1:1] = [path for path in job["env"].get("PYTHONPATH", "").split(":") if
 sys.argv[1:] = job["args"]
 exec(compile(job["script"], "<script>", "exec"))
 """
+_RUN_FILE = """
+import os, runpy, sys
+_, folder, file, *sys.argv[1:] = sys.argv
+os.chdir(folder)
+sys.path.insert(0, os.path.dirname(file))
+sys.argv[0] = file
+runpy.run_path(file, run_name="__main__")
+"""
 
 
 class Torch:
     """torch(script, *args, **env) -> its standard output, as run_script does it."""
 
-    def __init__(self, *modules):
-        """`modules` are imported once, too."""
+    def __init__(self, *modules, python=SYSTEM_PYTHON, **env):
+        """`modules` are imported once, too. `env`: what libraries read when a process starts or they are imported."""
         server = "".join(f"import {module}\n" for module in modules) + _SERVER
-        self._server = subprocess.Popen([SYSTEM_PYTHON, "-c", server], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env=ENVIRONMENT, text=True, start_new_session=True)
+        self._server = subprocess.Popen([python, "-c", server], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={**ENVIRONMENT, **env}, text=True, start_new_session=True)
 
     def __call__(self, script, *args, timeout=120, **env):
         with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile() as err:
@@ -53,6 +61,10 @@ class Torch:
             code = os.waitstatus_to_exitcode(int(self._server.stdout.readline()))
             assert code == 0, f"exit {code}\n{out.read().decode()}\n{err.read().decode()}"
             return out.read().decode()
+
+    def run(self, folder, file, *args, **env):
+        """As `python FILE ARGUMENT...` in that folder."""
+        return self(_RUN_FILE, folder, file, *args, **{"timeout": 300, **env})
 
     def close(self):
         self._server.stdin.close()
