@@ -6,11 +6,8 @@ UNIT = ("transform", "steps:*")
 COLOR = ("color", "*")
 
 MUTATIONS = [
-    Mutation("bilinear positions are not those of pixel centers", "formats/image/warp/warp.cpp",
-             "void sample_bilinear(const Source& source, double x_in, double y_in, std::uint32_t* out) {\n"
-             "  const Position x(x_in - 0.5);",
-             "void sample_bilinear(const Source& source, double x_in, double y_in, std::uint32_t* out) {\n"
-             "  const Position x(x_in - 0.25);", PIXELS),
+    Mutation("positions of warps are not those of pixel centers", "formats/image/warp/warp.cpp",
+             "const double x_at = xs[i] - 0.5;", "const double x_at = xs[i] - 0.25;", PIXELS),
     Mutation("nearest warps start at the corner of a pixel", "formats/image/warp/warp_nearest.cpp",
              "to_fixed(m[2] + m[0] * 0.5 + m[1] * 0.5)", "to_fixed(m[2])", PIXELS),
     Mutation("a turned image is rounded down", "loader/transform/geometry/size_after.cpp",
