@@ -1,7 +1,7 @@
 """The same network trained from a folder by torchvision and from a pack by bale: the parameters that the loader recorded,
 replayed on PIL images, give the same input bit for bit, hence the same losses."""
 import pytest
-from python_support import SYSTEM_PYTHON, run_script
+from torch_support import torch  # noqa: F401 - a fixture
 
 PACK_OPTIONS = ["--shard-samples", "15"]
 SCRIPT = """
@@ -86,5 +86,5 @@ SCRIPT = """
 
 
 @pytest.mark.parametrize("dtype,layout", [("float32", "nchw"), ("float32", "nhwc"), ("uint8", "nhwc")])
-def test_inputs_and_losses_are_torchvisions(pack, photos, dtype, layout):
-    run_script(SCRIPT, pack, photos, dtype, layout, python=SYSTEM_PYTHON, OMP_NUM_THREADS="1")
+def test_inputs_and_losses_are_torchvisions(torch, pack, photos, dtype, layout):
+    torch(SCRIPT, pack, photos, dtype, layout)
