@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "bale/formats/base/checksum.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/reader/read_ahead.hpp"
 
 namespace bale {

@@ -17,7 +17,7 @@
 #include "bale/formats/base/files/directory_entries.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/image/image_check.hpp"
 #include "bale/formats/image/jpeg/seek_points.hpp"
 #include "bale/formats/registry/registry.hpp"

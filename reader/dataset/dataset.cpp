@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/reader/dataset/class_merge.hpp"
 #include "bale/reader/dataset/keys/names_apart.hpp"
 #include "bale/reader/dataset/read_requests.hpp"

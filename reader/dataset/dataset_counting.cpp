@@ -8,7 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/current_index.hpp"
 #include "bale/formats/shard/index/index_memory.hpp"

@@ -3,7 +3,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/reader/dataset.hpp"

@@ -15,7 +15,6 @@
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
-#include "bale/reader/spec/odd_shard_names.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
 #include "bale/reader/spec/shard_place.hpp"
 #include "bale/reader/spec/shard_spec.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bale/formats/base/file.hpp"
@@ -40,5 +41,13 @@ struct DatasetSpec {
 /// "::". Each directory or manifest in a "::" list is a part of its own. Throws as Dataset::open() does. Opens no
 /// shard.
 DatasetSpec resolve_dataset(const std::string& spec);
+
+/// Warns of shards that the names of others count ("x-00000-of-00002") or whose numbers they skip ("x-000000",
+/// "x-000002"), and that are not among them; and of names of several splits ("train-000000", "val-000000").
+NoticeLog odd_shard_names(const std::vector<std::string>& shards);
+
+/// A line that `files`, which people call `what`, are of several splits by their names, or else by those of their
+/// directories; empty if they are not.
+std::string several_splits(const std::vector<std::string>& files, std::string_view what);
 
 }  // namespace bale

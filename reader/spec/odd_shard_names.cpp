@@ -1,4 +1,4 @@
-#include "bale/reader/spec/odd_shard_names.hpp"
+#include "bale/reader/spec/dataset_spec.hpp"
 
 #include <algorithm>
 #include <array>

@@ -15,7 +15,7 @@
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/shard_name.hpp"
-#include "bale/reader/dataset/keys/repeated_keys.hpp"
+#include "bale/reader/dataset/keys/names_apart.hpp"
 #include "bale/reader/spec/dataset_spec.hpp"
 #include "bale/reader/spec/shard_place.hpp"
 #include "bale/reader/version.hpp"

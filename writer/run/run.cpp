@@ -4,7 +4,7 @@
 #include <map>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 
 namespace bale {

@@ -21,7 +21,6 @@
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/steady_file.hpp"
 #include "bale/writer/source/folder/name_filter.hpp"
-#include "bale/writer/source/packed_label_texts.hpp"
 #include "bale/writer/source/packed_notices.hpp"
 #include "bale/writer/source/saved/saved_source.hpp"
 #include "bale/writer/source/source.hpp"

@@ -7,7 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/writer/destination/overlap.hpp"

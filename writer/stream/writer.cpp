@@ -16,7 +16,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/publish/writer_parts.hpp"
 #include "bale/writer/shard/shard_job.hpp"

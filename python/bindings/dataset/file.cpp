@@ -17,7 +17,7 @@
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/python/bindings/bindings.hpp"
 #include "bale/python/bindings/gil.hpp"
-#include "bale/reader/spec/odd_shard_names.hpp"
+#include "bale/reader/spec/dataset_spec.hpp"
 #include "bale/reader/spec/shard_spec.hpp"
 
 namespace bale::python {

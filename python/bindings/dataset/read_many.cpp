@@ -11,7 +11,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/python/bindings/value.hpp"
 
 namespace bale::python {

@@ -5,10 +5,15 @@
 // outside the directory into which it is written. convert, extract, diff, merge and Dataset::find() all take the keys
 // from here.
 //
-// Threads: const methods may be called by many threads at once. Do not use a SampleKeys longer than its Dataset.
+// find_repeated_key() takes 8 bytes of memory per sample.
+//
+// Threads: functions are pure; const methods may be called by many threads at once. Do not use a SampleKeys longer than
+// its Dataset.
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,5 +59,18 @@ class SampleKeys {
   std::vector<std::string> fields_;  // of the dataset
   std::vector<KeyForm> forms_;       // of shards
 };
+
+struct RepeatedKey {
+  std::string key;
+  std::size_t first = 0;   // number of a shard that has it
+  std::size_t second = 0;  // number of another, or the same
+};
+
+using KeyVisitor = std::function<void(std::string_view key)>;
+
+/// `visit_keys(n, visit)` calls `visit` for each key of shard n of `num_shards`; it may be called twice for each. The
+/// result is exact: equal hashes find candidates, and the keys themselves are compared.
+std::optional<RepeatedKey> find_repeated_key(
+    std::size_t num_shards, const std::function<void(std::size_t shard, const KeyVisitor& visit)>& visit_keys);
 
 }  // namespace bale

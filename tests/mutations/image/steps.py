@@ -8,6 +8,8 @@ COLOR = ("color", "*")
 MUTATIONS = [
     Mutation("positions of warps are not those of pixel centers", "formats/image/warp/warp.cpp",
              "const double x_at = xs[i] - 0.5;", "const double x_at = xs[i] - 0.25;", PIXELS),
+    Mutation("pixels at the right edge are mixed with those of the next row", "formats/image/warp/warp.cpp",
+             "x < source.width - 1 - k_before", "x < source.width - k_before", PIXELS),
     Mutation("nearest warps start at the corner of a pixel", "formats/image/warp/warp_nearest.cpp",
              "to_fixed(m[2] + m[0] * 0.5 + m[1] * 0.5)", "to_fixed(m[2])", PIXELS),
     Mutation("a turned image is rounded down", "loader/transform/geometry/size_after.cpp",

@@ -9,7 +9,7 @@ MUTATIONS = [
              "    return false;\n  }\n\n  /// Some", "    return true;\n  }\n\n  /// Some", (*MERGE, "other_numbers")),
     Mutation("a copy is not compared with its digest", "writer/shard/shard_copy.cpp",
              "  if (digest_text(stream.digest()) != copy.shard.digest) refuse", "  if (false) refuse", (*MERGE, "damage")),
-    Mutation("a shard that was only stopped hides the failure", "formats/base/system/parallel.cpp", "        if (failure) return;\n", "",
+    Mutation("a shard that was only stopped hides the failure", "formats/base/system/threads.cpp", "        if (failure) return;\n", "",
              ("parallel", "A piece that is stopped*")),
     Mutation("equal keys of two datasets are not looked for", "writer/merge/merge_shards.cpp",
              "    if (const auto repeated = find_repeated_key(shards_.size(), keys_of)) {",

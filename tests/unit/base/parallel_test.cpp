@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/tests/support/catch.hpp"
 
 using namespace bale;

@@ -6,7 +6,7 @@
 #include "bale/formats/shard/index_builder.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 #include "bale/reader/dataset.hpp"
-#include "bale/reader/dataset/keys/repeated_keys.hpp"
+#include "bale/reader/dataset/keys/names_apart.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
 #include "bale/tests/support/temp_dir.hpp"

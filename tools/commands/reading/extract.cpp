@@ -21,7 +21,6 @@
 #include "bale/reader/check/report_json.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/dataset/keys/names_apart.hpp"
-#include "bale/reader/dataset/keys/repeated_keys.hpp"
 #include "bale/reader/read_ahead.hpp"
 #include "bale/reader/spec/dataset_spec.hpp"
 #include "bale/reader/where.hpp"

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/image/similarity/frequency_hash.hpp"
 
 namespace bale {

@@ -14,7 +14,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/json/json.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/shard/layer.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/writer/plan/plan_facts.hpp"

@@ -13,7 +13,7 @@
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/random.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/writer/source/choose/source_table.hpp"

@@ -4,11 +4,16 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <string>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/shard/sample.hpp"
+#include "bale/reader/dataset.hpp"
 #include "bale/writer/source/files/directory_listing.hpp"
 #include "bale/writer/source/files/text_files.hpp"
 
@@ -157,6 +162,28 @@ void require_class(std::int64_t number, const std::vector<std::string>& classes)
 
 bool has_class_numbers(std::string_view field) {
   return field == "boxes.json" || field == "keypoints.json" || field == "segments.json" || field == "image_labels.json";
+}
+
+LabelTexts label_texts_of(const Dataset& dataset, std::uint64_t size,
+                          const std::function<std::uint64_t(std::uint64_t)>& at, bool skip_damaged) {
+  LabelTexts texts;
+  std::unordered_map<std::string, std::uint32_t> seen;
+  Scratch scratch;
+  for (std::uint64_t i = 0; i < size; ++i) {
+    std::string text;
+    try {
+      text = stripped(as_text(dataset.read_field(at(i), k_label_field, scratch)));
+    } catch (const Error& error) {
+      const bool is_reported_later = skip_damaged && is_data_error(error);
+      if (error.code() != ErrorCode::not_found && !is_reported_later) throw;
+    }
+    texts.of_samples.emplace_back();
+    if (text.empty()) continue;
+    const auto [word, is_new] = seen.try_emplace(text, static_cast<std::uint32_t>(texts.words.size()));
+    if (is_new) texts.words.push_back({.text = std::move(text), .key = dataset.key(at(i))});
+    texts.of_samples.back() = word->second;
+  }
+  return texts;
 }
 
 }  // namespace bale

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -20,6 +21,8 @@
 #include "bale/writer/source/source.hpp"
 
 namespace bale {
+
+class Dataset;
 
 /// How columns of labels are called, the first name first.
 inline constexpr std::array<std::string_view, 4> k_label_columns{"label", "class", "target", "y"};
@@ -79,5 +82,16 @@ void require_class(std::int64_t number, const std::vector<std::string>& classes)
 
 /// Whether fields of this name have numbers of classes inside, which nothing renumbers.
 bool has_class_numbers(std::string_view field);
+
+/// The labels of a packed dataset whose label field has texts, such as "dog" in WebDataset's `cls`.
+struct LabelTexts {
+  std::vector<LabelWord> words;                          // each text once
+  std::vector<std::optional<std::uint32_t>> of_samples;  // positions in `words`
+};
+
+/// Reads the label field of `size` samples: at(i) is the number of sample `i` in the dataset. White space alone is
+/// ignored, and with `skip_damaged` what cannot be read. Throws what Dataset::read_field() throws.
+LabelTexts label_texts_of(const Dataset& dataset, std::uint64_t size,
+                          const std::function<std::uint64_t(std::uint64_t)>& at, bool skip_damaged);
 
 }  // namespace bale

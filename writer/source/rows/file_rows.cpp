@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/system/parallel.hpp"
+#include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/rows/file_source.hpp"

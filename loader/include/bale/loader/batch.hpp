@@ -18,7 +18,6 @@
 
 #include "bale/formats/base/bytes.hpp"
 #include "bale/formats/base/held.hpp"
-#include "bale/formats/base/lifetime.hpp"
 #include "bale/loader/transform/draw_key.hpp"
 #include "bale/loader/transform/field.hpp"
 #include "bale/loader/transform/step.hpp"

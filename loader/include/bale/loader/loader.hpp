@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "bale/formats/base/held.hpp"
-#include "bale/formats/base/lifetime.hpp"
 #include "bale/loader/batch.hpp"
 #include "bale/loader/loader_options.hpp"
 #include "bale/reader/dataset.hpp"

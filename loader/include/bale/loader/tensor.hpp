@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
-#include "bale/formats/base/lifetime.hpp"
+#include "bale/formats/base/held.hpp"
 #include "bale/loader/batch.hpp"
 
 namespace bale {

@@ -1,9 +1,14 @@
 """translate(): lists of torchvision and timm as native lists. Objects are recognized by the name and module of their
-class, so neither library is imported."""
+class, so neither library is imported.
+
+Objects that make several views of an image, as projects define them (TwoCropsTransform of MoCo, DataAugmentationDINO,
+lightly's MultiViewTransform, solo-learn's FullTransformPipeline), are not translated; the error says what to give."""
 from __future__ import annotations
 
+import dis
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import CodeType
 from typing import NoReturn, Union
 
 from bale import _bale
@@ -14,7 +19,7 @@ from bale.transforms._operations.ending import ToDtype
 from bale.transforms._operations.markers import Identity
 from bale.transforms._operations.operation import Operation
 from bale.transforms._recipes import train
-from bale.transforms._translation import from_code, from_timm, from_torchvision, several_views
+from bale.transforms._translation import from_code, from_timm, from_torchvision
 from bale.transforms._translation.from_torchvision import Foreign
 
 _LIBRARIES = {"torchvision": from_torchvision.TABLE, "timm": from_timm.TABLE}
@@ -22,6 +27,9 @@ _CONTAINERS = {"Sequential", "ModuleList", "Compose"}
 # What a subclass may not change if it is to be translated as its base.
 _BEHAVIOR = {"__call__", "forward", "transform", "_transform", "make_params", "_get_params", "get_params", "_call_kernel"}
 _RUNS_IT = "bale.torch.Dataset(spec, transform) with a torch DataLoader runs it"
+# What builds several views.
+_BUILD = ("BUILD_LIST", "BUILD_TUPLE", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "LIST_APPEND", "LIST_EXTEND")
+_TRANSFORM_LIBRARIES = ("torch", "torchvision", "timm")
 
 
 def translate(transform: object, *, layout: str = "nhwc", pillow: str | int = "13") -> Compose:
@@ -185,7 +193,48 @@ def _refuse(given: Foreign, place: str) -> NoReturn:
     kind = given if hasattr(given, "__code__") else type(given)
     library = kind.__module__.split(".")[0]
     name = kind.__qualname__ if library in (*_LIBRARIES, "torch") else f"{kind.__module__}.{kind.__qualname__}"
-    views = several_views.hint(given)
+    views = _hint_of_views(given)
     if views is not None:
         raise TypeError(f"{place}: {name}: {views}")
     raise TypeError(f"{place}: {name} has no native counterpart. {_RUNS_IT}")
+
+
+def _hint_of_views(given: object) -> str | None:
+    """What to do, for an object or a function that looks as if it returned several images; None for others."""
+    inner = [name for name, value in _members(given).items() if _is_transform(value)]
+    code = _code(given)
+    if code is None or not _returns_several(code, bool(inner)):
+        return None
+    example = f"views=[t.{inner[0]}] * 2" if len(inner) == 1 else "views=[" + ", ".join(f"t.{name}" for name in inner) + "]"
+    return ("it makes several views of an image, and a transform makes one. Give one transform per view as views="
+            + (f", for example {example}" if inner else "") + "; each image is decoded once")
+
+
+def _members(given: object) -> dict[str, object]:
+    return vars(given) if hasattr(given, "__dict__") and not hasattr(given, "__code__") else {}
+
+
+def _is_transform(value: object) -> bool:
+    """A transform of a library, or a list of such objects."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(map(_is_transform, value))
+    return callable(value) and (type(value).__module__.split(".")[0] in _TRANSFORM_LIBRARIES or
+                                any(_is_transform(inner) for inner in _members(value).values()))
+
+
+def _code(given: object) -> CodeType | None:
+    code: CodeType | None = getattr(getattr(given, "lambd", given), "__code__", None)
+    for name in ("__call__", "forward"):
+        method = getattr(type(given), name, None)
+        if code is None and str(getattr(method, "__module__", "")).split(".")[0] not in _TRANSFORM_LIBRARIES:
+            code = getattr(method, "__code__", None)
+    return code
+
+
+def _returns_several(code: CodeType, has_transforms: bool) -> bool:
+    """Whether what is returned was built in the last step; if it calls transforms of its own, whether it builds a list."""
+    found = [one.opname for one in dis.get_instructions(code)]
+    if any(before in _BUILD and now == "RETURN_VALUE" for before, now in zip(found, found[1:])):
+        return True
+    comprehends = any(getattr(value, "co_name", "") == "<listcomp>" for value in code.co_consts)
+    return has_transforms and (comprehends or any(name in _BUILD for name in found))

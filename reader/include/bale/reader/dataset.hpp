@@ -29,7 +29,6 @@
 #include <vector>
 
 #include "bale/formats/base/held.hpp"
-#include "bale/formats/base/lifetime.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/shard/owned_sample.hpp"
 #include "bale/formats/shard/sample.hpp"

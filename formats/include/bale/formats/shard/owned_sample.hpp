@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bale/formats/base/lifetime.hpp"
+#include "bale/formats/base/held.hpp"
 #include "bale/formats/shard/sample.hpp"
 
 namespace bale {

@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "bale/formats/base/held.hpp"
-#include "bale/formats/base/lifetime.hpp"
 #include "bale/loader/cuda/device_batch.hpp"
 #include "bale/loader/loader.hpp"
 #include "bale/loader/transform/mix_draw.hpp"
