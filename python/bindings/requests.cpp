@@ -128,7 +128,8 @@ std::string report_of_outcome(const PackOutcome& outcome, RunRemarks remarks, co
   const Lines unusable = unusable_image_lines(outcome.images, call.names);
   call.say(unusable);
   remarks.warnings.insert(remarks.warnings.end(), unusable.begin(), unusable.end());
-  call.say(kinds_lines(outcome.report));
+  call.say(planes_lines(outcome.report));
+  call.say(undecodable_lines(outcome.report));
   call.say(skipped_lines(outcome.report.skipped, call.names));
   return pack_json(outcome.report, outcome.seconds, remarks, outcome.images);
 }
@@ -239,7 +240,8 @@ Run publish_run_of(Call& call) {
   return [message, call](Progress& progress) {
     const ChangeOutcome outcome{.change = call.edit->publish(message, progress)};
     if (const auto& packed = outcome.change->added) {
-      call.say(kinds_lines(*packed));
+      call.say(planes_lines(*packed));
+      call.say(undecodable_lines(*packed));
       call.say(skipped_lines(packed->skipped, call.names));
     }
     call.say(change_lines(outcome));

@@ -71,21 +71,21 @@ Counted counted(const std::map<std::string, std::uint64_t>& counts) {
 
 }  // namespace
 
-Lines kinds_lines(const PackReport& report) {
-  Lines lines;
-  if (!report.jpegs.empty()) {
-    std::map<std::string, std::uint64_t> others = report.jpegs;
-    const auto planes = others.extract(std::string(name_of(Codec::planes)));
-    lines.push_back(fmt::format("{} stored as planes", plural(planes ? planes.mapped() : 0, "JPEG")));
-    const Counted stay = counted(others);
-    if (stay.total != 0) lines.back() += fmt::format("; {} stored unchanged: {}", human_count(stay.total), stay.kinds);
-  }
+Lines planes_lines(const PackReport& report) {
+  if (report.jpegs.empty()) return {};
+  std::map<std::string, std::uint64_t> others = report.jpegs;
+  const auto planes = others.extract(std::string(name_of(Codec::planes)));
+  std::string line = fmt::format("{} stored as planes", plural(planes ? planes.mapped() : 0, "JPEG"));
+  const Counted stay = counted(others);
+  if (stay.total != 0) line += fmt::format("; {} stored unchanged: {}", human_count(stay.total), stay.kinds);
+  return {std::move(line)};
+}
+
+Lines undecodable_lines(const PackReport& report) {
   const Counted undecodable = counted(report.undecodable);
-  if (undecodable.total != 0) {
-    lines.push_back(fmt::format("{} packed that bale's loader does not decode: {}", plural(undecodable.total, "image"),
-                                undecodable.kinds));
-  }
-  return lines;
+  if (undecodable.total == 0) return {};
+  return {fmt::format("{} packed that bale's loader does not decode: {}", plural(undecodable.total, "image"),
+                      undecodable.kinds)};
 }
 
 std::string number_list(std::span<const std::uint64_t> numbers, std::string_view range) {

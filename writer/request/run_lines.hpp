@@ -25,9 +25,11 @@ Lines replaced_lines(const PackReport& report);
 /// What was added to a dataset: classes that are new, samples that it had, and its version.
 Lines added_lines(const PackReport& report);
 
-/// How JPEGs are stored, if planes were asked for, and how many packed images are of kinds that the loader does not
-/// decode.
-Lines kinds_lines(const PackReport& report);
+/// How JPEGs are stored, if planes were asked for.
+Lines planes_lines(const PackReport& report);
+
+/// How many packed images are of kinds that the loader does not decode.
+Lines undecodable_lines(const PackReport& report);
 
 /// "3,17,20..25": ascending numbers, with `range` between the ends of a range of at least three. Long lists are whole:
 /// they are for programs, too.

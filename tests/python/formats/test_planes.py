@@ -54,6 +54,8 @@ def test_readers_get_the_files(bale, photos, tmp_path, form, layout):
     assert "planes" not in said.out + said.err
     said = bale.pack(photos, tmp_path / "planes", *common, "--jpeg-code", "planes")
     assert "10 JPEGs stored as planes; 2 stored unchanged: 1 of 4 components, 1 written unusually" in said.err, said
+    quiet = bale.pack(photos, tmp_path / "planes", *common, "--jpeg-code", "planes", "--overwrite", "-q")
+    assert "planes;" not in quiet.err, quiet
     assert fields_of(tmp_path / "planes")["jpg"] == "planes" and fields_of(tmp_path / "plain")["jpg"] == "none"
     assert "12 samples" in bale.ok("verify", tmp_path / "planes").out
     assert bale.ok("ls", tmp_path / "plain").out == bale.ok("ls", tmp_path / "planes").out

@@ -340,7 +340,7 @@ def test_boxes_among_poses_are_named(bale, tmp_path):
 @pytest.mark.parametrize("line, says", [("0 0.5 0.5 0.1", "line 2: 4 numbers"), ("0 12 30 5 5", "not between 0 and 1"),
                                         ("7 0.5 0.5 0.1 0.1", "class 7"), ("0.5 0.5 0.5 0.1 0.1", "not a whole number"),
                                         ("a 0.5 0.5 0.1 0.1", "\"a\" is not a number"), ("0 nan 0.5 0.1 0.1", "not a number"),
-                                        ("0 0,5 0.5 0.1 0.1", "\"0,5\" is not a number, write decimals with a point"),
+                                        ("0 0,5 0.5 0.1 0.1", "\"0,5\" is not a number; write decimals with a point"),
                                         ("0 1e999 0.5 0.1 0.1", "not a number")])
 def test_bad_labels_of_yolo(bale, tmp_path, line, says):
     root, images, labels, _ = yolo(tmp_path)

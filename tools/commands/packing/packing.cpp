@@ -126,9 +126,12 @@ int show_packed(const PackOutcome& outcome, const RunRemarks& remarks, SummarySt
   } else if (!style.quiet) {
     terminal.print(labels_text(remarks.labels) + summary_text(report, outcome.seconds, style));
   }
-  if (!style.quiet) show_lines(added_lines(report), terminal);
+  if (!style.quiet) {
+    show_lines(added_lines(report), terminal);
+    show_lines(planes_lines(report), terminal);
+  }
   show_lines(unusable_image_lines(outcome.images, terminal.options()), terminal);
-  show_lines(kinds_lines(report), terminal);
+  show_lines(undecodable_lines(report), terminal);
   if (num_skipped(report) == 0) return k_exit_ok;
   terminal.flush();
   print_skips(report, terminal);

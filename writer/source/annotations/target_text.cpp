@@ -57,7 +57,7 @@ double parse_number(std::string_view text) {
   if (error != std::errc{} || end != digits.data() + digits.size() || !std::isfinite(value)) {
     const bool has_comma = text.find(',') != std::string_view::npos;
     throw Error(ErrorCode::damaged, fmt::format("\"{}\" is not a number{}", excerpt(printable(text), 40),
-                                                has_comma ? ", write decimals with a point" : ""));
+                                                has_comma ? "; write decimals with a point" : ""));
   }
   return value;
 }
