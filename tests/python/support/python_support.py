@@ -31,7 +31,7 @@ def command(script, *args, python=sys.executable):
     return [python, "-c", textwrap.dedent(script), *map(str, args)]
 
 
-def run_script(script, *args, python=sys.executable, code=0, timeout=120, **env):
+def run_script(script, *args, python=sys.executable, code=0, timeout=400, **env):
     """Its standard output. A script that takes minutes is a hang."""
     done = subprocess.run(command(script, *args, python=python), capture_output=True, text=True, timeout=timeout,
                           env={**ENVIRONMENT, **env}, stdin=subprocess.DEVNULL)

@@ -49,7 +49,7 @@ class Torch:
         self._server = subprocess.Popen([python, "-c", server], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env={**ENVIRONMENT, **env}, text=True, start_new_session=True)
 
-    def __call__(self, script, *args, timeout=120, **env):
+    def __call__(self, script, *args, timeout=400, **env):
         with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile() as err:
             job = {"script": textwrap.dedent(script), "args": list(map(str, args)), "env": env, "out": out.name,
                    "err": err.name}
