@@ -48,13 +48,14 @@ auto with_sample_context(const Row& row, const Shard& shard, const Work& work) {
   }
 }
 
-/// A function of the program, whose exceptions are its own.
+/// A function of the program, whose exceptions are its own: an error about a file is not one about the shard.
 template <typename Call>
 void call_own(const Call& call) {
   try {
     call();
-  } catch (const Error&) {
-    throw;
+  } catch (const Error& error) {
+    if (is_lack_of_resources(error) || is_data_error(error)) throw;
+    throw Error(ErrorCode::damaged, error.what());
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {

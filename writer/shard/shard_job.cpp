@@ -13,6 +13,7 @@
 #include "bale/formats/base/codec/zstd_codec.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
+#include "bale/formats/base/names/contained_name.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
 #include "bale/formats/image/image.hpp"
@@ -237,9 +238,18 @@ class ShardRun {
   }
 
  private:
-  /// Throws unless fields and class of the sample are among those that its source, which may be a program's, names.
-  void check(std::uint32_t number, const SampleView& sample) const {
+  /// Throws unless the sample is what its source, which may be a program's, says of it: its key, and fields and class
+  /// that the source names.
+  void check(std::uint32_t number, const SampleView& sample) {
     try {
+      job_.source.describe(number, described_);
+      if (sample.key != described_.key) {
+        throw Error(ErrorCode::invalid_argument, fmt::format("its source calls it \"{}\"", printable(described_.key)));
+      }
+      if (job_.options.format.layout->keys_name_files && leads_outside(sample.key)) {
+        throw Error(ErrorCode::invalid_argument, "a key that leads outside its directory names no file",
+                    {.hint = "choose another format"});
+      }
       for (const FieldView& field : sample.fields) {
         if (index_.field_id(field.name)) continue;
         throw Error(ErrorCode::invalid_argument,
@@ -391,6 +401,7 @@ class ShardRun {
   IndexBuilder index_;
   SeekPointFileBuilder seek_points_;
   Scratch scratch_;
+  SourceSample described_;  // of the sample that is packed
   SlowReadHint read_ahead_;
   const std::vector<Sidecar> sidecars_ = sidecars_of(*job_.options.format.layout, job_.options.sidecars);
   const bool keeps_bytes_ = job_.options.format.layout->keeps_bytes;

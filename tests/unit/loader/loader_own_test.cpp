@@ -29,7 +29,7 @@ std::string pack_grays(const TempDir& dir) {
 }
 
 Bytes decode_gray(Bytes stored, std::vector<std::byte>& memory) {
-  if (stored.empty()) throw std::runtime_error("no gray value");
+  if (stored.empty()) throw Error(ErrorCode::io, "no gray value", {.path = "/of/the/program"});
   const std::string head = "P6\n40 30\n255\n";
   memory.assign(head.size() + std::size_t{40} * 30 * 3, stored[0]);
   std::ranges::copy(as_bytes(head), memory.begin());
@@ -70,7 +70,7 @@ TEST_CASE("Images in a form of the program's own are decoded by it, and what it 
   CHECK(rows == 19);
   REQUIRE(loader.bad_samples().size() == 1);
   CHECK(loader.bad_samples()[0].key == "107");
-  CHECK_THAT(loader.bad_samples()[0].reason, ContainsSubstring("no gray value"));
+  CHECK_THAT(loader.bad_samples()[0].reason, ContainsSubstring("/of/the/program: no gray value"));
 }
 
 TEST_CASE(
@@ -96,6 +96,14 @@ TEST_CASE(
   CHECK(found[1] == found[0]);
   CHECK(found[2] == found[0]);
   CHECK(rest_of_epoch(plain) != found[0]);
+  options.own_transform = [](const RowPixels& row) {
+    if (row.key.sample == 5) throw std::runtime_error("no noise");
+    if (row.key.sample == 7) throw 7;
+  };
+  options.workers = GENERATE(0u, 2u);
+  options.on_bad_sample = OnBadSample::skip;
+  Loader throws(pack.path, options);
+  CHECK_THROWS_AS(rest_of_epoch(throws), int);
 }
 
 TEST_CASE("Functions of the program's own are refused if workers are other programs, and for raw transforms") {

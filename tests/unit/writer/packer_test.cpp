@@ -47,13 +47,14 @@ std::map<std::string, std::string> packed(const Source& source, PackOptions opti
   return files_of(options.destination);
 }
 
-/// Its sample 17 has a field, a field's number and a class that can be odd.
+/// Its sample 17 has a key, a field, a field's number and a class that can be odd.
 class OddSource : public FakeSource {
  public:
   using FakeSource::FakeSource;
   std::uint32_t field_id = 2;
   std::string_view field = "json";
   std::int64_t class_number = 1;
+  std::string_view key{};
 
   void describe(std::uint64_t i, SourceSample& out) const override {
     FakeSource::describe(i, out);
@@ -63,6 +64,7 @@ class OddSource : public FakeSource {
     SampleView sample = FakeSource::read(i, scratch);
     if (i != 17) return sample;
     sample.label = class_number;
+    if (!key.empty()) sample.key = key;
     scratch.fields().back().name = field;
     return sample;
   }
@@ -322,7 +324,7 @@ TEST_CASE_METHOD(InTempDir, "duplicate keys are refused before anything is writt
   CHECK_FALSE(fs::exists(dir / "data"));
 }
 
-TEST_CASE_METHOD(InTempDir, "a sample with a field or a class that its source does not name is a bad one") {
+TEST_CASE_METHOD(InTempDir, "a sample with a key, a field or a class that its source does not name is a bad one") {
   const auto refuses = [&](PackOptions options, const OddSource& source, const std::string& why) {
     Progress progress;
     const Error error = test::error_of([&] { pack(source, options, progress); });
@@ -334,7 +336,12 @@ TEST_CASE_METHOD(InTempDir, "a sample with a field or a class that its source do
     if (format->layouts.empty()) continue;
     options.format = find_format(format->name);
     if (!options.format.layout->keeps_all_fields) continue;
-    OddSource of_field(20), of_id(20), of_class(20);
+    OddSource of_field(20), of_id(20), of_class(20), of_key(20), outside(20);
+    of_key.key = "other";
+    refuses(options, of_key, "its source calls it \"");
+    outside.key = "../17";
+    outside.key_of = [](std::uint64_t i) { return i == 17 ? "../17" : std::to_string(i); };
+    if (options.format.layout->keys_name_files) refuses(options, outside, "a key that leads outside its directory");
     of_field.field = "txt";
     refuses(options, of_field, "a field \"txt\" that its source does not name");
     of_id.field_id = 3;

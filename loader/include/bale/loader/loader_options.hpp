@@ -124,7 +124,8 @@ struct LoaderOptions {
   /// A decoder of the program's own: returns the image of the stored bytes in a format that bale decodes, such as PPM.
   /// The result lives in `memory`, which is the calling thread's and kept, or is `stored`. `field` says which field is
   /// decoded if its name is not an image's. Both this and own_transform are for workers that are threads (or 0
-  /// workers), which call them at the same time. What they throw makes the sample a bad one, except std::bad_alloc.
+  /// workers), which call them at the same time. A std::exception makes the sample a bad one, except std::bad_alloc;
+  /// anything else that they throw comes from next().
   std::function<Bytes(Bytes stored, std::vector<std::byte>& memory)> own_decoder{};
   /// A transform of the program's own, after `transform` and before images are mixed. Not for raw transforms.
   std::function<void(const RowPixels& row)> own_transform{};
