@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from bale import _bale
 from bale._keywords import option_texts
@@ -397,6 +397,10 @@ class Writer:
                 self.abandon()
             except Exception as failed:
                 warn(f"{self.destination}: not all samples could be kept: {failed}")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Writer belongs to its process and cannot be pickled; make one in each process, with part= and parts=, "
+                        "and join them with bale.merge()")
 
     def __repr__(self) -> str:
         part = "" if self._part is None else f", part={self._part[0]}, parts={self._part[1]}"

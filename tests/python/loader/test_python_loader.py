@@ -382,7 +382,9 @@ def test_bad_samples(bale, photos, tmp_path):
 def test_after_close(pack):
     loader = small(pack)
     iterator = iter(loader)
-    next(iterator)
+    batch = next(iterator)
+    with pytest.raises(TypeError, match="a Batch is a view of its Loader's memory and cannot be pickled; pass on its arrays"):
+        pickle.dumps(batch)
     pids = worker_pids(loader)
     loader.close()
     assert all(map(is_gone, pids))

@@ -1,6 +1,8 @@
 """bale.Writer: values and keys, readers of others, states, errors, threads, processes."""
+import copy
 import io
 import json
+import pickle
 import signal
 import subprocess
 import threading
@@ -326,6 +328,14 @@ def test_forks(tmp_path):
             writer.add("c", {"txt": "c"})
         assert list(bale.Dataset(sys.argv[1]).keys) == ["a", "c"]
         """, tmp_path / "out")
+
+
+def test_a_writer_stays_in_its_process(tmp_path):
+    with bale.Writer(tmp_path / "out") as writer:
+        writer.add("a", {"txt": "a"})
+        for copies in (pickle.dumps, copy.copy):
+            with pytest.raises(TypeError, match="a Writer belongs to its process and cannot be pickled; make one in each process"):
+                copies(writer)
 
 
 def test_a_writer_that_nobody_closes(tmp_path):
