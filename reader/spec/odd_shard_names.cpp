@@ -75,9 +75,20 @@ void note_skipped_numbers(const std::vector<std::string>& shards, NoticeLog& log
   }
 }
 
-/// The first word that is a split's in the name of a file or directory, or else of the nearest directory above that is
-/// called as one; empty if there is none.
-std::string split_of(const std::string& file) {
+/// How long the path of the nearest directory above all of them is.
+std::size_t common_directory(const std::vector<std::string>& files) {
+  if (files.empty()) return 0;
+  std::string_view common = files.front();
+  for (const std::string& file : files) {
+    common = common.substr(0, static_cast<std::size_t>(std::ranges::mismatch(common, file).in1 - common.begin()));
+  }
+  const std::size_t slash = common.rfind('/');
+  return slash == std::string_view::npos ? 0 : slash;
+}
+
+/// The first word that is a split's in the name of a file or directory, or else of the nearest directory that is called
+/// as one and whose path is longer than `common`; empty if there is none.
+std::string split_of(const std::string& file, std::size_t common) {
   const std::string name = lower_case(base_name(file));
   for (std::size_t start = 0, end = 0; start < name.size(); start = end + 1) {
     end = std::min(name.find_first_of("-_. ", start), name.size());
@@ -87,7 +98,7 @@ std::string split_of(const std::string& file) {
   std::string path = lower_case(file);
   while (path.find('/') != std::string::npos) {
     path = parent_directory(path);
-    if (path == "/" || path == ".") break;
+    if (path == "/" || path == "." || path.size() <= common) break;
     if (std::string above = base_name(path); is_split_name(above)) return above;
   }
   return {};
@@ -105,8 +116,9 @@ NoticeLog odd_shard_names(const std::vector<std::string>& shards) {
 
 std::string several_splits(const std::vector<std::string>& files, std::string_view what) {
   std::map<std::string, std::uint64_t> splits;
+  const std::size_t common = common_directory(files);
   for (const std::string& file : files) {
-    if (std::string split = split_of(file); !split.empty()) ++splits[std::move(split)];
+    if (std::string split = split_of(file, common); !split.empty()) ++splits[std::move(split)];
   }
   if (splits.size() < 2) return {};
   std::string all;

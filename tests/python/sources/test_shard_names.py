@@ -33,8 +33,8 @@ def test_shards_that_the_names_count_and_that_are_not_there(bale, shards_of, tmp
 
 
 def test_names_of_shards_that_skip_a_number_or_are_of_two_splits_are_said(bale, shards_of, tmp_path):
-    place = tmp_path / "place"
-    place.mkdir()
+    place = tmp_path / "dev" / "place"  # a directory above all of them is not one of their splits
+    place.mkdir(parents=True)
     names = ["train-000000.tar", "train-000002.tar", "train-000003.tar", "val-000000.tar"]
     for name in [*names, "n0144.tar", "n0153.tar", "2024.7.tar"]:
         (place / name).write_bytes(shards_of[0])
