@@ -45,8 +45,9 @@ if(BUILD_SHARED_LIBS)
   target_link_options(bale_library PRIVATE "LINKER:--as-needed,--version-script,${PROJECT_BINARY_DIR}/bale.map")
 else()
   target_link_options(bale_library INTERFACE "LINKER:--exclude-libs,libbale.a")  # as the rooms
-  # Of the archive and not of the components: CMake puts what a component links before the archive if another follows.
-  target_link_libraries(bale_library INTERFACE ${third_party})
+  # Of the archive and not of the components: CMake puts what a component links before the archive if another follows. A
+  # program loads those that it needs.
+  target_link_libraries(bale_library INTERFACE -Wl,--push-state,--as-needed ${third_party} -Wl,--pop-state)
 endif()
 foreach(component IN LISTS components)
   add_library(bale_part_${component} INTERFACE)
