@@ -29,4 +29,6 @@ std::unique_ptr<const ObjectStore> ObjectStore::open(const std::string& name, st
   throw Error(no_remote_error(name));
 }
 
+bool keeps_removed_objects(const std::string&) { return false; }
+
 }  // namespace bale
