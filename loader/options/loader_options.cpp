@@ -13,7 +13,6 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/system/cores.hpp"
-#include "bale/formats/base/system/threads.hpp"
 #include "bale/loader/options/loader_table.hpp"
 #include "bale/loader/transform/list/check.hpp"
 #include "bale/loader/transform/members/dtype_name.hpp"

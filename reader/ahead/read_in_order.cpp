@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "bale/formats/base/checksum.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/base/system/threads.hpp"
 #include "bale/reader/read_ahead.hpp"
 

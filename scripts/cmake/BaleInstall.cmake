@@ -24,8 +24,8 @@ list(TRANSFORM rooms REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE obje
 set(components reader writer loader cuda)
 set(third_party "")
 foreach(component IN LISTS components)
-  bale_third_party(libraries_${component} bale_${component})
-  list(APPEND third_party ${libraries_${component}})
+  bale_third_party(libraries bale_${component})
+  list(APPEND third_party ${libraries})
 endforeach()
 list(REMOVE_DUPLICATES third_party)
 
@@ -45,8 +45,8 @@ if(BUILD_SHARED_LIBS)
   target_link_options(bale_library PRIVATE "LINKER:--as-needed,--version-script,${PROJECT_BINARY_DIR}/bale.map")
 else()
   target_link_options(bale_library INTERFACE "LINKER:--exclude-libs,libbale.a")  # as the rooms
-  # Of the archive and not of the components: CMake puts what a component links before the archive if another follows. A
-  # program loads those that it needs.
+  # The archive links them, not the components: CMake puts what a component links before the archive if another component
+  # follows. A program loads only those that it needs.
   target_link_libraries(bale_library INTERFACE -Wl,--push-state,--as-needed ${third_party} -Wl,--pop-state)
 endif()
 foreach(component IN LISTS components)

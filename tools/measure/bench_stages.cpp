@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/system/threads.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/base/text/key_text.hpp"
 #include "bale/reader/read_in_order.hpp"
 #include "bale/tools/measure/process_usage.hpp"

@@ -10,6 +10,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/base/system/threads.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/base/system/threads.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
 

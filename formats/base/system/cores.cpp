@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace bale {
@@ -225,6 +226,10 @@ std::optional<double> cpu_quota(const std::string& root) {
 unsigned limited_by(std::optional<double> quota, unsigned cores) {
   if (!quota || *quota >= cores) return std::max(cores, 1U);
   return std::max(static_cast<unsigned>(*quota), 1U);
+}
+
+unsigned usable_cores() {
+  return limited_by(cpu_quota(), affinity_cores().value_or(std::thread::hardware_concurrency()));
 }
 
 }  // namespace bale

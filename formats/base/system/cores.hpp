@@ -51,4 +51,7 @@ std::optional<double> cpu_quota(const std::string& root = "");
 /// The part of `cores` that a quota leaves: whole cores, at least 1.
 unsigned limited_by(std::optional<double> quota, unsigned cores);
 
+/// Cores that this process may use, by its affinity mask and that quota: at least 1.
+unsigned usable_cores();
+
 }  // namespace bale

@@ -22,10 +22,6 @@ std::thread start_thread(std::function<void()> run) {
   }
 }
 
-unsigned usable_cores() {
-  return limited_by(cpu_quota(), affinity_cores().value_or(std::thread::hardware_concurrency()));
-}
-
 void run_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work,
                   const std::function<void()>& stop_others) {
   const unsigned wanted = jobs != 0 ? jobs : usable_cores();

@@ -182,7 +182,8 @@ class IterableDataset(Samples, torch.utils.data.IterableDataset[Any]):
         whole, rest = divmod(size, self.batch_size)
         shares = [len(range(worker, whole, num_workers)) * self.batch_size for worker in range(num_workers)]
         shares[whole % num_workers] += rest
-        supposed, made = (sum(_batches(share, loader.batch_size, loader.drop_last) for share in all_shares) for all_shares in ([size], shares))
+        supposed = _batches(size, loader.batch_size, loader.drop_last)
+        made = sum(_batches(share, loader.batch_size, loader.drop_last) for share in shares)
         if supposed != made:
             self._has_warned = True
             warn(f"a DataLoader of {loader.num_workers} workers makes {made} batches of {size} samples, not the {supposed} of its length, because "

@@ -7,7 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/options/option_values.hpp"
-#include "bale/formats/base/system/threads.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/temp_dir.hpp"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bale/formats/base/system/threads.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/tools/commands/commands.hpp"
 #include "bale/tools/measure/bench_device.hpp"

@@ -1,7 +1,7 @@
 #include "bale/tools/measure/trials/examination.hpp"
 
 #include "bale/formats/base/storage.hpp"
-#include "bale/formats/base/system/threads.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/reader/ahead/shard_opener.hpp"
 #include "bale/tools/measure/bench_stages.hpp"
 #include "bale/tools/measure/process_usage.hpp"

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
-#include "bale/formats/base/system/threads.hpp"
+#include "bale/formats/base/system/cores.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/formats/image/reduced_image.hpp"
 

@@ -24,7 +24,7 @@ from bale.torch._dataset import Dataset
 from bale.torch._loader import dataloader_names
 from bale.torch._loader.conversion import Conversion, cuda_device
 from bale.torch._loader.dataset_argument import Part, Reach, given, within
-from bale.torch._loader.lightning import (
+from bale.torch._loader.frameworks import (
     is_asked_to_overfit,
     refuse_to_skip_batches,
     warn_of_batches_left,

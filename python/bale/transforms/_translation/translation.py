@@ -23,13 +23,13 @@ from bale.transforms._translation import from_code, from_timm, from_torchvision
 from bale.transforms._translation.from_torchvision import Foreign
 
 _LIBRARIES = {"torchvision": from_torchvision.TABLE, "timm": from_timm.TABLE}
+_WITH_TORCH = (*_LIBRARIES, "torch")
 _CONTAINERS = {"Sequential", "ModuleList", "Compose"}
 # What a subclass may not change if it is to be translated as its base.
 _BEHAVIOR = {"__call__", "forward", "transform", "_transform", "make_params", "_get_params", "get_params", "_call_kernel"}
 _RUNS_IT = "bale.torch.Dataset(spec, transform) with a torch DataLoader runs it"
-# What builds several views.
+# Instructions that build several views.
 _BUILD = ("BUILD_LIST", "BUILD_TUPLE", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "LIST_APPEND", "LIST_EXTEND")
-_TRANSFORM_LIBRARIES = ("torch", "torchvision", "timm")
 
 
 def translate(transform: object, *, layout: str = "nhwc", pillow: str | int = "13") -> Compose:
@@ -192,7 +192,7 @@ def _control(given: Foreign, name: str, place: str, state: _Given) -> Operation:
 def _refuse(given: Foreign, place: str) -> NoReturn:
     kind = given if hasattr(given, "__code__") else type(given)
     library = kind.__module__.split(".")[0]
-    name = kind.__qualname__ if library in (*_LIBRARIES, "torch") else f"{kind.__module__}.{kind.__qualname__}"
+    name = kind.__qualname__ if library in _WITH_TORCH else f"{kind.__module__}.{kind.__qualname__}"
     views = _hint_of_views(given)
     if views is not None:
         raise TypeError(f"{place}: {name}: {views}")
@@ -218,7 +218,7 @@ def _is_transform(value: object) -> bool:
     """A transform of a library, or a list of such objects."""
     if isinstance(value, (list, tuple)):
         return bool(value) and all(map(_is_transform, value))
-    return callable(value) and (type(value).__module__.split(".")[0] in _TRANSFORM_LIBRARIES or
+    return callable(value) and (type(value).__module__.split(".")[0] in _WITH_TORCH or
                                 any(_is_transform(inner) for inner in _members(value).values()))
 
 
@@ -226,7 +226,7 @@ def _code(given: object) -> CodeType | None:
     code: CodeType | None = getattr(getattr(given, "lambd", given), "__code__", None)
     for name in ("__call__", "forward"):
         method = getattr(type(given), name, None)
-        if code is None and str(getattr(method, "__module__", "")).split(".")[0] not in _TRANSFORM_LIBRARIES:
+        if code is None and str(getattr(method, "__module__", "")).split(".")[0] not in _WITH_TORCH:
             code = getattr(method, "__code__", None)
     return code
 
