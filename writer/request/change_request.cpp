@@ -176,6 +176,7 @@ Json json_of(const ChangeReport& report) {
 ChangeOutcome change(const ChangeRequest& request, Progress& progress) {
   ChangeOutcome outcome;
   const bool rewrites = request.command == "rewrite";
+  if (!rewrites && request.rewriting.purge) throw_if_not_rewritable(request.options.destination);
   if (!rewrites) outcome.change = layered(request, progress);
   if (rewrites || (request.rewriting.purge && !request.options.dry_run)) {
     RewriteOptions options = request.rewriting;

@@ -12,6 +12,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/progress.hpp"
+#include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/field_layer.hpp"
 #include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/manifest.hpp"
@@ -154,6 +155,18 @@ ManifestLayer RemainingLayers::write_rest(const FieldLayer& layer, const std::ve
   return writer.finish();
 }
 
+const Layout& layout_of(const Manifest& manifest) { return *find_format(manifest.format, manifest.layout).layout; }
+
+void throw_if_not_rewritable(const Manifest& manifest, const std::string& directory) {
+  const Layout& layout = layout_of(manifest);
+  if (layout.keeps_bytes && !layout.counted) return;
+  throw Error(ErrorCode::unsupported,
+              layout.counted ? fmt::format("shards of {}.{} are not written again: their names have their number",
+                                           manifest.format, manifest.layout)
+                             : "shards of pixels are not written again",
+              {.path = directory, .hint = "`bale convert` writes the version without what was removed"});
+}
+
 /// Shards of the base that follow each other, and become one.
 struct Group {
   std::size_t begin = 0;
@@ -239,6 +252,7 @@ class Rewriting {
   static BaseVersion base_of(const RewriteOptions& asked) {
     Manifest manifest = manifest_to_change(asked.destination);
     if (!asked.dry_run && end_earlier_run(asked.destination)) manifest = manifest_to_change(asked.destination);
+    if (layout_of(manifest).counted) throw_if_not_rewritable(manifest, asked.destination);
     std::string id = version_id(manifest);
     return {.manifest = std::move(manifest), .id = std::move(id)};
   }
@@ -277,10 +291,7 @@ class Rewriting {
   }
 
   void make_plan(const std::vector<Group>& groups) {
-    if (!options_.format.layout->keeps_bytes) {
-      throw Error(ErrorCode::unsupported, "shards of pixels are not written again",
-                  {.path = asked_.destination, .hint = "`bale convert` writes the version without what was removed"});
-    }
+    throw_if_not_rewritable(manifest(), asked_.destination);
     PlannedDataset& planned = plan_.datasets.emplace_back();
     planned.name = manifest().name;
     std::vector<std::uint64_t> begins{0};  // of the base's shards among its samples
@@ -428,6 +439,10 @@ class Rewriting {
 };
 
 }  // namespace
+
+void throw_if_not_rewritable(const std::string& directory) {
+  throw_if_not_rewritable(manifest_to_change(directory), directory);
+}
 
 RewriteReport rewrite(const RewriteOptions& options, Progress& progress) { return Rewriting(options, progress).run(); }
 

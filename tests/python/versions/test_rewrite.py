@@ -256,10 +256,13 @@ def test_small_shards_are_joined(bale, files, tmp_path):
 
 
 def test_what_cannot_be_rewritten(bale, files, tmp_path):
-    for layout, words in (("npy.rgb", "bale convert"), ("tfrecord.example", "bale convert")):
+    for layout, words in (("npy.rgb", "shards of pixels"), ("tfrecord.example", "are not written again")):
         bale.pack(files / "old", tmp_path / layout, "--format", layout, *(["--size", "16"] if layout == "npy.rgb" else []))
         before = tree_bytes(tmp_path / layout)
-        assert words in bale("rewrite", tmp_path / layout, "--all").error_line()
+        key = key_list(bale, tmp_path / layout)[0]
+        for command in (["rewrite", tmp_path / layout, "--all"], ["remove", tmp_path / layout, key, "--purge"]):
+            for more in ([], ["--dry-run"]):
+                assert words in bale(*command, *more).error_line()
         assert tree_bytes(tmp_path / layout) == before
     assert "no manifest.json" in bale("rewrite", files).error_line()
 

@@ -50,4 +50,7 @@ struct RewriteReport {
 /// throws of the dataset, and `unsupported` for shards of pixels and those whose names have their number.
 RewriteReport rewrite(const RewriteOptions& options, Progress& progress);
 
+/// Throws what rewrite() throws of every dataset of this layout, before samples are removed that it could not purge.
+void throw_if_not_rewritable(const std::string& directory);
+
 }  // namespace bale
