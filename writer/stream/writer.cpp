@@ -132,12 +132,11 @@ class Writer::Run {
     std::vector<ShardQueue::Task> left;
     if (queue_ != nullptr) left = queue_->stop();
     queue_.reset();
-    if (count_ == 0) {
-      dataset_.leave();
-    } else {
-      durable_ = std::max(durable_, dataset_.num_samples());
-      for (const ShardQueue::Task& task : left) keep(*task.pending);
-      keep(*filling_);
+    try {
+      keep_all(left);
+    } catch (...) {
+      dataset_.release();  // the next Writer of this process may resume when there is room
+      throw;
     }
     dataset_.release();
     return durable_;
@@ -331,6 +330,16 @@ class Writer::Run {
       }
     }
     return dataset_.find(key);
+  }
+
+  void keep_all(const std::vector<ShardQueue::Task>& left) {
+    if (count_ == 0) {
+      dataset_.leave();
+      return;
+    }
+    durable_ = std::max(durable_, dataset_.num_samples());
+    for (const ShardQueue::Task& task : left) keep(*task.pending);
+    keep(*filling_);
   }
 
   /// Makes what waits durable, for a run that resumes.

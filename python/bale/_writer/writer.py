@@ -14,7 +14,7 @@ from bale._types import Json, Path, Report
 from bale._warnings import report_of, warn, warn_of_ignored
 from bale._writer.field_values import FieldValues, label_of, labels_of
 from bale._writer.labels import class_names
-from bale.errors import DamagedError, make_error
+from bale.errors import DamagedError, RetryableError, make_error
 from bale.options import Size
 
 if TYPE_CHECKING:
@@ -179,8 +179,14 @@ class Writer:
             "on_error": on_error, "jobs": jobs})
         self._part = None if part is None or parts is None else (part, parts)
         self._pid = os.getpid()
-        self._writer = _bale.Writer(self.destination, given, self.classes, self._part,
-                                    size_of("memory_bytes", memory_bytes))
+        try:
+            self._writer = _bale.Writer(self.destination, given, self.classes, self._part,
+                                        size_of("memory_bytes", memory_bytes))
+        except RetryableError:
+            if any(other.destination == self.destination and other._part == self._part for other in _live):
+                raise make_error("retryable", f"{self.destination}: a Writer of this program writes into this directory; "
+                                 "call its close() or abandon()") from None
+            raise
         self._check_state(resume)
         _live.add(self)
 
@@ -365,13 +371,13 @@ class Writer:
         self._note(error)
 
     def _note(self, error: BaseException) -> None:
+        note = f"{self.destination}: no manifest was written; "
         try:
             kept = self.abandon()
         except Exception as failed:
-            note = f"{self.destination}: no manifest was written, and not all samples could be kept: {failed}"
-        else:
-            note = f"{self.destination}: no manifest was written; "
-            note += f"{kept} samples are kept: continue with bale.Writer(..., resume=True)" if kept else "no sample was kept"
+            kept = self.abandon()  # how many are kept all the same
+            note += f"not all samples could be kept: {failed}; "
+        note += f"{kept} samples are kept: continue with bale.Writer(..., resume=True)" if kept else "no sample was kept"
         if hasattr(error, "add_note"):
             error.add_note(note)
         else:  # Python 3.10

@@ -3,6 +3,7 @@ import copy
 import io
 import json
 import pickle
+import resource
 import signal
 import subprocess
 import threading
@@ -179,7 +180,7 @@ def test_what_is_in_the_way(tmp_path):
     out = tmp_path / "out"
     with bale.Writer(out) as writer:
         writer.add("a", {"txt": "old"})
-        with pytest.raises(bale.Error, match="another bale") as caught:
+        with pytest.raises(bale.Error, match="a Writer of this program") as caught:
             bale.Writer(out, resume=True)
         assert caught.value.code == "retryable"
     with pytest.raises(bale.Error, match="holds a packed dataset") as caught:
@@ -251,6 +252,29 @@ def test_states(tmp_path):
     assert writer.report["samples"] == 8 and writer.report["resumed_shards"] == 1
     assert writer.close() is writer.report
     assert [sample["txt"] for sample in map(bale.Dataset(out).__getitem__, range(8))] == [b"%d" % i for i in range(8)]
+
+
+def test_the_next_writer_of_the_program_continues(tmp_path):
+    """As in a notebook, where the failed Writer still has its name."""
+    out = tmp_path / "out"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        with pytest.raises(bale.Error, match="File too large") as caught, bale.Writer(out, shard_samples=4, jobs=1) as failed:
+            for i in range(4):
+                failed.add(str(i), {"txt": "x" * i})
+            assert failed.state()["count"] == 4
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+            for i in range(4, 50):
+                failed.add(str(i), {"txt": "x" * 10_000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    note = caught.value.__notes__[0]
+    assert "not all samples could be kept" in note and "; 4 samples are kept" in note and "resume=True" in note
+    writer = bale.Writer(out, shard_samples=4, resume=True)
+    assert len(writer) >= 4
+    with pytest.raises(bale.errors.RetryableError, match=r"a Writer of this program .* abandon\(\)"):
+        bale.Writer(out, shard_samples=4, resume=True)
+    writer.close()
 
 
 def test_no_samples(tmp_path):

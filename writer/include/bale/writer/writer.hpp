@@ -101,7 +101,7 @@ class Writer {
 
   /// Ends without a manifest. All samples are kept for a Writer that resumes, as far as the disk has room; returns how
   /// many. Without samples the destination is left as it was found. Does nothing after close(). Throws `io`; the
-  /// samples of the last checkpoint are kept then.
+  /// samples of the last checkpoint are kept then, and the next call returns how many.
   std::uint64_t abandon();
 
  private:
