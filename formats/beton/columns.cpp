@@ -9,6 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/names/known_names.hpp"
+#include "bale/formats/shard/sample.hpp"
 
 namespace bale::beton {
 namespace {
@@ -104,6 +105,22 @@ std::uint32_t place_metadata(std::vector<Column>& columns) {
   return has_words ? up(at) : at;
 }
 
+/// The extensions that fields of the column may get.
+std::vector<std::string_view> endings_of(const Column& column) {
+  switch (column.kind) {
+    case ValueKind::image:
+      return {"jpg", k_array_field};
+    case ValueKind::bytes:
+      return endings_of_bytes();
+    case ValueKind::json:
+      return {"json"};
+    case ValueKind::opaque:
+      return {"bin"};
+    default:
+      return {k_array_field};
+  }
+}
+
 }  // namespace
 
 bool is_plausible_descriptor(Bytes descriptor) {
@@ -128,6 +145,7 @@ Columns parse_columns(Bytes descriptors) {
       columns.all, [](const Column& column) { return column.kind == ValueKind::image; },
       [](const Column& column) { return column.kind == ValueKind::bytes; },
       [](const Column& column) { return column.kind == ValueKind::array; });
+  keep_fields_apart(columns.all, endings_of);
   return columns;
 }
 

@@ -15,6 +15,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/shard/sample.hpp"
 
 namespace bale::litdata {
 namespace {
@@ -204,6 +205,32 @@ std::optional<ArrayConversion> array_with_header(Bytes front, bool is_tensor) {
   return array_delivery(type, shape, k_header + 4 * std::uint64_t{rank});
 }
 
+/// The extensions that set_stored(), set_made() and set_opaque() may get for the column.
+std::vector<std::string_view> endings_of(const Column& column) {
+  std::vector<std::string_view> endings = endings_of_bytes();
+  switch (column.kind) {
+    case ValueKind::text:
+      return {"txt"};
+    case ValueKind::image:
+      endings.push_back("bin");
+      return endings;
+    case ValueKind::bytes:
+      if (const std::size_t colon = column.encoding.find(':'); colon != std::string::npos) {
+        endings.push_back(std::string_view(column.encoding).substr(colon + 1));  // "file:mp4"
+      }
+      return endings;
+    case ValueKind::pixels:
+      return {k_array_field, "pgm", "bin"};
+    case ValueKind::numpy:
+    case ValueKind::tensor:
+      return {k_array_field, "bin"};
+    case ValueKind::opaque:
+      return {column.encoding == "pickle" ? "pkl" : "bin"};
+    default:
+      return {k_array_field};
+  }
+}
+
 }  // namespace
 
 std::vector<Column> make_columns(const std::vector<std::string>& formats, const Json& spec) {
@@ -234,6 +261,7 @@ std::vector<Column> make_columns(const std::vector<std::string>& formats, const 
       columns, [](const Column& column) { return column.kind == ValueKind::image || column.kind == ValueKind::pixels; },
       [](const Column& column) { return column.kind == ValueKind::bytes; },
       [](const Column& column) { return column.kind == ValueKind::numpy || column.kind == ValueKind::tensor; });
+  keep_fields_apart(columns, endings_of);
   return columns;
 }
 

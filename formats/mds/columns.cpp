@@ -10,6 +10,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/container/reading/converted_payload.hpp"
+#include "bale/formats/shard/sample.hpp"
 
 namespace bale::mds {
 namespace {
@@ -75,6 +76,25 @@ void parse_encoding(Column& column) {
   }
 }
 
+/// The extensions that set_stored(), set_made() and set_opaque() may get for the column.
+std::vector<std::string_view> endings_of(const Column& column) {
+  switch (column.kind) {
+    case ValueKind::text:
+      return {"txt"};
+    case ValueKind::json:
+      return {"json"};
+    case ValueKind::bytes:
+    case ValueKind::image:
+      return endings_of_bytes();
+    case ValueKind::opaque:
+      return {column.encoding == "pkl" ? "pkl" : "bin"};
+    case ValueKind::pixels:
+      return {k_array_field, "pgm", "pil"};
+    default:
+      return {k_array_field};
+  }
+}
+
 }  // namespace
 
 std::vector<Column> parse_columns(const Json& config) {
@@ -114,6 +134,7 @@ std::vector<Column> parse_columns(const Json& config) {
       columns, [](const Column& column) { return column.kind == ValueKind::image || column.kind == ValueKind::pixels; },
       [](const Column& column) { return column.kind == ValueKind::bytes; },
       [](const Column& column) { return column.kind == ValueKind::array; });
+  keep_fields_apart(columns, endings_of);
   return columns;
 }
 

@@ -86,10 +86,11 @@ std::string shard_name(const std::string& directory, const Json& shard) {
               {.hint = "copy it again"});
 }
 
+/// Also one whose first shard is of another format of Streaming.
 bool is_list(const Json& value) {
   const Json* const shards = value.find("shards");
   return value.contains("version") && shards != nullptr && shards->is_array() && shards->size() > 0 &&
-         shards->as_list("shards")[0].contains("column_encodings");
+         shards->as_list("shards")[0].contains("raw_data");
 }
 
 /// The list in a directory; null if it has none, or another program's file. Throws `damaged` for a list that is cut.
@@ -113,6 +114,9 @@ std::optional<std::vector<std::string>> list_directory(const std::string& direct
   const std::string path = join_name(directory, k_name);
   std::vector<std::string> names;
   try {
+    if (const auto version = list.count("version"); version != 2) {
+      throw Error(ErrorCode::unsupported, fmt::format("a list of version {}, this bale reads 2", version));
+    }
     for (const Json& shard : list.list("shards")) names.push_back(shard_name(directory, shard));
   } catch (const Error& error) {
     throw Error(error.code(), error.message(), {.path = path, .hint = error.context().hint});

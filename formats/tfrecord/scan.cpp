@@ -172,17 +172,19 @@ class Scan {
       const bool is_size = feature.name == k_height || feature.name == k_width;
       const bool said = &feature == filename || &feature == label || &feature == image || feature.name == k_format ||
                         (is_seen && is_size && feature.is_single(ValueKind::integers));
-      if (!said && feature.num_values != 0) add_other(feature);
+      if (!said && feature.num_values != 0) add_other(feature, label != nullptr);
     }
   }
 
   /// A feature of one byte string is a field of these bytes. Any other, and so each of its name in the file, is a field
-  /// of a JSON array.
-  void add_other(const Feature& feature) {
+  /// of a JSON array. Next to another feature that is the label, one that would be the field `cls` is `cls_1`.
+  void add_other(const Feature& feature, bool has_label) {
     const bool is_single = feature.is_single(ValueKind::bytes);
-    Others& others = others_[feature.name];
+    FieldInfo field = field_of(feature.name, !is_single);
+    const bool is_apart = has_label && field.name == k_label_field;
+    if (is_apart) field.name += "_1";
+    Others& others = others_[is_apart ? field.name : feature.name];
     others.any_list |= !is_single;
-    const FieldInfo field = field_of(feature.name, !is_single);
     if (has_field(field)) {
       leave_out(feature.name, "feature whose field another feature has taken");
     } else if (is_single) {

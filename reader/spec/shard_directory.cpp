@@ -127,6 +127,39 @@ std::vector<std::string> classes_in_own_lists(const std::vector<std::string>& sh
   return classes;
 }
 
+namespace {
+
+bool has_shards(const std::string& directory) {
+  bool found = false;
+  try {
+    found = shards_in_own_list(directory).has_value();
+    for_each_entry(directory, [&](const std::filesystem::directory_entry& entry) {
+      const std::string name = entry.path().filename().string();
+      found = found || (!name.starts_with('.') && is_called_as_shard(name));
+    });
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::damaged;  // a list that is cut
+  }
+  return found;
+}
+
+/// What to do with a directory without shards. The first in it that has some is named.
+std::string hint_without_shards(const std::string& directory) {
+  std::vector<std::string> below;
+  for_each_entry(directory, [&](const std::filesystem::directory_entry& entry) {
+    std::error_code unknown;
+    if (!entry.path().filename().string().starts_with('.') && entry.is_directory(unknown)) {
+      below.push_back(entry.path().string());
+    }
+  });
+  std::sort(below.begin(), below.end());
+  const auto first = std::find_if(below.begin(), below.end(), has_shards);
+  if (first != below.end()) return fmt::format("name the directory of the shards, such as {}", printable(*first));
+  return absent_formats().empty() ? "give a packed dataset, or pack the folder first" : absent_formats_hint();
+}
+
+}  // namespace
+
 std::vector<std::string> list_shards(const std::string& directory) {
   if (path_exists(join_path(directory, k_partial_name))) {
     throw Error(
@@ -151,10 +184,8 @@ std::vector<std::string> list_shards(const std::string& directory) {
   if (shards.empty()) {
     const DirectoryContent content = directory_content(directory);
     if (!content.datasets.empty()) throw Error(no_dataset_error(directory, content, ErrorCode::not_found));
-    throw Error(
-        ErrorCode::not_found, "no manifest.json and no packed shards in this directory",
-        {.path = directory,
-         .hint = absent_formats().empty() ? "give a packed dataset, or pack the folder first" : absent_formats_hint()});
+    throw Error(ErrorCode::not_found, "no manifest.json and no packed shards in this directory",
+                {.path = directory, .hint = hint_without_shards(directory)});
   }
   return shards;
 }

@@ -121,10 +121,10 @@ NoticeLog label_fields_notice(const Dataset& dataset) {
     const std::string_view stem = std::string_view(field).substr(0, field.find('.'));
     const bool is_known = std::find(k_label_columns.begin(), k_label_columns.end(), stem) != k_label_columns.end();
     if (!is_known && stem != k_label_field) continue;
+    const bool has_texts = !field.ends_with(fmt::format(".{}", k_array_field)) && !field.ends_with(".json");
     log.warn(fmt::format(
-        "no sample has a label: \"{}\" stays a field, which loaders take for labels by `label_field` if its "
-        "texts are numbers",
-        printable(field)));
+        "no sample has a label: \"{}\" stays a field, which loaders {}", printable(field),
+        has_texts ? "take for labels by `label_field` if its texts are numbers" : "deliver in addition by `fields`"));
     break;
   }
   return log;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -20,6 +22,7 @@
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/container/streams/file_window.hpp"
 #include "bale/formats/image/image.hpp"
+#include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 
 namespace bale {
@@ -92,20 +95,6 @@ bool assign_first(std::vector<Column>& columns, Role role, Fits fits) {
   return false;
 }
 
-/// Numbers the other columns that fit and are called as an image, if the image's own column is not: its field gets such
-/// a name by the content.
-template <typename Column, typename Fits>
-void keep_apart_from_image(std::vector<Column>& columns, Fits fits) {
-  const auto is_image = [](const Column& column) { return column.role == Role::image; };
-  const auto image = std::find_if(columns.begin(), columns.end(), is_image);
-  if (image == columns.end() || is_image_field(image->stem)) return;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    Column& column = columns[i];
-    if (column.role == Role::field && is_image_field(column.stem) && fits(column))
-      column.stem = fmt::format("{}_{}", column.stem, i);
-  }
-}
-
 /// The image: a column that says that it has images, one with an image's name first; else bytes with such a name, then
 /// an array with such a name, then the first bytes of all.
 template <typename Column, typename SaysSo, typename HasBytes, typename IsArray>
@@ -113,7 +102,6 @@ void assign_image(std::vector<Column>& columns, SaysSo says_so, HasBytes has_byt
   assign_role(columns, k_image_names, Role::image, says_so) || assign_first(columns, Role::image, says_so) ||
       assign_role(columns, k_image_names, Role::image, has_bytes) ||
       assign_role(columns, k_image_names, Role::image, is_array) || assign_first(columns, Role::image, has_bytes);
-  keep_apart_from_image(columns, [&](const Column& column) { return says_so(column) || has_bytes(column); });
 }
 
 /// Name of the field for values of a column, or of those that end with `extension` ("jpg"), which is not repeated. The
@@ -124,6 +112,50 @@ inline std::string field_of(const ForeignColumn& column, std::string_view extens
   if (column.role == Role::image) return std::string(extension);
   const bool has_extension = stem.ends_with(fmt::format(".{}", extension));
   return has_extension ? stem : fmt::format("{}.{}", stem, extension);
+}
+
+/// The extensions of bytes, by what they are: none, or that of an image.
+inline std::vector<std::string_view> endings_of_bytes() {
+  std::vector<std::string_view> endings{""};
+  endings.insert(endings.end(), image_fields().begin(), image_fields().end());
+  return endings;
+}
+
+/// Numbers each column whose field may be called as that of a column before it. The image comes first, and `cls` is the
+/// label's. `endings_of` returns the extensions that field_of() may get for a column.
+template <typename Column, typename EndingsOf>
+void keep_fields_apart(std::vector<Column>& columns, EndingsOf endings_of) {
+  std::map<std::string, const Column*, std::less<>> placed;  // by stem
+  const Column* image = nullptr;
+  const auto gives = [&](const Column* column, std::string_view name) {
+    if (column == nullptr) return false;
+    if (column->role == Role::image && is_image_field(column->stem)) return column->stem == name;
+    const std::vector<std::string_view> endings = endings_of(*column);
+    return std::any_of(endings.begin(), endings.end(),
+                       [&](std::string_view ending) { return field_of(*column, ending) == name; });
+  };
+  const auto with_stem = [&](std::string_view stem) {
+    const auto found = placed.find(stem);
+    return found == placed.end() ? nullptr : found->second;
+  };
+  const bool has_label =
+      std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.role == Role::label; });
+  const auto is_taken = [&](const std::string& name) {
+    return (has_label && name == k_label_field) || gives(image, name) || gives(with_stem(name), name) ||
+           gives(with_stem(std::string_view(name).substr(0, name.rfind('.'))), name);
+  };
+  for (const Role role : {Role::image, Role::field}) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      Column& column = columns[i];
+      if (column.role != role) continue;
+      const std::vector<std::string_view> endings = endings_of(column);
+      const bool is_apart = std::none_of(endings.begin(), endings.end(),
+                                         [&](std::string_view ending) { return is_taken(field_of(column, ending)); });
+      if (!is_apart) column.stem = fmt::format("{}_{}", column.stem, i);
+      placed.emplace(column.stem, &column);
+      if (role == Role::image) image = &column;
+    }
+  }
 }
 
 /// `Column` is derived from ForeignColumn.
@@ -187,8 +219,10 @@ class ColumnScan {
 
   /// The field of the value's column with the extension.
   void set_field(const Value& value, std::string_view extension, std::uint64_t length, bool located) {
-    set_scanned_field(index_, sample_, {.name = field_of(*value.column, extension), .located = located}, value.offset,
-                      length, {.path = path_, .offset = value.offset});
+    const std::string name = field_of(*value.column, extension);
+    set_scanned_field(index_, sample_, {.name = name, .located = located}, value.offset, length,
+                      {.path = path_, .offset = value.offset});
+    if (located && name == k_label_field) index_.set_label_of(sample_, front_of(value, k_head), length <= k_head);
   }
 
   /// A value that the file stores as it is delivered.

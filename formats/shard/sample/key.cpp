@@ -123,6 +123,8 @@ bool is_image_field(std::string_view field) {
   return std::find(k_image_fields.begin(), k_image_fields.end(), field) != k_image_fields.end();
 }
 
+std::span<const std::string_view> image_fields() { return k_image_fields; }
+
 bool is_jpeg_field(std::string_view field) { return field == "jpg" || field.ends_with(".jpg"); }
 
 bool is_image_name(std::string_view name) {

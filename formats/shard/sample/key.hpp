@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -58,6 +59,8 @@ class ForeignKeys {
 /// Whether the field's name is that of an image: of torchvision's IMG_EXTENSIONS, or of another kind that formats/image
 /// decodes. The one list of such names.
 bool is_image_field(std::string_view field);
+/// That list.
+std::span<const std::string_view> image_fields();
 /// Whether a field holds a JPEG by its name: "jpg", "mask.jpg".
 bool is_jpeg_field(std::string_view field);
 

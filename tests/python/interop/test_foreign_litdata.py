@@ -55,6 +55,17 @@ def test_a_tuple_of_an_image_and_its_class(bale):
     assert [list(fields) for fields in fields_by_key(bale, WRITTEN / "pair").values()] == [["jpg"]] * 4
 
 
+def test_chunks_are_not_classes(bale, copy, tmp_path):
+    """Their names are in the keys, and nobody is advised to train on them. A field that is not the label is told."""
+    place = copy("classes")
+    index = (place / "index.json").read_text()
+    (place / "index.json").write_text(index.replace("filename\\", "words\\").replace('"int"', '"float"'))
+    assert bale.ok("ls", place).out.split()[-1] == "chunk-0-2/00000001"
+    told = bale.ok("convert", place, tmp_path / "packed").err.splitlines()
+    assert [line.partition(": ")[2] for line in told if "label" in line] == [
+        'no sample has a label: "label.npy" stays a field, which loaders deliver in addition by `fields`']
+
+
 def test_every_kind_of_leaf(bale, tmp_path):
     result = bale.ok("convert", WRITTEN / "everything", tmp_path / "packed")
     assert "LitData's pickle" in result.out + result.err

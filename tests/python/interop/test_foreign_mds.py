@@ -135,6 +135,37 @@ def test_a_column_that_is_called_as_the_image(bale, tmp_path, kind):
     assert fields_by_key(bale, tmp_path / "x.mds") == {"00000000": {field: image, "jpg_1.jpg": other, "png.txt": b"words"}}
 
 
+def test_columns_whose_fields_would_have_one_name(bale, tmp_path):
+    """The later one gets its number. By what its values are a column can be called in several ways."""
+    jpeg, png = (make_mds.encoded(make_mds.image(1), kind) for kind in ("JPEG", "PNG"))
+    pixels = np.uint32([4, 3, 3]).tobytes() + b"RGB" + bytes(range(36))
+    array = {"a": ("ndarray:uint8:2", 2), "a.npy": ("bytes", None), "b": ("ndarray:uint8:1", 1), "b.npy": ("ndarray:uint8:2", 2)}
+    columns = {**array, "c": ("str", None), "c.txt": ("str", None), "image": ("pil", None), "m": ("bytes", None), "m.png": ("jpeg", None),
+               "npy": ("bytes", None)}
+    row = {"a": b"\1\2", "a.npy": b"x", "b": b"\3", "b.npy": b"\4\5", "c": b"c", "c.txt": b"d", "image": pixels, "m": png, "m.png": jpeg,
+           "npy": b"y"}
+    write_shard(tmp_path / "x.mds", columns, [row])
+    bale.ok("convert", tmp_path / "x.mds", tmp_path / "packed")
+    for spec in (tmp_path / "x.mds", tmp_path / "packed"):
+        found = fields_by_key(bale, spec)["00000000"]
+        arrays = {name: np.load(io.BytesIO(found.pop(name))).tobytes() for name in ("a.npy", "b.npy", "b.npy_3.npy", "npy")}
+        assert arrays == {"a.npy": b"\1\2", "b.npy": b"\3", "b.npy_3.npy": b"\4\5", "npy": bytes(range(36))}
+        assert found == {"a.npy_1": b"x", "c.txt": b"c", "c.txt_5.txt": b"d", "m.png": png, "m.png_8.jpg": jpeg, "npy_9": b"y"}
+
+
+@pytest.mark.parametrize("label", [False, True])
+def test_bytes_that_are_called_as_the_label(bale, tmp_path, label):
+    """They are the label, as in every container, or a field next to it: nobody reads one for the other."""
+    jpeg = make_mds.encoded(make_mds.image(1), "JPEG")
+    columns = {"cls": ("bytes", None), "image": ("jpeg", None), **({"label": ("int", 8)} if label else {})}
+    write_shard(tmp_path / "x.mds", columns, [{"cls": b"7", "image": jpeg, "label": struct.pack("<q", 5)}])
+    bale.ok("convert", tmp_path / "x.mds", tmp_path / "packed")
+    listed = [bale.ok("ls", "--json", spec).out for spec in (tmp_path / "x.mds", tmp_path / "packed")]
+    assert [json.loads(line)["label"] for line in listed] == ([5, 5] if label else [7, 7])
+    assert fields_by_key(bale, tmp_path / "packed")["00000000"] == {
+        "jpg": jpeg, **({"cls": b"5", "cls_0": b"7"} if label else {"cls": b"7"})}
+
+
 @pytest.mark.parametrize("mode", ["YCbCr", "HSV", "LAB"])
 def test_images_of_other_colors_are_not_taken_for_rgb(bale, tmp_path, mode):
     """As the image they would train on wrong colors; as another field they are arrays."""
@@ -181,6 +212,18 @@ def test_a_list_that_is_cut(bale, copy):
     assert bale.ok("ls", data / "shard.00000.mds").out
     (data / "index.json").write_text("{ of another program")
     assert len(bale.ok("ls", data).out.split()) == 10
+
+
+def test_lists_with_what_is_not_read(bale, copy):
+    """A list is not passed over for what it has, since the files that are there are others than those it lists."""
+    data = copy("classes")
+    index = json.loads((data / "index.json").read_text())
+    lines = {"columns": {"a": "str"}, "format": "json", "raw_data": {"basename": "a.json", "bytes": 1}, "raw_meta": None, "zip_data": None}
+    for changed, said in (({"shards": [lines, *index["shards"][1:]]}, 'index.json: lists shards of the format "json"'),
+                          ({"version": 3}, "index.json: a list of version 3, this bale reads 2")):
+        (data / "index.json").write_text(json.dumps(index | changed))
+        result = bale("ls", data)
+        assert result.code == 1 and said in result.error_line(), result
 
 
 def compress(data):
@@ -268,6 +311,14 @@ def test_directories_that_streaming_merged(bale, copy, tmp_path):
         (tmp_path / "index.json").write_text(json.dumps({"version": 2, "shards": listed}))
         result = bale("ls", tmp_path)
         assert result.code == 1 and "index.json: lists a shard outside its directory" in result.error_line(), name
+
+
+def test_a_directory_above_the_shards_names_theirs(bale, copy):
+    """As the splits of StreamingDataset(local=..., split="train")."""
+    data = copy("classes")
+    for command in ("ls", "convert", "verify"):
+        result = bale(command, data.parent, *([data.parent / "packed"] if command == "convert" else []))
+        assert result.code == 1 and result.error_line().endswith(f"name the directory of the shards, such as {data}"), result
 
 
 def test_what_streaming_merges(bale, copy, tmp_path):

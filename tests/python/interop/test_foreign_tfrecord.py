@@ -56,6 +56,18 @@ def test_feature_lists_are_named(bale, tmp_path):
     assert fields_by_key(bale, path) == {f"0000000{i}": {"name": b"x%d" % i} for i in range(3)}
 
 
+@pytest.mark.parametrize("name", [b"label", b"image/class/label"])
+def test_a_text_called_cls_next_to_the_label(bale, photos, tmp_path, name):
+    """It is a field of another name: the label stays that of its feature, also for readers of the converted pack."""
+    image = next(image for _, image, _ in images_in_order(photos))
+    label = field(1, field(1, name) + field(2, field(3, field(1, b"\5"))))
+    (tmp_path / "x.tfrecord").write_bytes(example(entry(b"cls", b"cat"), entry(b"image/encoded", image), label))
+    assert fields_by_key(bale, tmp_path / "x.tfrecord") == {"00000000": {"jpg": image, "cls_1": b"cat"}}
+    assert bale.ok("convert", tmp_path / "x.tfrecord", tmp_path / "packed").err == ""
+    assert fields_by_key(bale, tmp_path / "packed") == {"00000000": {"jpg": image, "cls": b"5", "cls_1": b"cat"}}
+    assert [json.loads(bale.ok("ls", "--json", tmp_path / spec).out)["label"] for spec in ("x.tfrecord", "packed")] == [5, 5]
+
+
 def test_of_a_repeated_feature_the_last_counts(bale, tmp_path):
     (tmp_path / "x.tfrecord").write_bytes(example(entry(b"a", b"first"), entry(b"b", b"1"), entry(b"a", b"last")) +
                                           example(entry(b"a", b"only")))
