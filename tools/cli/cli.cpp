@@ -7,6 +7,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -90,6 +91,35 @@ void add_options(CLI::App& app, const CommandModel& command) {
   }
 }
 
+/// Whether `word` names an option of the command that takes a value.
+bool names_option_with_value(const CommandModel& command, std::string_view word) {
+  return std::any_of(command.options.begin(), command.options.end(), [&](const OptionModel& option) {
+    return !option.is_positional() && option.takes_value() && (word == option.long_name || word == option.short_name);
+  });
+}
+
+/// The words after the program's name, last first, as the parser library takes them. That library gives an option the
+/// next word if nothing follows its "=": in `--message= --dry-run` the empty value gets a word of its own.
+std::vector<std::string> reversed_words(std::span<const char* const> words, const CommandModel& program) {
+  std::vector<std::string> result;
+  const auto command = std::find_if(program.commands.begin(), program.commands.end(), [&](const CommandModel& one) {
+    return words.size() > 1 && one.short_name() == words[1];
+  });
+  bool is_value = false;
+  bool ends_options = command == program.commands.end();
+  for (const std::string word : words.subspan(std::min<std::size_t>(words.size(), 1))) {
+    ends_options = ends_options || (word == "--" && !is_value);
+    const std::string name = word.substr(0, word.find('='));
+    const bool is_empty = !ends_options && !is_value && word.starts_with("--") && word == name + '=' &&
+                          names_option_with_value(*command, name);
+    is_value = !ends_options && !is_value && !is_empty && names_option_with_value(*command, word);
+    result.push_back(is_empty ? name : word);
+    if (is_empty) result.emplace_back();
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
 /// Parses a command line.
 class Parser {
  public:
@@ -125,7 +155,7 @@ Parser::Parser(const CommandModel& program) : program_(program) {
 
 Parser::Request Parser::parse(int argc, const char* const* argv) {
   try {
-    app_.parse(argc, argv);
+    app_.parse(reversed_words(std::span(argv, static_cast<std::size_t>(argc)), program_));
     return Request::run;
   } catch (const CLI::CallForHelp&) {
     return Request::help;

@@ -6,6 +6,8 @@ import subprocess
 import pytest
 from conftest import PROGRAM, REPO, flip
 
+USAGE = 2
+
 FLAG = r"(?<![\w/-])--[a-z][a-z0-9-]*"
 
 
@@ -136,3 +138,19 @@ def test_a_sample_that_cannot_be_decoded_is_named_once(bale, tiny, tmp_path):
                                   ["doctor", "--seconds", "0.01"])
              for line in bale(command[0], tmp_path / "packed", *command[1:], "--threads", "--batch", "2").err.splitlines()]
     assert len(lines) >= 2 and all(line.count(shard.name) == 1 and line.count("(key") == 1 for line in lines), lines
+
+
+def test_an_empty_value_takes_no_other_word(bale, tiny, tmp_path):
+    """As of a variable that is not set: --message=$WHY --dry-run."""
+    out = tmp_path / "out"
+    bale.pack(tiny, out, "--shuffle", "1", "--name=", "--shard-samples=2")
+    key, before = bale.ok("ls", out).out.splitlines()[0], (out / "manifest.json").read_bytes()
+    for words in (["--message="], ["--message", ""], ["-m", ""], ["--message=--where="]):
+        assert "would be removed" in bale.ok("remove", out, key, *words, "--dry-run").err
+    assert (out / "manifest.json").read_bytes() == before
+    for words in (["--shuffle=", "3"], ["--format=", "tar"], ["--exclude", "--name=", "--jobs=", "2"]):
+        assert bale("pack", tiny, tmp_path / "new", *words).code == USAGE
+    assert bale.ok("ls", out, "--key=", "--class", "*").out == ""
+    assert bale("ls", "--", "--key=").error_line().startswith("bale: --key=: no such file")
+    bale.ok("remove", out, "--message", "--dry-run", "--", key)  # what comes after a name is its value, as for getopt
+    assert "1 sample: --dry-run" in bale.ok("log", out).out
