@@ -76,6 +76,21 @@ def test_against_another_split(bale, folder, tmp_path):
     assert {one["name"]: one["kept_in"] for one in found["duplicates"]}["cat/004.jpg"] == "val"
 
 
+def test_images_that_cannot_be_compared_are_counted(bale, folder, tmp_path):
+    """A leak may be among them."""
+    for n in (1, 2):
+        write(folder / "cat/cut.jpg", jpeg(picture(3))[:200 * n])
+        write(folder / "dog/text.jpg", b"no image") if n == 2 else None
+        result = bale.ok("dedup", folder, "--near", "--json")
+        assert json.loads(result.out)["corrupt"] == n and f"{n} image{'s' * (n == 2)} cannot be used, and may have duplicates" in result.err
+    val = fill(tmp_path / "val", range(50, 54))
+    assert "cannot be used" in bale.ok("dedup", val, "--against", folder, "--quiet").err
+    bale.pack(val, tmp_path / "packed", "--shard-samples", "2")
+    (tmp_path / "packed/val-000001.tar").write_bytes(b"")
+    result = bale.ok("dedup", tmp_path / "packed", "--json", "--quiet")
+    assert "val-000001.tar" in json.loads(result.out)["losses"][0] and "cannot be read, the first: " in result.err
+
+
 def test_names_with_newlines_are_ended_by_nul(bale, folder, tmp_path):
     write(folder / "dog/new\nline.jpg", jpeg(picture(3)))
     bale.ok("dedup", folder, "-o", tmp_path / "list")

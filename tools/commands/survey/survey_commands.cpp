@@ -55,6 +55,19 @@ std::string list_text(const Survey& survey, const std::vector<SpareImage>& spare
   return text;
 }
 
+std::vector<std::string> losses_of(const Survey& survey) {
+  std::vector<std::string> losses;
+  for (const SurveyPart& part : survey.parts) {
+    if (const std::string text = losses_text(part); !text.empty()) losses.push_back(printable(text));
+  }
+  return losses;
+}
+
+std::uint64_t count_corrupt(const Survey& survey) {
+  return static_cast<std::uint64_t>(std::count_if(survey.images.begin(), survey.images.end(),
+                                                  [](const auto& image) { return image.remarks.has_corrupt(); }));
+}
+
 std::string spare_json(const Survey& survey, const Duplicates& duplicates, const std::vector<SpareImage>& spare,
                        const NoticeLog& ledger) {
   Json listed = Json::array();
@@ -74,6 +87,8 @@ std::string spare_json(const Survey& survey, const Duplicates& duplicates, const
                  {"groups", duplicates.groups.size()},
                  {"conflicting_groups", duplicates.num_conflicting},
                  {"not_all_compared", duplicates.num_cut},
+                 {"corrupt", count_corrupt(survey)},
+                 {"losses", Json::list_of(losses_of(survey))},
                  {"notices", notices_json(ledger)},
                  {"duplicates", std::move(listed)}};
   return out.dump({.indent = 2}) + '\n';
@@ -187,6 +202,11 @@ int run_dedup(const DedupCommand& command, Terminal& terminal) {
     terminal.print(spare_json(survey, duplicates, spare, ledger));
   } else if (command.output.empty()) {
     terminal.print(list);
+  }
+  for (const std::string& text : losses_of(survey)) terminal.note(text);
+  if (const std::uint64_t count = count_corrupt(survey); count != 0) {
+    terminal.note(fmt::format("{} cannot be used, and may have duplicates that are not found: `bale report` names {}",
+                              plural(count, "image"), count == 1 ? "it" : "them"));
   }
   if (!command.survey.quiet) terminal.note(summary_text(survey, spare));
   return k_exit_ok;

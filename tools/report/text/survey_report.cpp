@@ -92,6 +92,15 @@ void add_ledger_findings(const NoticeLog& ledger, std::vector<Finding>& findings
 
 }  // namespace
 
+std::string losses_text(const SurveyPart& part) {
+  const std::vector<SourceLoss> losses = part.source->losses();
+  if (losses.empty()) return {};
+  const SourceLoss& loss = losses.front();
+  const std::string first = loss.why.starts_with(loss.path) ? loss.why : loss.path + ": " + loss.why;
+  return fmt::format("{} of {} cannot be read, the first: {}", plural(losses.size(), "shard or folder"), part.name,
+                     first);
+}
+
 std::vector<Finding> findings_of(const SurveyReport& report) {
   std::vector<Finding> findings;
   const Duplicates& duplicates = report.duplicates;
@@ -101,13 +110,9 @@ std::vector<Finding> findings_of(const SurveyReport& report) {
     findings.push_back({"bad", "corrupt", fmt::format("{} cannot be used.", plural(count, "image"))});
   }
   for (const SurveyPart& part : report.survey.parts) {
-    const std::vector<SourceLoss> losses = part.source->losses();
-    if (losses.empty()) continue;
-    const SourceLoss& loss = losses.front();
-    const std::string first = loss.why.starts_with(loss.path) ? loss.why : loss.path + ": " + loss.why;
-    findings.push_back({"bad", "corrupt",
-                        fmt::format("{} of {} cannot be read, the first: {}", plural(losses.size(), "shard or folder"),
-                                    part.name, first)});
+    if (std::string losses = losses_text(part); !losses.empty()) {
+      findings.push_back({"bad", "corrupt", std::move(losses)});
+    }
   }
   if (duplicates.num_conflicting > 0) {
     const std::uint64_t count = duplicates.num_conflicting;

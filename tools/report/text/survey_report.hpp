@@ -24,6 +24,9 @@ struct Finding {
   std::string text;     // a sentence; names in it are raw
 };
 
+/// What of a part is in no sample: shards and folders that cannot be read. Empty if there are none.
+std::string losses_text(const SurveyPart& part);
+
 /// What the owner of the data should look at, the worst first; one "good" finding if there is nothing.
 std::vector<Finding> findings_of(const SurveyReport& report);
 
