@@ -105,7 +105,7 @@ void Shard::verify_scan(Verification& state) const {
     state.notices.drop_defects();
     compare_with_scan(path_, scanned, *index_, keys_in_file, [&](const Damage& damage) { state.find(damage); });
   } catch (const Error& error) {
-    if (is_lack_of_resources(error) || is_full_disk(error) || error.code() == ErrorCode::interrupted) throw;
+    if (is_lack_of_resources(error) || error.code() == ErrorCode::interrupted) throw;
     const bool is_unread = error.code() == ErrorCode::unsupported;
     state.find({.path = path_,
                 .offset = error.context().offset,

@@ -173,7 +173,7 @@ void ProcessFiles::keep(const std::shared_ptr<const RemoteUrl>& location, std::s
   } catch (const Error& error) {
     ::unlink(temporary.c_str());
     cache_->give_back(bytes);
-    if (is_full_disk(error)) cache_->set_full(error);
+    if (is_full_disk(error.context().system_error)) cache_->set_full(error);
   }
 }
 

@@ -105,7 +105,7 @@ MUTATIONS = [
     Mutation("bale cache clear removes content before its map", "formats/storage/cache/remote_cache.cpp",
              'return path.ends_with(".map");', 'return path.ends_with(".data");', python(CACHE_FAULTS, "at_every_call and clear")),
     Mutation("a disk that is read-only is called full", "formats/storage/cache/cache_directory.cpp",
-             "error != ENOSPC && error != EDQUOT", "error == 0", python(CACHE_FAULTS, "refused and EROFS")),
+             "!is_full_disk(failure.context().system_error)", "failure.context().system_error == 0", python(CACHE_FAULTS, "refused and EROFS")),
     Mutation("what a dead process claimed is never fetched", "formats/storage/cache/entries/unit_map.cpp",
              "state != known_alive && slots.is_alive(state)) known_alive = state;", "state != known_alive) known_alive = state;",
              python(CACHE_FAULTS, "had_reserved")),

@@ -84,13 +84,14 @@ Error::Error(ErrorCode code, std::string_view message, ErrorContext context)
 bool is_lack_of_resources(const Error& error) {
   const int value = error.context().system_error;
   if (error.code() == ErrorCode::retryable || error.code() == ErrorCode::out_of_memory) return true;
-  return value == EMFILE || value == ENFILE || value == ENOMEM;
+  return value == EMFILE || value == ENFILE || value == ENOMEM || error.context().is_of_machine;
 }
 
 void throw_errno(std::string_view action, const std::string& path) {
   const int value = errno;
   ErrorContext context{.path = path, .system_error = value};
-  if (value == ENOSPC || value == EDQUOT) context.hint = k_no_space_hint;
+  if (is_full_disk(value)) context.hint = k_no_space_hint;
+  if (value == EFBIG) context.hint = "write smaller files, raise `ulimit -f`, or use a file system for larger files";
   const ErrorCode code = value == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::io;
   throw Error(code, fmt::format("cannot {}", action), std::move(context));
 }

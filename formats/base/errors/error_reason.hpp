@@ -14,14 +14,14 @@ namespace bale {
 /// The hint of throw_errno() if the disk is full. A command that can be resumed replaces it.
 inline constexpr std::string_view k_no_space_hint = "free some space, then try again";
 
+/// Whether an errno says that a disk, or what its user may have of it, is full.
+inline bool is_full_disk(int error) { return error == ENOSPC || error == EDQUOT; }
+
 /// The message and the system's error text, without place and hint.
 inline std::string error_reason(const Error& error) {
   const int value = error.context().system_error;
   return value == 0 ? error.message() : error.message() + ": " + std::strerror(value);
 }
-
-/// Whether the disk is full: of a copy that reading needs, for example.
-inline bool is_full_disk(const Error& error) { return error.context().system_error == ENOSPC; }
 
 /// Whether the error is about the file that was read, so that a report can name the file and continue with the others.
 inline bool concerns_one_file(const Error& error) {
@@ -31,7 +31,7 @@ inline bool concerns_one_file(const Error& error) {
     case ErrorCode::not_found:
       return true;
     case ErrorCode::io:
-      return !is_lack_of_resources(error) && !is_full_disk(error);
+      return !is_lack_of_resources(error);
     default:
       return false;
   }

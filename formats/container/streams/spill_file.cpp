@@ -8,6 +8,7 @@
 
 #include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/container/streams/cached_stream.hpp"
 #include "bale/formats/container/streams/stream.hpp"
 
@@ -64,7 +65,7 @@ constexpr std::uint64_t k_room_check_bytes = std::uint64_t{16} << 20;
 
 bool is_lack_of_room(const Error& error) {
   const int reason = error.context().system_error;
-  return reason == ENOSPC || reason == EDQUOT || reason == EMFILE || reason == ENFILE;
+  return is_full_disk(reason) || reason == EMFILE || reason == ENFILE;
 }
 
 }  // namespace
@@ -81,10 +82,14 @@ SpillFile::SpillFile(const std::string& source_path)
       file_(make_file()) {}
 
 void SpillFile::fail(const Error& error) const {
+  const int reason = error.context().system_error;
   throw Error(ErrorCode::io, fmt::format("cannot inflate it into {}", printable(directory_)),
               {.path = source_path_,
-               .hint = "free some space there, or set TMPDIR to a directory that has more",
-               .system_error = error.context().system_error});
+               .hint = is_full_disk(reason) ? "free some space there, or set TMPDIR to a directory that has more"
+                       : reason == EFBIG    ? "raise `ulimit -f`, or set TMPDIR to a file system for larger files"
+                                            : "set TMPDIR to a directory that can be written",
+               .system_error = reason,
+               .is_of_machine = true});
 }
 
 File SpillFile::make_file() const {

@@ -75,7 +75,8 @@ File local_copy(const std::string& path) {
   throw Error(ErrorCode::io, "an HDF5 file is read by its library from a local copy, and the cache has no room",
               {.path = path,
                .hint = "give BALE_CACHE_LIMIT more, or make an index with `bale index` and put it next to the file",
-               .system_error = ENOSPC});
+               .system_error = ENOSPC,
+               .is_of_machine = true});
 }
 
 H5Handle open_for_reading(const std::string& path, const std::string& local_path) {

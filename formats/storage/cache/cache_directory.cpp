@@ -12,6 +12,7 @@
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/storage/cache/cache_settings.hpp"
 
@@ -120,7 +121,7 @@ Tick CacheDirectory::now() {
 
 void CacheDirectory::set_full(const Error& failure) {
   if (is_full_.exchange(true)) return;
-  if (const int error = failure.context().system_error; error != ENOSPC && error != EDQUOT) {
+  if (!is_full_disk(failure.context().system_error)) {
     warn_of_cache(std::string(failure.what()) + "; this run caches nothing more");
     return;
   }

@@ -291,6 +291,7 @@ class Nested {
       if (!slice.is_tar()) throw Error(ErrorCode::damaged, "is not a tar, as the files before it are");
       if (!scan_(slice, inner)) throw Error(ErrorCode::unsupported, "has members that need libarchive");
     } catch (const Error& error) {
+      if (is_lack_of_resources(error)) throw;
       throw Error(error.code(), fmt::format("archive in the archive: {}", error.message()),
                   {.path = path_,
                    .key = name,

@@ -40,7 +40,7 @@ MUTATIONS = [
              "return error.code() == ErrorCode::damaged || (error.code() == ErrorCode::io && concerns_one_file(error));",
              "return error.code() == ErrorCode::damaged;", (*VERIFY, "-k", "each_sample")),
     Mutation("verify stops at a shard that cannot be read", "formats/base/errors/error_reason.hpp",
-             "      return !is_lack_of_resources(error) && !is_full_disk(error);\n", "      return false;\n", (*VERIFY, "-k", "permission")),
+             "      return !is_lack_of_resources(error);\n", "      return false;\n", (*VERIFY, "-k", "permission")),
     Mutation("verify forgets the parts after a damaged one", "reader/check/dataset_check.cpp",
              "    if (!prepare_part(*checkers.back(), parts[number], unreadable[number], on_finding)) checkers.back().reset();\n",
              "    if (!prepare_part(*checkers.back(), parts[number], unreadable[number], on_finding)) throw Error(ErrorCode::io, \"\");\n",

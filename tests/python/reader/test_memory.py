@@ -8,7 +8,7 @@ import tarfile
 
 import lmdb
 import pytest
-from conftest import PROGRAM, shards, write_tar
+from conftest import PROGRAM, shards, tree_bytes, write_tar
 
 MB = 1_000_000
 MIB = 1 << 20
@@ -210,10 +210,18 @@ def test_a_temporary_directory_without_room_is_named_with_the_remedy(bale, small
     assert "s-000000.tar.gz" in line and "set TMPDIR to a directory that has more" in line
 
 
-def test_a_temporary_directory_that_is_not_there_is_named(bale, tmp_path):
-    pack, _ = gzip_shards(bale, tmp_path / "d", 1, 10_000)
-    result = bale("read", pack, env={"TMPDIR": str(tmp_path / "gone")})
+@pytest.mark.parametrize("command", [
+    ["read"], ["verify"], ["convert", "out", "--on-error", "skip"], ["diff", "gz"], ["remove", "--where", "label = 0"], ["dedup"], ["report"]],
+    ids=lambda command: command[0])
+def test_no_sample_is_at_fault_where_the_temporary_directory_is(bale, tiny, command, tmp_path):
+    """Nothing is called damaged, left out or removed by its key alone."""
+    pack = tmp_path / "gz"
+    bale.pack(tiny, pack, "--layout", "gz")
+    before = tree_bytes(pack)
+    result = bale(command[0], pack, *command[1:], cwd=tmp_path, env={"TMPDIR": str(tmp_path / "gone")})
     assert result.code == FAILURE and f"cannot inflate it into {tmp_path}/gone: No such file" in result.error_line()
+    assert "set TMPDIR to a directory that can be written" in result.error_line()
+    assert tree_bytes(pack) == before and not (tmp_path / "out/manifest.json").exists()
 
 
 def test_a_limit_of_kept_spills_changes_nothing_but_time(bale, tmp_path):

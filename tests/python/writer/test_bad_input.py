@@ -266,7 +266,7 @@ def test_file_size_limit(bale, own, format_name, tmp_path):
     """RLIMIT_FSIZE: SIGXFSZ must not kill, EFBIG must be reported."""
     result = bale("pack", own, tmp_path / "out", *format_options(format_name), prefix=["prlimit", "--fsize=20000"])
     assert result.code == FAILURE, result
-    assert "File too large" in result.error_line()
+    assert "File too large; write smaller files, raise `ulimit -f`" in result.error_line()
     assert_nothing_published(tmp_path / "out")
 
 

@@ -57,6 +57,7 @@ struct ErrorContext {
   std::optional<std::uint64_t> offset{};  // byte offset in `path`
   std::string hint{};                     // what to do: a short imperative clause
   int system_error = 0;                   // errno, 0 if none; its text is added to what()
+  bool is_of_machine = false;             // what reading needs is missing here, such as a temporary directory
 };
 
 class Error : public std::exception {
@@ -76,9 +77,9 @@ class Error : public std::exception {
   std::string text_;
 };
 
-/// Whether the process ran out of file descriptors (EMFILE, ENFILE) or memory (`out_of_memory`), or a server or the
-/// network failed (`retryable`). Such an error is not about the file or sample that was being read: code that skips bad
-/// samples must not skip this one.
+/// Whether the process ran out of file descriptors (EMFILE, ENFILE) or memory (`out_of_memory`), lacks what else
+/// reading needs (ErrorContext::is_of_machine), or a server or the network failed (`retryable`). Such an error is not
+/// about the file or sample that was being read: code that skips bad samples must not skip this one.
 bool is_lack_of_resources(const Error& error);
 
 /// Throws `io` for the current `errno`, `out_of_memory` for ENOMEM: "PATH: cannot ACTION: strerror".
