@@ -212,11 +212,11 @@ std::vector<std::string_view> endings_of(const Column& column) {
     case ValueKind::text:
       return {"txt"};
     case ValueKind::image:
-      endings.push_back("bin");
+      endings.front() = "bin";
       return endings;
     case ValueKind::bytes:
       if (const std::size_t colon = column.encoding.find(':'); colon != std::string::npos) {
-        endings.push_back(std::string_view(column.encoding).substr(colon + 1));  // "file:mp4"
+        endings.front() = std::string_view(column.encoding).substr(colon + 1);  // "file:mp4"
       }
       return endings;
     case ValueKind::pixels:

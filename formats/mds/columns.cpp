@@ -84,8 +84,10 @@ std::vector<std::string_view> endings_of(const Column& column) {
     case ValueKind::json:
       return {"json"};
     case ValueKind::bytes:
-    case ValueKind::image:
       return endings_of_bytes();
+    case ValueKind::image:
+      if (column.role == Role::image) return {image_fields().begin(), image_fields().end()};
+      return {column.encoding == "png" ? "png" : "jpg"};
     case ValueKind::opaque:
       return {column.encoding == "pkl" ? "pkl" : "bin"};
     case ValueKind::pixels:

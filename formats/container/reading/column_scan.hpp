@@ -42,6 +42,7 @@ struct ForeignColumn {
   Role role = Role::field;
   std::string type{};                  // of numbers, as NumPy writes it: "<i8"; empty if each value says it
   std::vector<std::uint64_t> shape{};  // of arrays; empty if each value says it
+  bool is_plain = false;               // the field is called by the stem alone
 };
 
 /// The stem for a name; `otherwise` for one without a letter.
@@ -108,7 +109,7 @@ void assign_image(std::vector<Column>& columns, SaysSo says_so, HasBytes has_byt
 /// image of a sample is called by the extension alone.
 inline std::string field_of(const ForeignColumn& column, std::string_view extension) {
   const std::string& stem = column.stem;
-  if (extension.empty() || stem == extension) return stem;
+  if (extension.empty() || stem == extension || column.is_plain) return stem;
   if (column.role == Role::image) return std::string(extension);
   const bool has_extension = stem.ends_with(fmt::format(".{}", extension));
   return has_extension ? stem : fmt::format("{}.{}", stem, extension);
@@ -121,37 +122,52 @@ inline std::vector<std::string_view> endings_of_bytes() {
   return endings;
 }
 
-/// Numbers each column whose field may be called as that of a column before it. The image comes first, and `cls` is the
-/// label's. `endings_of` returns the extensions that field_of() may get for a column.
+/// Gives fields different names. Bytes that may be called as another column's field have no extension. Any other column
+/// is numbered if it may be called as one before it. The image comes first, and `cls` is the label's. `endings_of`
+/// returns the extensions that field_of() may get for a column, of bytes none first.
 template <typename Column, typename EndingsOf>
 void keep_fields_apart(std::vector<Column>& columns, EndingsOf endings_of) {
-  std::map<std::string, const Column*, std::less<>> placed;  // by stem
-  const Column* image = nullptr;
-  const auto gives = [&](const Column* column, std::string_view name) {
-    if (column == nullptr) return false;
-    if (column->role == Role::image && is_image_field(column->stem)) return column->stem == name;
-    const std::vector<std::string_view> endings = endings_of(*column);
+  std::map<std::string, Column*, std::less<>> placed;  // by stem
+  Column* image = nullptr;
+  const auto gives = [&](const Column& column, std::string_view name) {
+    if (column.role == Role::image && is_image_field(column.stem)) return column.stem == name;
+    const std::vector<std::string_view> endings = endings_of(column);
     return std::any_of(endings.begin(), endings.end(),
-                       [&](std::string_view ending) { return field_of(*column, ending) == name; });
+                       [&](std::string_view ending) { return field_of(column, ending) == name; });
   };
-  const auto with_stem = [&](std::string_view stem) {
-    const auto found = placed.find(stem);
-    return found == placed.end() ? nullptr : found->second;
+  const auto giver_of = [&](std::string_view name) -> Column* {
+    if (image != nullptr && gives(*image, name)) return image;
+    for (const std::string_view stem : {name, name.substr(0, name.rfind('.'))}) {
+      const auto found = placed.find(stem);
+      if (found != placed.end() && gives(*found->second, name)) return found->second;
+    }
+    return nullptr;
   };
   const bool has_label =
       std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.role == Role::label; });
-  const auto is_taken = [&](const std::string& name) {
-    return (has_label && name == k_label_field) || gives(image, name) || gives(with_stem(name), name) ||
-           gives(with_stem(std::string_view(name).substr(0, name.rfind('.'))), name);
+  const auto is_bytes = [&](const Column& column) {
+    return column.role == Role::field && endings_of(column).front().empty();
+  };
+  const auto is_free = [&](const std::string& name) {
+    Column* const giver = giver_of(name);
+    if ((has_label && name == k_label_field) || (giver != nullptr && (!is_bytes(*giver) || giver->stem == name)))
+      return false;
+    if (giver != nullptr) giver->is_plain = true;
+    return true;
   };
   for (const Role role : {Role::image, Role::field}) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       Column& column = columns[i];
       if (column.role != role) continue;
       const std::vector<std::string_view> endings = endings_of(column);
-      const bool is_apart = std::none_of(endings.begin(), endings.end(),
-                                         [&](std::string_view ending) { return is_taken(field_of(column, ending)); });
-      if (!is_apart) column.stem = fmt::format("{}_{}", column.stem, i);
+      const std::vector<std::string_view> sure = is_bytes(column) ? std::vector<std::string_view>{""} : endings;
+      if (!std::all_of(sure.begin(), sure.end(), [&](auto ending) { return is_free(field_of(column, ending)); })) {
+        column.stem = fmt::format("{}_{}", column.stem, i);
+      }
+      if (is_bytes(column)) {
+        column.is_plain = std::any_of(endings.begin(), endings.end(),
+                                      [&](auto ending) { return giver_of(field_of(column, ending)) != nullptr; });
+      }
       placed.emplace(column.stem, &column);
       if (role == Role::image) image = &column;
     }
