@@ -119,17 +119,25 @@ def _has_manifest(directory: str) -> bool:
 
 def pack_splits(tables: dict[str, TableSamples], destination: Path, make_bar: Callable[..., Bar] | None,
                 options: Options) -> Report:
-    """Packs a source with one split into `destination`, and each of several into a directory of its name there. The report of
-    several is their sum."""
+    """Packs a source with one split into `destination`, and each of several into a directory of its name there, but those
+    without samples. The report of several is their sum."""
     if len(tables) == 1:
         return pack_samples(next(iter(tables.values())), destination, make_bar, options)
     whole: Report = {}
-    for split, table in tables.items():
+    filled = {split: table for split, table in tables.items() if not _is_empty(table)} or tables
+    if empty := [split for split in tables if split not in filled]:
+        warn(f"{os.fsdecode(destination)}: nothing is packed of splits without samples: {', '.join(empty)}")
+    for split, table in filled.items():
         report = pack_samples(table, os.path.join(os.fsdecode(destination), split), make_bar, dict(options))
         whole = _sum(whole, report)
     for rate in ("samples", "bytes"):
         whole[f"{rate}_per_second"] = None if whole["resumed_shards"] else whole[rate] / whole["seconds"]
     return whole
+
+
+def _is_empty(table: Any) -> bool:
+    """Whether a split is known to have no samples."""
+    return (table.size if isinstance(table, TableSamples) else len(table) if hasattr(table, "__len__") else None) == 0
 
 
 def _sum(a: Any, b: Any) -> Any:

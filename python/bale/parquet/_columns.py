@@ -61,6 +61,8 @@ class Columns:
         for name in schema.names:
             if schema.names.count(name) > 1:
                 raise ValueError(f"two columns are called {name!r}")
+        if "" in (schema.names if keep is None else keep):
+            raise ValueError("a column has no name: leave it out, with the columns to keep in `columns`")
         for name in [image, label, key, *(keep or ())]:
             if name and name not in schema.names:
                 raise ValueError(f"no column {name!r}; there are {', '.join(schema.names)}")
@@ -79,6 +81,10 @@ class Columns:
     def is_named_class(self) -> bool:
         """Whether labels are names of classes."""
         return self.label is not None and is_text(self._schema.field(self.label).type)
+
+    @property
+    def has_images(self) -> bool:
+        return self.image is not None or any(column.kind == "images" for column in self.fields)
 
     @property
     def path(self) -> str | None:
@@ -103,11 +109,13 @@ class Columns:
         return kind if isinstance(kind, str) else ""
 
     def _find_image(self) -> str | None:
-        """A column that is said to be of images, else a struct of bytes and path, else bytes with the name of an image."""
+        """A column that is said to be of images, else a struct of bytes and path, else bytes with the name of an image. If features say
+        that the struct is of no kind, it has such a name, too."""
         schema = self._schema
         said: list[str] = [name for name in schema.names if self._type_name(name) == "Image"]
-        if not said and not self._features:
-            said = [name for name in schema.names if is_file(storage_of(schema.field(name).type))]
+        if not said:
+            files = [name for name in schema.names if is_file(storage_of(schema.field(name).type)) and not self._type_name(name)]
+            said = [name for name in files if not self._features or name.lower() in IMAGE_NAMES]
         if not said:
             said = [name for name in schema.names if name.lower() in IMAGE_NAMES and is_bytes(schema.field(name).type)]
         ranks = {name: number for number, name in enumerate(IMAGE_NAMES)}
@@ -134,7 +142,7 @@ class Columns:
             return own
         if self.label:
             return next(_class_labels(self._feature(self.label)), None)
-        inside = [names for column in self.fields if column.kind == "json" for names in _class_labels(self._features.get(column.name))]
+        inside = [names for column in self.fields if column.kind in ("json", "array") for names in _class_labels(self._features.get(column.name))]
         return inside[0] if inside and all(names == inside[0] for names in inside) else None
 
     def _require_images(self, name: str) -> None:
@@ -373,7 +381,7 @@ def rows_of_batch(batch: pa.RecordBatch | pa.Table, columns: Columns, numbers: M
         for name, value in rest.items():
             put(fields, name, value)
         label = None if labels[i] == -1 and columns.classes is not None else labels[i]  # -1: of a split without labels
-        yield Row(fields, _label(label, numbers), content is not None or columns.image is None)
+        yield Row(fields, _label(label, numbers), content is not None or columns.image is None and bool(fields))
 
 
 def _content(value: Any, read_file: Callable[[str], bytes]) -> bytes | None:

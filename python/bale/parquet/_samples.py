@@ -134,8 +134,8 @@ class TableSamples:
 
     @property
     def has_images(self) -> bool:
-        """Whether the first file has a column of images."""
-        return bool(self._columns) and self._columns[0].image is not None
+        """Whether the first file has a column of images, or there is none."""
+        return not self._columns or self._columns[0].has_images
 
     def __iter__(self) -> Iterator[Sample]:
         return self.after(0)

@@ -122,6 +122,27 @@ def test_labels(tmp_path):
     assert dataset[0]["json"] == b'{"label": 4}'
 
 
+def test_several_labels_and_several_images_of_a_row(tmp_path):
+    """Lists of classes keep the names of the classes, and rows need no image but those of a list."""
+    views = [[{"bytes": encoded(i + n), "path": None} for n in range(2)] for i in range(2)]
+    features = datasets.Features({"views": datasets.List(datasets.Image()), "tags": datasets.List(datasets.ClassLabel(names=["cat", "dog"]))})
+    table = datasets.Dataset.from_dict({"views": views, "tags": [[0, 1], [1]]}, features=features)
+    table.to_parquet(tmp_path / "x.parquet")
+    for source in (tmp_path / "x.parquet", table):
+        bale.pack(source, tmp_path / "out", overwrite=True, name="x")
+        dataset = bale.Dataset(tmp_path / "out")
+        assert dataset.classes == ["cat", "dog"] and dataset[1] == {
+            "views.0.jpg": encoded(1), "views.1.jpg": encoded(2), "tags.npy": array_of([1], "int64", 1)}
+
+
+def test_images_that_features_call_structs(tmp_path):
+    """As after Dataset.from_parquet() of what another writer wrote."""
+    values = {"data": [{"bytes": b"%d" % i, "path": "a"} for i in range(2)], "image": [{"bytes": encoded(i), "path": f"{i}.jpg"} for i in range(2)]}
+    datasets.Dataset.from_dict(values).to_parquet(tmp_path / "x.parquet")
+    bale.pack(bale.parquet.samples(tmp_path / "x.parquet", columns=[]), tmp_path / "out")
+    assert dict(zip(bale.Dataset(tmp_path / "out").keys, bale.Dataset(tmp_path / "out"), strict=True)) == {f"{i}": {"jpg": encoded(i)} for i in range(2)}
+
+
 def test_a_column_of_texts_that_is_named_like_a_label_is_said(tmp_path):
     images = pictures("x.jpg", "y.jpg")
     texts = write(tmp_path / "a.parquet", {"image": images, "label": ["cat", "dog"]})
@@ -196,6 +217,7 @@ def test_what_cannot_be_a_sample(tmp_path):
     for columns, why in [({"A": ["a", "b"], "a": ["c", "d"]}, "columns 'A' and 'a' would be fields of the same name"),
                          ({"a": ["a", "b"], "a.txt": ["c", "d"]}, "two columns give the field 'a.txt'"),
                          ({"a": pa.array([[b"x"], []])}, "column 'a' holds bytes inside of list<"),
+                         ({"": ["a", "b"]}, "x.parquet: a column has no name: leave it out, with the columns to keep in `columns`"),
                          ({"a": pa.array([[1, None], []])}, "column 'a' has an array with a null inside")]:
         name = write(tmp_path / "x.parquet", {"image": image, **columns})
         with pytest.raises((ValueError, bale.Error), match=why):

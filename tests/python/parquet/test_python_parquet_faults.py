@@ -1,5 +1,6 @@
 """Parquet and Arrow files that are missing, damaged, cut short or contradict each other, and packs that were interrupted."""
 import json
+import os
 import shutil
 
 import numpy as np
@@ -46,6 +47,16 @@ def test_empty_files(whole, written, tmp_path):
             bale.pack(tmp_path / name, tmp_path / "out")
     with pytest.raises(FileNotFoundError):
         bale.parquet.samples(tmp_path / "nothing.parquet")
+
+
+def test_a_split_without_samples(whole, tmp_path):
+    """It is said, and the others are packed."""
+    splits = datasets.DatasetDict(test=whole.select([]), train=whole)
+    splits.save_to_disk(tmp_path / "saved")
+    for number, source in enumerate((splits, tmp_path / "saved")):
+        with pytest.warns(UserWarning, match=f"out{number}: nothing is packed of splits without samples: test"):
+            report = bale.pack(source, tmp_path / f"out{number}")
+        assert report["samples"] == 7 and os.listdir(tmp_path / f"out{number}") == ["train"]
 
 
 def test_damage_is_named_by_file_and_row_group(written, tmp_path):
