@@ -175,10 +175,7 @@ std::optional<std::vector<std::string>> list_directory(const std::string& direct
 class Scan final : public ColumnScan<Column> {
  public:
   Scan(const Chunk& chunk, const ChunkConfig& config, const std::string& path, IndexBuilder& index)
-      : ColumnScan(*chunk.content, path, index, "chunk"), chunk_(chunk), config_(config) {
-    const std::string name = base_name(path);
-    stem_ = name.substr(0, name.find('.'));
-  }
+      : ColumnScan(*chunk.content, path, index, "chunk"), chunk_(chunk), config_(config), name_(base_name(path)) {}
 
  private:
   /// The sizes of all values, then the values.
@@ -202,7 +199,7 @@ class Scan final : public ColumnScan<Column> {
   }
 
   /// Each chunk counts from 0, so its name is part of the key.
-  std::string other_key() const override { return fmt::format("{}/{:08}", stem_, number_); }
+  std::string other_key() const override { return made_key(name_, number_); }
 
   void add_value(const Value& value) override {
     const Column& column = *value.column;
@@ -234,7 +231,7 @@ class Scan final : public ColumnScan<Column> {
 
   const Chunk& chunk_;
   const ChunkConfig& config_;
-  std::string stem_;
+  std::string name_;
 };
 
 void check_against_list(const Chunk& chunk, const ChunkConfig& config, const std::string& path, Packing packing) {

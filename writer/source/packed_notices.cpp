@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/contained_name.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/formats/base/text/key_text.hpp"
@@ -108,6 +109,12 @@ NoticeLog notices_of_packed(const Dataset& dataset, const SampleKeys& keys, std:
   note_split_names(dataset, size, at, log);
   note_imageless(dataset, size, at, log);
   return log;
+}
+
+bool has_made_keys(const Dataset& dataset) {
+  if (dataset.size() == 0) return false;
+  const auto [number, sample] = dataset.position(0);
+  return dataset.key(0) == made_key(base_name(dataset.shard_path(number)), sample);
 }
 
 NoticeLog label_fields_notice(const Dataset& dataset) {

@@ -14,6 +14,9 @@ namespace bale {
 NoticeLog notices_of_packed(const Dataset& dataset, const SampleKeys& keys, std::uint64_t size,
                             const std::function<std::uint64_t(std::uint64_t)>& at);
 
+/// Whether the keys are those that bale makes for shards without keys: the folders in them are shards, not classes.
+bool has_made_keys(const Dataset& dataset);
+
 /// Of a dataset without labels: a field that is called so.
 NoticeLog label_fields_notice(const Dataset& dataset);
 

@@ -295,19 +295,11 @@ class PackedSource : public Source {
     }
     if (own_) reading_ = labels.reading();
     if (reading_ == LabelReading::none && !dataset_.manifest()) {
-      if (!has_made_key()) {
+      if (!has_made_keys(dataset_)) {
         notices_.merge(class_folders_notice(size(), [&](std::uint64_t i) { return path_of(i); }), spec_);
       }
       notices_.merge(label_fields_notice(dataset_), spec_);
     }
-  }
-
-  /// Whether the first key is the name of its shard and a number, as of formats without keys: no class folder.
-  bool has_made_key() const {
-    if (size() == 0) return false;
-    const auto [number, sample] = dataset_.position(at(0));
-    const std::string shard = base_name(dataset_.shard_path(number));
-    return dataset_.key(at(0)) == fmt::format("{}/{:08}", shard.substr(0, shard.find('.')), sample);
   }
 
   /// The classes are the folders in the keys.

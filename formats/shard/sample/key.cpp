@@ -75,6 +75,10 @@ std::string encode_key(std::string_view stem) {
   return key;
 }
 
+std::string made_key(std::string_view shard_name, std::uint64_t number) {
+  return fmt::format("{}/{:08}", shard_name.substr(0, shard_name.find('.')), number);
+}
+
 std::string decode_key(std::string_view key) {
   std::string whole(key);
   std::size_t mark = 0;

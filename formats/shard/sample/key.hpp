@@ -36,6 +36,10 @@ std::string field_name(std::string_view extension);
 /// WebDataset reserves, its first '_' becomes "%5F".
 std::string encode_key(std::string_view stem);
 
+/// The key for sample `number` of a shard of another program that has no keys: "chunk-0-1/00000007". The shard's name
+/// is taken up to its first dot.
+std::string made_key(std::string_view shard_name, std::uint64_t number);
+
 /// Inverse of encode_key(). Returns `key` itself if encode_key() cannot have made it.
 std::string decode_key(std::string_view key);
 

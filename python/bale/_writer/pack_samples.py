@@ -137,7 +137,9 @@ def pack_splits(tables: dict[str, TableSamples], destination: Path, make_bar: Ca
 
 def _is_empty(table: Any) -> bool:
     """Whether a split is known to have no samples."""
-    return (table.size if isinstance(table, TableSamples) else len(table) if hasattr(table, "__len__") else None) == 0
+    if isinstance(table, TableSamples):
+        return table.size == 0
+    return hasattr(table, "__len__") and len(table) == 0
 
 
 def _sum(a: Any, b: Any) -> Any:
