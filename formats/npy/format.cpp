@@ -9,13 +9,13 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/files/writeback.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/container/reading/file_payload.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/container/writing/uniform_images.hpp"
@@ -60,10 +60,10 @@ void check_data(const File& file, const ArrayHeader& header, std::uint64_t eleme
   const std::uint64_t found = file.size() - header.data_offset;
   if (!elements || *elements > std::numeric_limits<std::uint64_t>::max() / element_bytes ||
       *elements * element_bytes != found) {
-    throw Error(ErrorCode::damaged,
-                fmt::format("{} bytes of data, which is not what an array of shape ({}) has", found,
-                            fmt::join(header.shape, ", ")),
-                {.path = file.path(), .offset = header.data_offset});
+    throw Error(
+        ErrorCode::damaged,
+        fmt::format("{} bytes of data, which is not what an array of shape ({}) has", found, joined(header.shape)),
+        {.path = file.path(), .offset = header.data_offset});
   }
 }
 
@@ -80,7 +80,7 @@ ImageArray read_image_array(const File& file) {
   const std::vector<std::uint64_t>& shape = header.shape;
   constexpr std::uint64_t k_max_side = std::numeric_limits<std::uint32_t>::max();
   if (shape.size() != 4 || shape[3] != 3 || shape[1] > k_max_side || shape[2] > k_max_side) {
-    refuse(fmt::format("array of shape ({})", fmt::join(shape, ", ")));
+    refuse(fmt::format("array of shape ({})", joined(shape)));
   }
   if (shape[0] != 0 && (shape[1] == 0 || shape[2] == 0)) refuse("array of images without pixels");
   if (shape[1] != 0 && shape[2] > k_max_image_bytes / 3 / shape[1]) refuse("images of more than 1 GiB each");
@@ -149,12 +149,11 @@ std::vector<std::int64_t> read_labels(const std::string& shard_path, std::uint64
     if (type.name != header.type) continue;
     if (header.shape.size() != 1) {
       throw Error(ErrorCode::unsupported,
-                  fmt::format("labels of shape ({}), not one number per image", fmt::join(header.shape, ", ")),
+                  fmt::format("labels of shape ({}), not one number per image", joined(header.shape)),
                   {.path = path, .hint = "save the class numbers: labels.argmax(1) of one-hot rows"});
     }
     if (header.shape[0] != count) {
-      throw Error(ErrorCode::damaged,
-                  fmt::format("labels of shape ({}) for {} images", fmt::join(header.shape, ", "), count),
+      throw Error(ErrorCode::damaged, fmt::format("labels of shape ({}) for {} images", joined(header.shape), count),
                   {.path = path});
     }
     check_data(file, header, type.bytes);

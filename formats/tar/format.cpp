@@ -207,8 +207,8 @@ std::string wds2idx_text(const std::string& path, const ShardIndex& index) {
                    .offset = member.offset,
                    .hint = "leave wds2idx out of `sidecars`, or rename the file"});
     }
-    fmt::format_to(std::back_inserter(text), "{}{} {} {} {}", opens ? '\n' : ' ',
-                   split_member_name(member.name)->extension, member.offset, member.size, member.name);
+    text += fmt::format("{}{} {} {} {}", opens ? '\n' : ' ', split_member_name(member.name)->extension, member.offset,
+                        member.size, member.name);
   });
   return text + '\n';
 }

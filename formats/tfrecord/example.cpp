@@ -202,7 +202,7 @@ struct Text {
   void real(float value) {
     separate();
     if (std::isfinite(value)) {
-      fmt::format_to(std::back_inserter(json), "{}", value);
+      json += fmt::format("{}", value);
     } else {
       json += std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
     }

@@ -90,7 +90,7 @@ std::string record_index(const std::string& path, const ShardIndex&) {
   Record record;
   std::string text;
   while (walk.next(record)) {
-    fmt::format_to(std::back_inserter(text), "{} {}\n", record.offset, record.end() - record.offset);
+    text += fmt::format("{} {}\n", record.offset, record.end() - record.offset);
   }
   return text;
 }

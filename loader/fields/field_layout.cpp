@@ -4,12 +4,12 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/math/rounding.hpp"
 #include "bale/formats/base/names/known_names.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/shard/sample.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/loader/transform/fields/array_field.hpp"
@@ -51,7 +51,7 @@ void require_field(const Dataset& dataset, const Field& field) {
   const bool is_known = field.kind == FieldKind::mask || (!field.type.empty() && field.shape);
   if (field.optional && (is_ragged(field) || is_known)) return;
   throw Error(ErrorCode::invalid_argument, fmt::format("fields: no sample has the field \"{}\"; the dataset has {}",
-                                                       printable(field.source), fmt::join(names, ", ")));
+                                                       printable(field.source), joined(names)));
 }
 
 /// Fills in type and shape from the first sample that has the field.
@@ -112,7 +112,7 @@ void require_image_and_label(const Dataset& dataset, const LoaderOptions& option
   const std::vector<std::string> names = known_fields(dataset);
   if (names.empty()) return;  // no samples
   const auto refuse = [&](const std::string& what, const char* hint) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}; the dataset has {}", what, fmt::join(names, ", ")),
+    throw Error(ErrorCode::invalid_argument, fmt::format("{}; the dataset has {}", what, joined(names)),
                 {.hint = hint});
   };
   const bool has_image = contains(names, k_array_field) || std::any_of(names.begin(), names.end(), is_image_field);

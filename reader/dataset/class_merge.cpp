@@ -5,9 +5,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/human.hpp"
 
 namespace bale {
 
@@ -81,7 +81,7 @@ ImageEditNames merge_edits(const std::vector<ImageEditNames>& datasets) {
     const auto has_it = [&edit = name](const ImageEditNames& edits) { return edits.contains(edit); };
     const bool all =
         values.size() == 1 && !of_some.contains(name) && std::all_of(datasets.begin(), datasets.end(), has_it);
-    merged[name] = fmt::format("{}{}", fmt::join(values, " or "), all ? "" : k_some_images);
+    merged[name] = fmt::format("{}{}", joined(values, " or "), all ? "" : k_some_images);
   }
   return merged;
 }

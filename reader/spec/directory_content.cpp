@@ -7,9 +7,9 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/shard/shard_index.hpp"
@@ -50,7 +50,7 @@ bool has_image(const std::string& directory) {
 std::string names_of(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
   for (const std::string& path : paths) names.push_back(printable(base_name(path)));
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(names);
 }
 
 }  // namespace
@@ -145,12 +145,11 @@ Error no_dataset_error(const std::string& directory, const DirectoryContent& con
   const char* const what = content.is_folder_of_images() ? "a folder of images, and no packed dataset"
                            : is_one                      ? "holds a packed dataset and is none itself"
                                                          : "holds several datasets and is none itself";
-  return {
-      code,
-      what,
-      {.path = directory,
-       .hint = fmt::format("name {}: {}{}", is_one ? "the one in it" : "one of them", fmt::join(content.datasets, ", "),
-                           content.is_folder_of_images() ? ", or pack the folder first" : "")}};
+  return {code,
+          what,
+          {.path = directory,
+           .hint = fmt::format("name {}: {}{}", is_one ? "the one in it" : "one of them", joined(content.datasets),
+                               content.is_folder_of_images() ? ", or pack the folder first" : "")}};
 }
 
 }  // namespace bale

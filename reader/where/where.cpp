@@ -11,13 +11,13 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/codec/half.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/base/text/key_text.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/where/where_parser.hpp"
@@ -294,14 +294,14 @@ void Where::require_fields(const std::vector<std::string>& fields) const {
       if (names_field(node.field, field)) meant.push_back(field);
     }
     if (meant.size() == 1) continue;
-    const std::string others = fields.empty() ? "" : fmt::format("; fields: {}", fmt::join(fields, ", "));
+    const std::string others = fields.empty() ? "" : fmt::format("; fields: {}", joined(fields));
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("`where`, column {}: {} \"{}\"", node.offset + 1,
                     meant.empty() ? "there is no name" : "more than one field is meant by", printable(node.field)),
         {.offset = node.offset,
          .hint = meant.empty() ? fmt::format("names: {}{}", where_names(), others)
-                               : fmt::format("fields: {}", fmt::join(meant, ", "))});
+                               : fmt::format("fields: {}", joined(meant))});
   }
 }
 

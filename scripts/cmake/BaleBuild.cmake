@@ -136,7 +136,7 @@ function(bale_reuse target of)
 endfunction()
 
 # What the sources of a room are compiled with. In a Release build only the rooms whose loops the compiler is to vectorize
-# have CMake's -O3: it takes the others a sixth more time to compile, and they run no faster.
+# have CMake's -O3: it takes the others a tenth more time to compile, and they run no faster.
 function(bale_options_of_room target vectorized casts_bytes)
   target_compile_features(${target} PUBLIC cxx_std_20)
   # Pixels, draws and weights must come out the same on every CPU: no fused multiply-add of the compiler's choosing.

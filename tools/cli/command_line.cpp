@@ -6,8 +6,7 @@
 #include <span>
 #include <string>
 
-#include <fmt/format.h>
-
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/cli/options/options.hpp"
 #include "bale/tools/commands/commands.hpp"
 
@@ -53,7 +52,7 @@ CommandModel completion_command() {
       },
       [](CompletionCommand& command, CommandModel& app) {
         add_positional(app, "SHELL", command.shell, "Shell that will read the script").value_name =
-            fmt::format("{}", fmt::join(completion_shells(), "|"));
+            joined(completion_shells(), "|");
         app.footer = "Example:\n  source <(bale completion bash)";
       });
 }

@@ -165,7 +165,7 @@ int run_cache(const CacheCommand& command, Terminal& terminal) {
     if (name == command.action) return action(command, terminal);
   }
   throw Error(ErrorCode::invalid_argument, fmt::format("there is no `bale cache {}`", printable(command.action)),
-              {.hint = fmt::format("choose one of: {}", fmt::join(cache_actions(), ", "))});
+              {.hint = fmt::format("choose one of: {}", joined(cache_actions()))});
 }
 
 }  // namespace bale::tools

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/tools/commands/commands.hpp"
@@ -13,7 +14,7 @@ void print_read_only(Terminal& terminal) {
   for (const Format* format : formats()) {
     if (!format->layouts.empty()) continue;
     terminal.print(
-        fmt::format("{:<20}{:<22}{}\n", format->name, fmt::join(format->read_suffixes, " "), format->read_summary));
+        fmt::format("{:<20}{:<22}{}\n", format->name, joined(format->read_suffixes, " "), format->read_summary));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/tools/help/command_model.hpp"
 
 namespace bale::tools {
@@ -46,7 +47,7 @@ Offers offers_of(const OptionModel& option) {
   return offers;
 }
 
-std::string spaced(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+std::string spaced(const std::vector<std::string>& words) { return joined(words, " "); }
 
 template <typename Visit>
 void each_option(const CommandModel& command, const Visit& visit) {
@@ -237,7 +238,7 @@ std::string completion_script(const CommandModel& program, const std::string& sh
   if (shell == "zsh") return zsh_script(program);
   if (shell == "fish") return fish_script(program);
   throw Error(ErrorCode::invalid_argument, fmt::format("no completion for shell \"{}\"", printable(shell)),
-              {.hint = fmt::format("choose one of: {}", fmt::join(completion_shells(), ", "))});
+              {.hint = fmt::format("choose one of: {}", joined(completion_shells()))});
 }
 
 }  // namespace bale::tools

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/base/text/key_text.hpp"
 #include "bale/writer/source/files/text_files.hpp"
 #include "bale/writer/source/tables/record_reader.hpp"
@@ -28,7 +28,7 @@ std::size_t value_column(const std::vector<std::string>& names, std::span<const 
     if (has_key && found != names.end()) return static_cast<std::size_t>(found - names.begin());
   }
   if (has_key && takes_any && names.size() == 2) return names.front() == k_key_column ? 1 : 0;
-  refuse_table(fmt::format("the table needs the columns key and {}", fmt::join(columns, " or ")),
+  refuse_table(fmt::format("the table needs the columns key and {}", joined(columns, " or ")),
                "its first line names them; of JSONL, each line does");
 }
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/base/version.hpp"
 #include "bale/formats/shard/field_layer.hpp"
 #include "bale/reader/version.hpp"
@@ -205,7 +205,7 @@ std::string LayerChange::verb() const {
   }
   if (names.empty()) return "remove";
   if (names.size() == 1) return names.front().substr(0, names.front().find(' '));
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(names);
 }
 
 void LayerChange::stage(const std::function<void(const WriteFile& write)>& stage_file, Progress& progress) {

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/dataset/keys/names_apart.hpp"
@@ -144,8 +144,7 @@ class Join {
       places.push_back(dataset.spec);
     }
     if (places.empty()) refuse(datasets_.front(), "there is no sample to merge", "name datasets that have samples");
-    source_ = open_packed_source(fmt::format("{}", fmt::join(places, "::")),
-                                 {.keys_name_files = options_.format.layout->keys_name_files});
+    source_ = open_packed_source(joined(places, "::"), {.keys_name_files = options_.format.layout->keys_name_files});
   }
 
   void take_shards() {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
 #include "bale/formats/shard/shard_index.hpp"
@@ -146,7 +146,7 @@ void check_sidecars(const FormatAndLayout& format, const std::vector<std::string
   add_names(*format.layout, known);
   for (const std::string& name : names) {
     if (contains(known, name)) continue;
-    const std::string has = known.empty() ? "it has none" : fmt::format("it has: {}", fmt::join(known, ", "));
+    const std::string has = known.empty() ? "it has none" : fmt::format("it has: {}", joined(known));
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{}.{} has no sidecar \"{}\"", format.format->name, format.layout->name, printable(name)),
                 {.hint = has});
@@ -158,7 +158,7 @@ std::string sidecar_choices() {
   for (const Format* format : formats()) {
     for (const Layout& layout : format->layouts) add_names(layout, names);
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(names);
 }
 
 }  // namespace bale

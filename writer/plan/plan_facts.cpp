@@ -4,11 +4,11 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/base/text/key_text.hpp"
 #include "bale/writer/edits/image_edits.hpp"
 
@@ -74,7 +74,7 @@ struct SampleChange {
   }
   std::string text(const char* what) const {
     const std::string more = count > names.size() ? fmt::format(" and {} more", count - names.size()) : std::string{};
-    return fmt::format("{} {} ({}{})", count, what, fmt::join(names, ", "), more);
+    return fmt::format("{} {} ({}{})", count, what, joined(names), more);
   }
 };
 
@@ -130,7 +130,7 @@ PlanFacts facts_of_options(const PackOptions& options, const std::vector<std::st
   if (options.leaves_out_undecodable()) set("check_images", "on");
   if (options.jpeg_planes) set("jpeg_code", "planes");
   if (options.seek_points) set("seek_points", "on");
-  if (!options.sidecars.empty()) facts["sidecars"] = fmt::format("{}", fmt::join(options.sidecars, ","));
+  if (!options.sidecars.empty()) facts["sidecars"] = joined(options.sidecars, ",");
   add_edits(describe_edits(options.edits, !options.format.layout->keeps_bytes), facts);
   const ShardSizing& sizing = options.sizing;
   if (sizing.shard_count != 0) {
@@ -186,7 +186,7 @@ std::string describe_changes(const PlanFacts& before, const ListSamples& samples
   if (changes.empty())
     return has_samples ? "the order, sizes or times of the samples, or an option of how shards are written"
                        : std::string{};
-  return fmt::format("{}", fmt::join(changes, ", "));
+  return joined(changes);
 }
 
 void refuse_other_plan(const std::string& path, std::string_view what, const std::string& changes,

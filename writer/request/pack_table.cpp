@@ -5,10 +5,10 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/options/option_values.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/reader/where.hpp"
@@ -23,15 +23,13 @@ inline bool operator==(const Split& a, const Split& b) { return a.name == b.name
 
 namespace {
 
-std::string joined(const std::vector<std::string_view>& names) { return fmt::format("{}", fmt::join(names, "|")); }
-
 /// "A|B|C": the formats that bale writes, in the order of the registry.
 std::string format_choices() {
   std::vector<std::string_view> names;
   for (const Format* format : formats()) {
     if (!format->layouts.empty()) names.push_back(format->name);
   }
-  return joined(names);
+  return joined(names, "|");
 }
 
 /// The layouts of all formats in the same form, each name once.
@@ -42,7 +40,7 @@ std::string layout_choices() {
       if (std::find(names.begin(), names.end(), layout.name) == names.end()) names.push_back(layout.name);
     }
   }
-  return joined(names);
+  return joined(names, "|");
 }
 
 /// "train=0.95,val=0.05": names fit for a directory, fractions above 0 that sum to 1.

@@ -11,6 +11,7 @@
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
 #include "bale/formats/shard/manifest.hpp"
@@ -256,7 +257,7 @@ std::unique_ptr<Source> open_source(const std::string& spec, const SourceOptions
   const std::vector<std::string> kinds = source_kinds();
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
     throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is not a kind of source", printable(kind)),
-                {.hint = fmt::format("choose one of: {}", fmt::join(kinds, ", "))});
+                {.hint = fmt::format("choose one of: {}", joined(kinds))});
   }
   refuse_file_options(spec, "a packed source", options);
   return open_packed_source(spec, options);

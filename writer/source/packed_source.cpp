@@ -135,11 +135,11 @@ class PackedSource : public Source {
       const bool is_label = id == label_field_;
       // The class has another number in the dataset than in its shard.
       const bool translated = is_label && out.label != index.label(sample);
-      out.fields.push_back({*id, translated ? fmt::formatted_size("{}", out.label) : extent.length});
+      out.fields.push_back({*id, translated ? fmt::format_int(out.label).size() : extent.length});
       has_label_field = has_label_field || is_label;
     }
     if (!has_label_field && label_field_ && out.label != k_no_label) {
-      out.fields.push_back({*label_field_, fmt::formatted_size("{}", out.label)});
+      out.fields.push_back({*label_field_, fmt::format_int(out.label).size()});
     }
     std::sort(out.fields.begin(), out.fields.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   }
@@ -195,10 +195,10 @@ class PackedSource : public Source {
     const IndexInUse held = dataset_.use_index(number);
     const ShardIndex& index = *held;
     out += index.key(sample);
-    fmt::format_to(std::back_inserter(out), "\t{}", own_ ? label(i) : dataset_.label_in_shard(number, sample));
+    out += fmt::format("\t{}", own_ ? label(i) : dataset_.label_in_shard(number, sample));
     for (const auto& [f, extent] : index.row(sample)) {
-      fmt::format_to(std::back_inserter(out), "\t{}\t{}", index.fields()[f].stored_name(), extent.length);
-      if (index.has_checksums()) fmt::format_to(std::back_inserter(out), "\t{:08x}", extent.crc32c);
+      out += fmt::format("\t{}\t{}", index.fields()[f].stored_name(), extent.length);
+      if (index.has_checksums()) out += fmt::format("\t{:08x}", extent.crc32c);
     }
     // Without checksums, keys and lengths are all that the index knows of the content.
     if (!index.has_checksums()) out += identities_.at(number);

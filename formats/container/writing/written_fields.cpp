@@ -8,6 +8,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/escaped_bytes.hpp"
+#include "bale/formats/base/text/human.hpp"
 
 namespace bale {
 namespace {
@@ -65,7 +66,7 @@ void check_format_options(const WriterOptions& options, const std::vector<std::s
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("layout {} has no option \"{}\"", options.layout, printable(name)),
-                {.hint = known.empty() ? "it has none" : fmt::format("it has: {}", fmt::join(known, ", "))});
+                {.hint = known.empty() ? "it has none" : fmt::format("it has: {}", joined(known))});
   }
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/container/reading/scanned_fields.hpp"
 #include "bale/formats/hdf5/library/h5.hpp"
 #include "bale/formats/hdf5/scan/scan.hpp"
@@ -210,8 +210,8 @@ class ForeignScan {
     if (found.empty()) return;
     const bool has_more = found.size() > k_listed_names;
     if (has_more) found.resize(k_listed_names);
-    index_.notices().warn(fmt::format("attributes that no field has: {}{}; `class_map` can name classes",
-                                      fmt::join(found, ", "), has_more ? ", ..." : ""));
+    index_.notices().warn(fmt::format("attributes that no field has: {}{}; `class_map` can name classes", joined(found),
+                                      has_more ? ", ..." : ""));
   }
 
   void add_column(InputDataset dataset) {

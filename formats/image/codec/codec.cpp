@@ -6,10 +6,10 @@
 #include <new>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/image/codec/whole_codec.hpp"
 
 namespace bale::image_detail {
@@ -42,12 +42,12 @@ std::size_t array_pixels_offset(Bytes bytes) {
   }
   if (!is_rgb(*header)) {
     throw Error(ErrorCode::unsupported, fmt::format("array of shape ({}) and type {}, not height x width x 3 bytes",
-                                                    fmt::join(header->shape, ", "), printable(header->type)));
+                                                    joined(header->shape), printable(header->type)));
   }
   const auto expected = num_elements(*header);
   if (!expected || bytes.size() - header->data_offset != *expected) {
     throw Error(ErrorCode::damaged, fmt::format("array: {} bytes of pixels, but its shape is ({})",
-                                                bytes.size() - header->data_offset, fmt::join(header->shape, ", ")));
+                                                bytes.size() - header->data_offset, joined(header->shape)));
   }
   return header->data_offset;
 }

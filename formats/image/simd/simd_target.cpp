@@ -1,5 +1,6 @@
 #include "bale/formats/image/simd/simd_target.hpp"
 
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/image/simd/kernel_targets.hpp"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <hwy/targets.h>
 
 #include "bale/formats/base/error.hpp"
@@ -55,7 +55,7 @@ void limit_simd(std::string_view name) {
   if (found == all.end()) {
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("no SIMD target of this build and this CPU is named `{}`", name),
-                {.hint = fmt::format("use one of {}", fmt::join(simd_targets(), ", "))});
+                {.hint = fmt::format("use one of {}", joined(simd_targets()))});
   }
   // A better target has a lower bit.
   std::int64_t allowed = 0;

@@ -8,13 +8,13 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/codec/array_header.hpp"
 #include "bale/formats/base/codec/half.hpp"
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/text/human.hpp"
 
 namespace bale::transform_detail {
 namespace {
@@ -119,7 +119,7 @@ void store_all(const Json& given, const std::vector<std::uint64_t>& shape, std::
   if (depth == shape.size()) return store(given);
   if (!given.is_array() || given.size() != shape[depth]) {
     throw Error(ErrorCode::unsupported,
-                fmt::format("JSON of another shape than the batch's arrays, ({})", fmt::join(shape, ", ")));
+                fmt::format("JSON of another shape than the batch's arrays, ({})", joined(shape)));
   }
   for (const Json& item : given.as_list({})) store_all(item, shape, depth + 1, store);
 }
@@ -165,7 +165,7 @@ ArrayHeader header_of(Bytes stored) {
 }
 
 std::string text_of(std::string_view type, std::span<const std::uint64_t> shape) {
-  return fmt::format("shape ({}) and type {}", fmt::join(shape, ", "), printable(type));
+  return fmt::format("shape ({}) and type {}", joined(shape), printable(type));
 }
 
 /// Copies values in Fortran's order, in which the first index runs fastest, to C's order.

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/registry/registry.hpp"
 #include "bale/writer/plan/shard_table.hpp"

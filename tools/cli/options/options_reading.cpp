@@ -1,8 +1,6 @@
 #include "bale/tools/cli/options/options.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
+#include "bale/formats/base/text/human.hpp"
 #include "bale/reader/check/check_table.hpp"
 #include "bale/tools/cli/options/values.hpp"
 #include "bale/writer/request/versions_request.hpp"
@@ -158,8 +156,7 @@ void declare_read(ReadCommand& command, CommandModel& app) {
 }
 
 void declare_cache(CacheCommand& command, CommandModel& app) {
-  add_positional(app, "ACTION", command.action, "What to do, as below").value_name =
-      fmt::format("{}", fmt::join(cache_actions(), "|"));
+  add_positional(app, "ACTION", command.action, "What to do, as below").value_name = joined(cache_actions(), "|");
   add_positional(app, "ARG", command.arguments, "A size for trim, remote datasets for warm").required = false;
   add_flag(app.options, "--dry-run", command.dry_run, "With trim, clear or warm: show what would be done");
   add_json(app, command.json);

@@ -124,8 +124,7 @@ void check_fields(const ExtractCommand& command, const Dataset& dataset) {
     const auto& known = dataset.fields();
     if (std::find(known.begin(), known.end(), field) != known.end()) continue;
     throw Error(ErrorCode::not_found, fmt::format("no sample has a field \"{}\"", printable(field)),
-                {.path = command.spec,
-                 .hint = fmt::format("choose among: {}", printable(fmt::format("{}", fmt::join(known, ", "))))});
+                {.path = command.spec, .hint = fmt::format("choose among: {}", printable(joined(known)))});
   }
 }
 

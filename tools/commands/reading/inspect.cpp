@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/human.hpp"
@@ -46,7 +45,7 @@ std::string head_text(const DatasetSummary& summary) {
   if (!summary.layer_fields.empty())
     seen.push_back(fmt::format("do not see values of {}", printable_list(summary.layer_fields)));
   if (!seen.empty()) {
-    table.add({"layers", fmt::format("other readers {}, until `bale rewrite` applies them", fmt::join(seen, " and "))});
+    table.add({"layers", fmt::format("other readers {}, until `bale rewrite` applies them", joined(seen, " and "))});
   }
   if (summary.images.num_unusable() > 0) {
     table.add({"bad images",

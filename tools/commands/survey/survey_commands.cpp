@@ -24,7 +24,7 @@
 namespace bale::tools {
 namespace {
 
-std::string title_of(const SurveyedSources& sources) { return fmt::format("{}", fmt::join(sources.names, ", ")); }
+std::string title_of(const SurveyedSources& sources) { return joined(sources.names); }
 
 std::string summary_text(const SurveyReport& report) {
   const SurveySummary& summary = report.summary;

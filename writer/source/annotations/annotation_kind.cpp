@@ -7,6 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/files/long_path.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
@@ -72,7 +73,7 @@ std::unique_ptr<AnnotationSet> open_annotations(const std::string& path, const S
   if (kind == k_voc) return open_voc(path, options, log);
   if (kind == k_yolo || kind == k_yolo_polygons || kind == k_yolo_pose) return open_yolo(path, options, log);
   if (kind == k_open_images) return open_open_images(path, options, log);
-  const std::string choices = fmt::format("{}", fmt::join(annotation_formats(), ", "));
+  const std::string choices = joined(annotation_formats());
   if (!kind.empty()) {
     throw Error(ErrorCode::invalid_argument, fmt::format("\"{}\" is not a format of annotations", printable(kind)),
                 {.hint = fmt::format("choose one of: {}", choices)});

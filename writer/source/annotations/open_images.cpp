@@ -9,11 +9,11 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
 #include "bale/writer/source/classes/labels.hpp"
@@ -72,8 +72,7 @@ class OpenImages : public AnnotationSet {
                num_lost);
     }
     if (!left_out_.empty()) {
-      log.warn(path(),
-               fmt::format("columns that no field has: {}", printable(fmt::format("{}", fmt::join(left_out_, ", ")))));
+      log.warn(path(), fmt::format("columns that no field has: {}", printable(joined(left_out_))));
     }
     std::uint64_t num_bare = 0;
     for (std::size_t row = 0; row < folder.paths.size(); ++row) num_bare += starts_[row] == starts_[row + 1] ? 1 : 0;
@@ -185,7 +184,7 @@ class OpenImages : public AnnotationSet {
           fmt::format(
               "no column \"{}\"; a table of boxes has filename, class, xmin, ymin, xmax and ymax, that of Open Images "
               "{}; there are: {}",
-              k_usual[which][0], fmt::join(k_needed, ", "), printable(fmt::format("{}", fmt::join(names, ", ")))));
+              k_usual[which][0], joined(k_needed), printable(joined(names))));
     }
     has_names_ = false;
     const auto at = [&](const char* name) {

@@ -7,12 +7,12 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <pugixml.hpp>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/base/text/utf8.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/annotations/target_text.hpp"
@@ -159,7 +159,7 @@ class Voc : public AnnotationSet {
     std::vector<std::string> elements;
     for (const auto& [name, count] : left_out_) elements.push_back(fmt::format("{} ({})", printable(name), count));
     if (!elements.empty())
-      log.warn(directory_, fmt::format("elements of objects that no field has: {}", fmt::join(elements, ", ")));
+      log.warn(directory_, fmt::format("elements of objects that no field has: {}", joined(elements)));
   }
 
   std::uint32_t row_of(const std::string& image) const override {

@@ -60,7 +60,7 @@ class ArraySource : public Source {
   void describe(std::uint64_t i, SourceSample& out) const override {
     out.key = key_of(samples_[i]);
     out.label = label(i);
-    out.fields = {{0, part(i).pixel_bytes()}, {1, fmt::formatted_size("{}", out.label)}};
+    out.fields = {{0, part(i).pixel_bytes()}, {1, fmt::format_int(out.label).size()}};
     if (has_coarse_) out.fields.push_back({2, 2});
   }
 
@@ -86,7 +86,7 @@ class ArraySource : public Source {
   }
 
   void fingerprint(std::uint64_t i, std::string& out) const override {
-    fmt::format_to(std::back_inserter(out), "{}\t{}\t{:08x}\n", key_of(samples_[i]), label(i), crc32c(pixels(i)));
+    out += fmt::format("{}\t{}\t{:08x}\n", key_of(samples_[i]), label(i), crc32c(pixels(i)));
   }
 
  private:

@@ -82,7 +82,7 @@ class RenumberedSource final : public ChosenSource {
     out.label = labels_(out.label);
     if (out.label == k_no_label) return;
     for (SourceSample::Field& field : out.fields) {
-      if (field.id == label_field_) field.bytes = fmt::formatted_size("{}", out.label);
+      if (field.id == label_field_) field.bytes = fmt::format_int(out.label).size();
     }
   }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/options/option_values.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/formats/registry/registry.hpp"
 
 namespace bale {
@@ -18,11 +18,11 @@ constexpr const char* k_for_files = "files";  // other labels or keys: packed sa
 std::string packed_source_choices() {
   std::vector<std::string_view> names;
   for (const Format* format : formats()) names.push_back(format->name);
-  return fmt::format("{}", fmt::join(names, "|"));
+  return joined(names, "|");
 }
 
 /// "folder|list|...|A|B|C".
-std::string source_choices() { return fmt::format("{}", fmt::join(source_kinds(), "|")); }
+std::string source_choices() { return joined(source_kinds(), "|"); }
 
 std::string parse_source_kind(std::string_view option, const std::string& text, bool packed) {
   if (std::any_of(formats().begin(), formats().end(), [&](const Format* format) { return format->name == text; })) {
@@ -50,10 +50,10 @@ void add_fields(OptionTable& table, SourceOptions& source) {
       "boxes.json, keypoints.json, captions.json, or panoptic.png and segments.json: COCO's JSON, VOC's Annotations or "
       "ImageSets/Main/X.txt, YOLO's labels or "
       "data.yaml, or a CSV of boxes (Open Images' or in pixels); may be repeated");
-  add_text(table, "annotations_format", fmt::format("{}", fmt::join(annotation_formats(), "|")),
-           source.annotations_format, "Format of the annotations (default: what they look like)")
+  add_text(table, "annotations_format", joined(annotation_formats(), "|"), source.annotations_format,
+           "Format of the annotations (default: what they look like)")
       .needs(annotations)
-      .typed(fmt::format("Literal[\"{}\"]", fmt::join(annotation_formats(), "\", \"")));
+      .typed(fmt::format("Literal[\"{}\"]", joined(annotation_formats(), "\", \"")));
 }
 
 /// Options of sources that are not packed.

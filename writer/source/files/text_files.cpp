@@ -56,7 +56,7 @@ std::optional<char> delimiter_said_in(std::string_view line) {
 }
 
 void TextFiles::append_identity(std::uint32_t row, std::string& out) const {
-  fmt::format_to(std::back_inserter(out), "{}:{}", files_[row].bytes, files_[row].mtime_ns);
+  out += fmt::format("{}:{}", files_[row].bytes, files_[row].mtime_ns);
 }
 
 }  // namespace bale

@@ -84,7 +84,7 @@ void FileSource::describe(std::uint64_t i, SourceSample& out) const {
     const auto id = static_cast<std::uint32_t>(listing_.image_fields.size() + which);
     if (beside != nullptr) out.fields.push_back({id, beside->bytes});
   }
-  if (image.label != k_no_label) out.fields.push_back({label_field_, fmt::formatted_size("{}", image.label)});
+  if (image.label != k_no_label) out.fields.push_back({label_field_, fmt::format_int(image.label).size()});
   for (std::size_t which = 0; which < num_extra_; ++which) {
     out.fields.push_back({static_cast<std::uint32_t>(first_extra() + which), extra_bytes(i, which)});
   }
@@ -237,11 +237,10 @@ void FileSource::will_need(std::uint64_t i) const {
 void FileSource::fingerprint(std::uint64_t i, std::string& out) const {
   const FileRow& image = row(i);
   listing_.rows.append_key(image, out);
-  fmt::format_to(std::back_inserter(out), "\t{}\t{}\t{}\t{}", fields_[image.field], image.bytes, image.mtime_ns,
-                 image.label);
+  out += fmt::format("\t{}\t{}\t{}\t{}", fields_[image.field], image.bytes, image.mtime_ns, image.label);
   for (std::size_t which = 0; which < num_companions(); ++which) {
     if (const FileRow* beside = companion(i, which)) {
-      fmt::format_to(std::back_inserter(out), "\t{}\t{}", beside->bytes, beside->mtime_ns);
+      out += fmt::format("\t{}\t{}", beside->bytes, beside->mtime_ns);
       if (listing_.companion_is_distant[which]) out += '\t' + listing_.rows.path_below_root(*beside);
     } else {
       out += "\tmissing";
