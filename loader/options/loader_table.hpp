@@ -39,11 +39,10 @@ void for_options(Options& options, const Visit& visit) {
   visit(LoaderRow{}, options.device_pixels);
 
   visit(LoaderRow{"field", "Name of the field of the image. \"\": the first one with an image's name."}, options.field);
-  visit(
-      LoaderRow{"label_field",
-                "Name of the field of the label, a whole number as in \"cls\": \"label.cls\". A sample without it has "
-                "no label. \"\": the labels of the dataset."},
-      options.label_field);
+  visit(LoaderRow{"label_field",
+                  "Name of the field of the label, a whole number as in \"cls\", or a list of one: \"label.cls\". A "
+                  "sample without it has no label. \"\": the labels of the dataset."},
+        options.label_field);
   visit(
       LoaderRow{"labels",
                 "Of several datasets. \"merged\": numbers of all classes, merged by name. \"separate\": each sample's "

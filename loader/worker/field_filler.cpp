@@ -7,6 +7,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/text/utf8.hpp"
+#include "bale/formats/shard/sample/field_value.hpp"
 #include "bale/loader/transform/fields/array_field.hpp"
 #include "bale/loader/transform/targets/read_targets.hpp"
 
@@ -87,7 +88,7 @@ std::optional<std::int64_t> FieldFiller::label(const Shard& shard, std::uint64_t
                                                const std::string& field) {
   if (!has_field(shard.index(), sample_in_shard, field)) return std::nullopt;
   const Bytes stored = shard.read_field(sample_in_shard, field, scratch_);
-  const std::int64_t label = parse_label(stored);
+  const std::int64_t label = field_label(field, stored);
   if (label != k_no_label) return label;
   constexpr std::size_t k_shown_bytes = 40;
   throw Error(ErrorCode::damaged,

@@ -46,16 +46,16 @@ def decoded(stored: bytes, field: str, decode: str, *, mode: str | None) -> Any:
     if kind == "npy":
         return _array(stored) if decode == "pil" else torch.from_numpy(_array(stored))
     if kind == "cls":
-        return label_of(stored)
+        return label_of(kind, stored)
     return stored
 
 
-def label_of(stored: bytes) -> int:
-    """Raises ValueError for what is not a whole number."""
-    number = float(stored.decode("utf-8-sig"))
-    if not number.is_integer():
-        raise ValueError(f"{number} is not a class number")
-    return int(number)
+def label_of(field: str, stored: bytes) -> int:
+    """Raises ValueError for what is not a whole number, or an array or JSON of one."""
+    label: int | None = _bale.field_label(field, stored)
+    if label is None:
+        raise ValueError("not a whole number, so no label")
+    return label
 
 
 def _image(stored: bytes, decode: str, mode: str | None) -> PilImage.Image | torch.Tensor:

@@ -118,7 +118,7 @@ class Samples:
             raise
         try:
             if is_label:
-                return label_of(stored)
+                return label_of(field, stored)
             return decoded(stored, "image" if first and self._surely_image else field, self.decode,
                            mode=self.mode if first else None)
         except (ImportError, MemoryError):

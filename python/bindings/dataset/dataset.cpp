@@ -19,6 +19,7 @@
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/system/fork_mutex.hpp"
+#include "bale/formats/shard/sample/field_value.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/python/bindings/bindings.hpp"
@@ -338,6 +339,14 @@ void bind_names(nb::module_& module) {
       "decode_key", [](const nb::str& key) { return to_str(decode_key(from_str(key))); }, nb::arg("key"));
   module.def(
       "is_image_field", [](const nb::str& field) { return is_image_field(from_str(field)); }, nb::arg("field"));
+  module.def(
+      "field_label",
+      [](const nb::str& field, const nb::bytes& stored) -> std::optional<std::int64_t> {
+        const std::int64_t label =
+            field_label(from_str(field), {static_cast<const std::byte*>(stored.data()), stored.size()});
+        return label == k_no_label ? std::nullopt : std::optional(label);
+      },
+      nb::arg("field"), nb::arg("stored"));
 }
 
 }  // namespace

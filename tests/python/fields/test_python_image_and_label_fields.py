@@ -1,4 +1,5 @@
 """Samples whose image and label have names of their own, `image.jpg` and `label.cls`, as in WebDataset tars of the Hub."""
+import io
 import pickle
 
 import numpy as np
@@ -90,6 +91,27 @@ def test_a_label_that_is_none_is_a_bad_sample(tmp_path):
         labels = {key: label for batch in loader for key, label, counts in zip(batch.keys, batch.labels.tolist(), batch.mask) if counts}
         assert labels["s007"] == 8 and {bad.key for bad in loader.bad_samples} == {"s005", "s006"}
         assert all("field label.cls: " in bad.reason and "is not a whole number, so no label" in bad.reason for bad in loader.bad_samples)
+
+
+@pytest.mark.parametrize("name", ["label.json", "label.npy"])
+def test_a_label_that_is_a_list_of_one_number(tmp_path, name, torch):  # noqa: F811
+    """As datasets of arrays and of JSON have it, and as `where` takes it."""
+    def stored(number):
+        if name == "label.json":
+            return f"[{number}]".encode()
+        file = io.BytesIO()
+        np.save(file, np.array([number], ">i8" if number else "i4"))
+        return file.getvalue()
+
+    write_tar(tmp_path / "a.tar", [member for i in range(COUNT) for member in ((f"s{i:03}.image.jpg", jpeg(i)), (f"s{i:03}.{name}", stored(i % 7)))])
+    with load(tmp_path / "a.tar", reading=bl.Reading("image.jpg", name)) as loader:
+        assert {key: label for batch in loader for key, label in zip(batch.keys, batch.labels.tolist())} == {f"s{i:03}": i % 7 for i in range(COUNT)}
+    torch("""
+    import sys
+    import bale.torch as bt
+    dataset = bt.Dataset(sys.argv[1], field="image.jpg", label_field=sys.argv[2])
+    assert [dataset[i][1] for i in range(20)] == [i % 7 for i in range(20)]
+    """, tmp_path / "a.tar", name)
 
 
 def test_a_label_field_of_merged_classes_is_refused(bale, photos, tmp_path):

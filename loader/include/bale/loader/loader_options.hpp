@@ -98,7 +98,7 @@ struct LoaderOptions {
   std::vector<Transform> source_transforms{};
   MixOptions mix{};           // mixup and cutmix; needs one view of fixed shape and a float type
   std::string field{};        // field of the image; empty: the first one with an image's name
-  std::string label_field{};  // field of the label, a number as in cls; empty: the labels of the index
+  std::string label_field{};  // field of the label, a whole number or a list of one; empty: the labels of the index
   /// Further fields of each sample that batches carry (Batch::field()): captions, embeddings, masks. They are of the
   /// row's own sample, also if its image is mixed. Masks, boxes and keypoints cannot follow images that are mixed.
   std::vector<Field> fields{};
