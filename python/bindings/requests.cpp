@@ -235,7 +235,7 @@ Run change_run_of(const char* command, Call& call) {
 Run publish_run_of(Call& call) {
   std::string message;
   OptionTable table;
-  add_text(table, "message", "TEXT", message, "");
+  add_message(table, message);
   call.take(table, "log");
   return [message, call](Progress& progress) {
     const ChangeOutcome outcome{.change = call.edit->publish(message, progress)};

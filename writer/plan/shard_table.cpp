@@ -73,14 +73,17 @@ void add_format_options(OptionTable& table, PackOptions& options) {
       },
       "Side in pixels of decoded images, for layouts that store pixels")
       .typed("int");
-  add_parsed(
-      table, "level", "N", [&](const std::string&, const std::string& text) { options.format_options["level"] = text; },
-      "Compression level, for layouts that compress the whole shard or pixels")
+  const auto for_layout = [&options](const char* name) -> TakeText {
+    return [&options, name](const std::string& option, const std::string& text) {
+      require_value(option, text);
+      options.format_options[name] = text;
+    };
+  };
+  add_parsed(table, "level", "N", for_layout("level"),
+             "Compression level, for layouts that compress the whole shard or pixels")
       .typed("int");
-  add_parsed(
-      table, "label_base", "N",
-      [&](const std::string&, const std::string& text) { options.format_options["label_base"] = text; },
-      "Number of the first class in the files, for layouts whose readers may count from 1 (default: 0)")
+  add_parsed(table, "label_base", "N", for_layout("label_base"),
+             "Number of the first class in the files, for layouts whose readers may count from 1 (default: 0)")
       .typed("int");
 }
 

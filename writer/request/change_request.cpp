@@ -46,7 +46,7 @@ void add_change_options(OptionTable& table, ChangeRequest& request) {
     add_text(table, "keys", "FILE", request.field.keys,
              "If FILE is an array: which samples its rows are, one key per line as `bale ls` prints it");
   }
-  add_text(table, "m,message", "TEXT", request.options.message, "What `bale log` says of the new version");
+  add_message(table, request.options.message);
   add_flag(table, "n,dry_run", request.options.dry_run, "Print what would be done, and change nothing");
 }
 

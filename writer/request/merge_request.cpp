@@ -45,9 +45,8 @@ MergeReport merged(const MergeRequest& request, const std::function<void(const s
 }  // namespace
 
 void add_merge_options(OptionTable& table, MergeRequest& request) {
-  OptionModel& output =
-      add_output(table, "o,output", "DST", request.output,
-                 "Directory to write the packed datasets SRC to, as one; created if it does not exist");
+  OptionModel& output = add_text(table, "o,output", "DST", request.output,
+                                 "Directory to write the packed datasets SRC to, as one; created if it does not exist");
   add_text(table, "name", "NAME", request.name, "Name of that dataset and prefix of its shards").needs(output);
   add_flag(table, "link", request.link,
            "Give the shards a second name (a hard link) instead of copying them, if the file system can")

@@ -217,7 +217,7 @@ void declare_add_run(PackRequest& request, OptionTable& table) {
            "error");
   add_flag(table, "allow_removed", request.add.allow_removed,
            "Take samples that `bale remove` removed, by their keys or images; else they are an error");
-  add_text(table, "m,message", "TEXT", options.change_message, "What `bale log` says of the new version");
+  add_message(table, options.change_message);
   add_jobs(table, options.jobs, "Shards to write in parallel (default: two per core); does not change the result");
   OptionModel& resume = add_flag(
       table, "resume", [&] { options.mode = DestinationMode::resume; },
@@ -280,7 +280,7 @@ void add_where(OptionTable& table, std::string& condition) {
   add_parsed(
       table, "where", "CONDITION",
       [&condition](const std::string& option, const std::string& typed) {
-        if (typed.empty()) throw Error(ErrorCode::invalid_argument, option + ": the condition is empty");
+        require_value(option, typed);
         condition = typed;
       },
       "Only samples for which the condition holds, such as \"width >= 256 and label in (3, 5)\"; names: " +

@@ -167,27 +167,31 @@ OptionModel& add_parsed(OptionTable& table, const std::string& names, const std:
 OptionModel& add_text(OptionTable& table, const std::string& names, const std::string& value_name, std::string& value,
                       const std::string& text) {
   return add_parsed(
-             table, names, value_name, [&value](const std::string&, const std::string& typed) { value = typed; }, text)
+             table, names, value_name,
+             [&value](const std::string& option, const std::string& typed) {
+               require_value(option, typed);
+               value = typed;
+             },
+             text)
       .fills(value);
-}
-
-OptionModel& add_output(OptionTable& table, const std::string& names, const std::string& value_name, std::string& path,
-                        const std::string& text) {
-  return add_parsed(
-      table, names, value_name,
-      [&path](const std::string& option, const std::string& typed) {
-        if (typed.empty()) throw Error(ErrorCode::invalid_argument, option + ": the name is empty");
-        path = typed;
-      },
-      text);
 }
 
 OptionModel& add_repeated(OptionTable& table, const std::string& names, const std::string& value_name,
                           std::vector<std::string>& values, const std::string& text) {
   OptionModel& option = added_option(table, names, value_name, text);
   option.repeated = true;
-  option.take = [&values](const std::vector<std::string>& typed) { values = typed; };
+  option.take = [&values, name = in_messages(option)](const std::vector<std::string>& typed) {
+    for (const std::string& value : typed) require_value(name, value);
+    values = typed;
+  };
   return option.fills(values).typed("Union[str, Sequence[str]]");
+}
+
+void add_message(OptionTable& table, std::string& message) {
+  add_parsed(
+      table, "m,message", "TEXT", [&message](const std::string&, const std::string& typed) { message = typed; },
+      "What `bale log` says of the new version")
+      .fills(message);
 }
 
 void add_jobs(OptionTable& table, unsigned& jobs, const std::string& text) {

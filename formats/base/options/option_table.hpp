@@ -160,17 +160,16 @@ OptionModel& add_parsed(OptionTable& table, const std::string& names, const std:
       .fills(value);
 }
 
+/// The value is any text but an empty one.
 OptionModel& add_text(OptionTable& table, const std::string& names, const std::string& value_name, std::string& value,
                       const std::string& text);
 
-/// The name of a file or directory to write. An empty one, as of a shell variable that is not set, is refused.
-OptionModel& add_output(OptionTable& table, const std::string& names, const std::string& value_name, std::string& path,
-                        const std::string& text);
-
-/// An option that may be given several times, one value each.
+/// An option that may be given several times, one value each, none of them empty.
 OptionModel& add_repeated(OptionTable& table, const std::string& names, const std::string& value_name,
                           std::vector<std::string>& values, const std::string& text);
 
+/// Of what makes a new version. It may be empty.
+void add_message(OptionTable& table, std::string& message);
 void add_jobs(OptionTable& table, unsigned& jobs, const std::string& text);
 /// The limit of everything that decodes images.
 void add_max_pixels(OptionTable& table, std::uint64_t& max_pixels);

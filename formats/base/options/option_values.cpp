@@ -23,6 +23,12 @@ void refuse_value(std::string_view option, std::string_view text, std::string_vi
   throw Error(ErrorCode::invalid_argument, fmt::format("{}: \"{}\" is not {}", option, printable(text), accepted));
 }
 
+void require_value(std::string_view option, std::string_view text) {
+  if (!text.empty()) return;
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: the value is empty", option),
+              {.hint = "give one, or leave the option out"});
+}
+
 std::uint64_t parse_size(std::string_view option, std::string_view text) {
   const auto bytes = size_of_text(text);
   if (!bytes) refuse_value(option, text, "a size such as 256MiB, 64MB or 1048576");

@@ -14,6 +14,9 @@ namespace bale {
 /// Throws `invalid_argument`: OPTION: "TEXT" is not ACCEPTED.
 [[noreturn]] void refuse_value(std::string_view option, std::string_view text, std::string_view accepted);
 
+/// Refuses an empty text. It may be of a shell variable that is not set, so it does not count as "not given".
+void require_value(std::string_view option, std::string_view text);
+
 /// All of the text as a number.
 template <typename Number>
 std::optional<Number> whole_number(std::string_view text) {

@@ -11,13 +11,14 @@ USAGE = 2
 FLAG = r"(?<![\w/-])--[a-z][a-z0-9-]*"
 
 
-def options_of(command):
+def options_of(command, value=""):
     shown = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True).stdout
-    return set(re.findall(rf"^  (?:-\w, |    )({FLAG})", shown, re.M))
+    return set(re.findall(rf"^  (?:-\w, |    )({FLAG}){value}", shown, re.M))
 
 
 COMMANDS = re.findall(r"^\.SS (\w+)$", subprocess.run([PROGRAM, "man"], capture_output=True, text=True, check=True).stdout, re.M)
 OPTIONS = {command: options_of(command) for command in COMMANDS}
+VALUES = {command: options_of(command, r" \S") for command in COMMANDS}
 COMMAND_LINE = re.compile(r"\bbale ([a-z]+)([^`<|),;\n]*)")
 OTHER_PROGRAM = re.compile(r"`(?!bale )[^`]* [^`]*`|sbatch --array=\S*|scripts/\S+ --json|aws configure .*")
 
@@ -143,14 +144,20 @@ def test_a_sample_that_cannot_be_decoded_is_named_once(bale, tiny, tmp_path):
 def test_an_empty_value_takes_no_other_word(bale, tiny, tmp_path):
     """As of a variable that is not set: --message=$WHY --dry-run."""
     out = tmp_path / "out"
-    bale.pack(tiny, out, "--shuffle", "1", "--name=", "--shard-samples=2")
+    bale.pack(tiny, out, "--shuffle", "1", "--shard-samples=2")
     key, before = bale.ok("ls", out).out.splitlines()[0], (out / "manifest.json").read_bytes()
     for words in (["--message="], ["--message", ""], ["-m", ""], ["--message=--where="]):
         assert "would be removed" in bale.ok("remove", out, key, *words, "--dry-run").err
     assert (out / "manifest.json").read_bytes() == before
     for words in (["--shuffle=", "3"], ["--format=", "tar"], ["--exclude", "--name=", "--jobs=", "2"]):
         assert bale("pack", tiny, tmp_path / "new", *words).code == USAGE
-    assert bale.ok("ls", out, "--key=", "--class", "*").out == ""
     assert bale("ls", "--", "--key=").error_line().startswith("bale: --key=: no such file")
     bale.ok("remove", out, "--message", "--dry-run", "--", key)  # what comes after a name is its value, as for getopt
     assert "1 sample: --dry-run" in bale.ok("log", out).out
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if VALUES[command]])
+def test_an_empty_value_is_not_as_if_the_option_were_not_given(bale, command):
+    """--exclude-from=$LIST of a variable that is not set left nothing out, without a word."""
+    for option in VALUES[command] - {"--message"}:
+        assert re.match(f"bale: {option}: .*(?:empty|\"\" is not)", bale(command, f"{option}=").error_line()), option

@@ -301,7 +301,7 @@ def test_an_empty_name_of_an_output_is_refused(bale, tmp_path, command):
     """A shell variable that is not set: not a run without a result."""
     bale.pack(made(tmp_path / "in"), tmp_path / "packed")
     result = bale(*command, "", cwd=tmp_path)
-    assert result.code == 2 and "the name is empty" in result.error_line()
+    assert result.code == 2 and "the value is empty" in result.error_line()
 
 
 class Listings:

@@ -37,7 +37,10 @@ void add_cache_options(CommandModel& app) {
   constexpr const char* k_group = "Cache of remote files";
   add_parsed(
       app.options, "--cache-dir", "DIR|none",
-      [](const std::string&, const std::string& text) { ::setenv("BALE_CACHE_DIR", text.c_str(), 1); },
+      [](const std::string& option, const std::string& text) {
+        require_value(option, text);
+        ::setenv("BALE_CACHE_DIR", text.c_str(), 1);
+      },
       "Directory of the cache, or none (default: BALE_CACHE_DIR, else ~/.cache/bale)")
       .group = k_group;
   add_parsed(

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/image/simd/simd_target.hpp"
 #include "bale/tools/cli/options/values.hpp"
 
@@ -49,8 +50,8 @@ void add_step(double& step_s, CommandModel& app, const std::string& text) {
 }
 
 void add_page(PageRequest& page, CommandModel& app) {
-  OptionModel& html = add_output(app.options, "--html", "FILE", page.file,
-                                 "Also write a page with the stages as a chart, and what to try");
+  OptionModel& html = add_text(app.options, "--html", "FILE", page.file,
+                               "Also write a page with the stages as a chart, and what to try");
   add_flag(app.options, "--force", page.force, "Replace FILE if it exists");
   add_text(app.options, "--beside", "FILE", page.beside,
            "Show the speeds of other loaders on the page: FILE has what `scripts/bench/bench_train.py --json` printed")
@@ -82,7 +83,8 @@ void declare_bench(BenchCommand& command, CommandModel& app) {
              "Measure only these of read, verify, decode and train");
   add_parsed(
       app.options, "--simd", "NAME",
-      [](const std::string&, const std::string& text) {
+      [](const std::string& option, const std::string& text) {
+        require_value(option, text);
         limit_simd(text);
         ::setenv("BALE_SIMD", text.c_str(), 1);  // for workers
       },

@@ -49,7 +49,7 @@ void declare_packing(PackCommand& command, CommandModel& app) {
   add_pack_options(app.options, command.request);
   const std::size_t begin = app.options.size();
   if (is_plan) {
-    add_output(app.options, "-o,--output", "PLAN", command.plan, "File to write the plan to").required = true;
+    add_text(app.options, "-o,--output", "PLAN", command.plan, "File to write the plan to").required = true;
   }
   add_run_options(app.options, command.request);
   add_json(app, command.json, "Print the result as JSON");

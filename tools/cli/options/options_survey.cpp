@@ -41,7 +41,7 @@ void declare_output(SurveyCommand& command, CommandModel& app, const std::string
 void declare_report(ReportCommand& command, CommandModel& app) {
   add_positional(app, "SOURCE", command.sources,
                  std::string(k_source_text) + ", or a directory of packed datasets; several are splits of one dataset");
-  add_output(app.options, "-o,--output", "FILE", command.output, "Page to write, such as report.html");
+  add_text(app.options, "-o,--output", "FILE", command.output, "Page to write, such as report.html");
   add_flag(app.options, "--force", command.force, "Replace FILE if it exists");
   declare_source(command.survey, app);
   add_flag(
@@ -66,7 +66,7 @@ void declare_report(ReportCommand& command, CommandModel& app) {
 void declare_dedup(DedupCommand& command, CommandModel& app) {
   command.survey.finds_near = false;
   add_positional(app, "SOURCE", command.source, k_source_text);
-  add_output(app.options, "-o,--output", "LIST", command.output, "File to write (default: standard output)");
+  add_text(app.options, "-o,--output", "LIST", command.output, "File to write (default: standard output)");
   add_flag(app.options, "--force", command.force, "Replace LIST if it exists");
   add_repeated(app.options, "--against", "OTHER", command.against,
                "Also list what is in this dataset, none of whose images is ever listed; may be repeated");
