@@ -126,10 +126,12 @@ class Columns:
         for name in names:
             if self._type_name(name) == "ClassLabel":
                 return name
-        lower: dict[str, str] = {name.lower(): name for name in reversed(self._schema.names)}
-        for name in LABEL_NAMES:
-            if name in lower and is_any(self._schema.field(lower[name]).type, "integer"):
-                return lower[name]
+        for wanted in LABEL_NAMES:
+            found = [name for name in names if name.lower() == wanted and is_any(self._schema.field(name).type, "integer")]
+            if len(found) > 1:
+                raise ValueError(f"two columns are called {found[0]!r} and {found[1]!r}: name the right one with `label`")
+            if found:
+                return found[0]
         return None
 
     def named_like_label(self) -> str | None:

@@ -226,6 +226,9 @@ def test_what_cannot_be_a_sample(tmp_path):
     pq.write_table(pa.Table.from_arrays([image, pa.array(["a", "b"]), pa.array(["c", "d"])], names=["image", "a", "a"]), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match="x.parquet: two columns are called 'a'"):
         bale.pack(tmp_path / "x.parquet", tmp_path / "bad")
+    name = write(tmp_path / "x.parquet", {"image": image, "Label": [1, 0], "label": [5, 6]})
+    with pytest.raises(ValueError, match="two columns are called 'Label' and 'label': name the right one with `label`"):
+        bale.pack(name, tmp_path / "bad")
     kind = image.type
     name = write(tmp_path / "x.parquet", {"image": pa.array([{"bytes": b"text", "path": "a.jpg"}, {"bytes": encoded(1), "path": "b.jpg"}], kind)})
     with pytest.raises(bale.Error, match="a"):

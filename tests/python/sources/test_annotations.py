@@ -103,6 +103,25 @@ def test_coco_as_others_write_it(bale, tmp_path, kind):
         assert all(stored[prefix + key.split("/")[-1]][field] == wanted[key][field] for key in order)
 
 
+def test_coco_with_other_places_of_images(bale, tmp_path):
+    """Absolute paths and names without an extension are files of the folder; those of another folder are missing."""
+    images, path = coco(tmp_path)
+    data = json.loads(path.read_text())
+    order = [os.path.splitext(image["file_name"])[0] for image in sorted(data["images"], key=lambda image: image["id"])]
+    for number, image in enumerate(data["images"]):
+        image["file_name"] = str(images / image["file_name"]) if number % 2 else os.path.splitext(image["file_name"])[0]
+    path.write_text(json.dumps(data))
+    result = bale.ok("pack", images, tmp_path / "p", "--annotations", path)
+    assert keys(bale, tmp_path / "p") == order and "ignored" not in result.err
+    for image in data["images"]:
+        image["file_name"] = "elsewhere/a.jpg"
+    data["images"] = data["images"][:1]
+    data["annotations"] = []
+    path.write_text(json.dumps(data))
+    result = bale("pack", images, tmp_path / "q", "--annotations", path)
+    assert result.code == 1 and "those of annotations in the folder of the images" in result.error_line() and "ignored 5 paths" in result.err
+
+
 def test_several_files_of_coco(bale, tmp_path):
     images, path = coco(tmp_path)
     listed = json.loads(path.read_text())["images"]
@@ -250,11 +269,12 @@ def test_a_cut_file_is_refused_by_name_and_offset(bale, tmp_path, cut):
     ("{\"images\": [{\"id\": 1, \"file_name\": \"a.jpg\"}, {\"id\": 1, \"file_name\": \"b.jpg\"}]}", "two images have the id 1"),
     ("{\"images\": [" + "[" * 100000 + "]" * 100000 + "]}", "nested"),
     ("{\"images\": [], \"categories\": [{\"id\": -5, \"name\": \"x\"}]}", "-5"),
-    ("{\"images\": []} x", "more after"),
+    ("{\"images\": []} x", "more after"), ("{\"images\": [], \"annotations\": {\"1\": {}}}", "\"annotations\" is not an array"),
+    ("{\"images\": []}".encode("utf-16"), "a text in UTF-16; save it in UTF-8"),
 ])
 def test_hostile_json(bale, tmp_path, content, says):
     images = make_images(tmp_path / "images", ["a.jpg", "b.jpg"])
-    (tmp_path / "x.json").write_text(content)
+    (tmp_path / "x.json").write_bytes(content if isinstance(content, bytes) else content.encode())
     result = bale("pack", images, tmp_path / "p", "--annotations", tmp_path / "x.json")
     assert result.code in (1, 2) and says in result.error_line() and "x.json" in result.error_line()
 

@@ -93,6 +93,15 @@ def test_tables_of_boxes_in_pixels(bale, tmp_path, header, names):
     assert result.code == 2 and "boxes.csv: line 1: no column \"ymax\"" in result.error_line()
 
 
+def test_columns_that_are_called_as_members_or_as_each_other(bale, tmp_path):
+    images = make_images(tmp_path / "images", ["a.jpg"])
+    (tmp_path / "boxes.csv").write_text("filename,class,xmin,ymin,xmax,ymax,names,labels,score,score\na.jpg,cat,1,2,3,4,5,6,7,8\n")
+    result = bale.ok("pack", images, tmp_path / "p", "--annotations", tmp_path / "boxes.csv")
+    assert "columns that no field has: names, labels" in result.err
+    text = fields_by_key(bale, tmp_path / "p")["a"]["boxes.json"]
+    assert json.loads(text) == {"boxes": [[1, 2, 3, 4]], "labels": [0], "names": ["cat"], "score": [7], "score.1": [8]} and text.count(b"names") == 1
+
+
 def test_a_bad_row_is_named_by_its_line(bale, tmp_path):
     images, table, _ = open_images(tmp_path)
     text = table.read_text()

@@ -177,13 +177,40 @@ def test_lists_by_class_with_options(bale, photos):
 
 
 @pytest.mark.parametrize("text,words", [
-    ("path,label,label\ncat/1.ppm,0,1\n".encode(), 'two columns are named "label"'),
+    ("path,label,label\ncat/1.ppm,0,1\n".encode(), 'two columns are named "label"; rename the one that is not meant'),
+    ("path,path,label\ncat/1.ppm,dog/1.ppm,1\n".encode(), 'two columns are named "path"'),
+    ("path,Label,label\ncat/1.ppm,cat,0\n".encode(), 'two columns are named "Label" and "label"; name the right one with --label-column'),
     ("path\tlabel\r\ncat/1.ppm\tcat\r\n".encode("utf-16"), "UTF-16"),
     (b"path,label\rcat/1.ppm,cat\r", "CR alone")])
 def test_tables_that_cannot_be_read(bale, photos, text, words):
     (photos / "t.csv").write_bytes(text)
     result = bale("pack", photos / "t.csv", photos / "out", "--root", photos / "photos")
     assert result.code in (FAILURE, USAGE) and words in result.error_line() and "t.csv" in result.error_line(), result
+
+
+@pytest.mark.parametrize("header,members", [
+    ("path,score,label,score", {"score": "a", "score.1": "b"}), ("score,path,label,score.1", None), ("score,path,label,score", None),
+    ("path,,label,", {"": "a", ".1": "b"}), ("path,Score,label,score", {"Score": "a", "score": "b"})])
+def test_columns_of_one_name_are_all_kept(bale, photos, header, members):
+    """Their members are called as pandas calls such columns."""
+    cells = {"path": ["photos/cat/1.ppm"], "label": ["cat"]}
+    others = iter("ab")
+    row = ",".join(cells[name].pop() if name in cells else next(others) for name in header.split(","))
+    (photos / "t.csv").write_text(f"{header}\n{row}\n")
+    bale.ok("pack", photos / "t.csv", photos / "out")
+    (fields,) = fields_by_key(bale, photos / "out").values()
+    assert json.loads(fields["json"]) == (members or {"score": "a", "score.1": "b"})
+
+
+def test_the_label_is_named_where_two_columns_may_be_it(bale, photos):
+    """In any case of letters, in rows of JSON, too."""
+    (photos / "t.csv").write_text("path,Label,label\nphotos/cat/1.ppm,cat,7\n")
+    (photos / "t.jsonl").write_text('{"path": "photos/cat/1.ppm", "Label": "cat", "label": 7}\n')
+    for name in ("t.csv", "t.jsonl"):
+        result = bale("pack", photos / name, photos / "no")
+        assert result.code == USAGE and '"Label" and "label"' in result.error_line(), result
+        bale.ok("pack", photos / name, photos / f"{name}.out", "--label-column", "label")
+        assert list(labels_by_key(bale, photos / f"{name}.out").values()) == [7]
 
 
 def test_a_table_that_is_a_pipe(bale, tmp_path):

@@ -48,6 +48,9 @@ def test_class_maps_in_cp1252(bale, photos, text):
     for source in ("t.csv", "in"):
         result = bale("pack", photos / source, photos / "out", "--class-map", photos / "map", *(["--root", photos / "in"] if source == "t.csv" else []))
         assert result.code == USAGE and ("map: line 1: " in result.error_line() or "[" in text) and ICONV in result.error_line()
+    (photos / "map").write_text(text, encoding="utf-16")
+    result = bale("pack", photos / "in", photos / "out", "--class-map", photos / "map")
+    assert result.code == FAILURE and "map: a text in UTF-16; save it in UTF-8" in result.error_line()
     (photos / "map").write_text(text)
     bale.ok("pack", photos / "in", photos / "out", "--class-map", photos / "map")
     assert names_of(photos / "out") == ["café", "tea"]

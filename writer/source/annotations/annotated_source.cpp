@@ -153,11 +153,15 @@ class AnnotatedLister {
       annotations.sets.back()->match(folder, log);
     }
     annotations.rows.resize(annotations.sets.size());
-    for (const std::string& image : images_of(annotations.sets, folder, listing.notices)) {
-      if (!add(files, image)) continue;
+    std::unordered_set<std::string> taken;
+    for (const std::string& image : images_of(annotations.sets, folder)) {
+      if (!add(files, image, taken)) continue;
       for (std::size_t set = 0; set < annotations.sets.size(); ++set) {
         annotations.rows[set].push_back(annotations.sets[set]->row_of(image));
       }
+    }
+    for (const std::string& image : folder.paths) {
+      if (!is_list_ && !taken.contains(image)) listing.notices.add(image, "image that the annotations do not name");
     }
     if (listing.rows.samples().empty()) {
       throw Error(ErrorCode::invalid_argument, "no image to pack",
@@ -226,8 +230,8 @@ class AnnotatedLister {
     return folder;
   }
 
-  /// The images to pack. Those of the folder that no annotations name are reported.
-  static std::vector<std::string> images_of(const Sets& sets, const FolderImages& folder, NoticeLog& notices) {
+  /// The images to pack.
+  static std::vector<std::string> images_of(const Sets& sets, const FolderImages& folder) {
     const auto names_images = [](const auto& set) { return set->names_images(); };
     const auto naming = std::find_if(sets.begin(), sets.end(), names_images);
     if (naming == sets.end()) return folder.paths;
@@ -242,15 +246,15 @@ class AnnotatedLister {
         if (seen.insert(image).second) images.push_back(std::move(image));
       }
     }
-    for (const std::string& image : folder.paths) {
-      if (!seen.contains(image)) notices.add(image, "image that the annotations do not name");
-    }
     return images;
   }
 
-  bool add(ListedFiles& files, const std::string& image) const {
+  /// Adds its path below the folder to `taken`, however the annotations write it.
+  bool add(ListedFiles& files, const std::string& image, std::unordered_set<std::string>& taken) const {
     try {
-      return files.add(image) != nullptr;
+      const ListedFiles::Place place = files.place_of(image);
+      taken.insert(place.path);
+      return files.add(place) != nullptr;
     } catch (const Error& error) {
       if (!error.context().path.empty()) throw;
       throw Error(error.code(), error.message(), {.path = options_.annotations.front()});

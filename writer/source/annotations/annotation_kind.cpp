@@ -10,6 +10,7 @@
 #include "bale/formats/base/text/human.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/files/long_path.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 
 namespace bale {
@@ -54,6 +55,7 @@ std::string kind_of(const std::string& path) {
   const File file = File::open_read(path);
   std::byte head[64];
   const std::string_view text = as_text(Bytes(head, file.read_some(0, head)));
+  refuse_utf16(text, path);
   const std::size_t first = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
   return first != std::string_view::npos && text[first] == '{' ? k_coco : "";
 }

@@ -82,6 +82,9 @@ bool JsonElements::enter_array() {
   keeps_ = false;
   expect(':');
   if (peek_after_space() != '[') {
+    if (peek() == '{' && (array_ == "images" || array_ == "annotations" || array_ == "categories")) {
+      fail(fmt::format("\"{}\" is not an array", array_));
+    }
     skip_value();
     return false;
   }

@@ -139,6 +139,7 @@ class OpenImages : public AnnotationSet {
     split_cells(record, delimiter_, names);
     num_cells_ = names.size();
     for (std::string& name : names) name = std::string(stripped(name));
+    tell_apart(names);
     const auto column = [&](std::string_view name) {
       return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
     };
@@ -192,9 +193,13 @@ class OpenImages : public AnnotationSet {
     };
     if (at("width") != lower.size() && at("height") != lower.size()) size_columns_ = {at("width"), at("height")};
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const bool is_known =
-          is_taken[i] || lower[i] == "width" || lower[i] == "height" || lower[i] == "boxes" || lower[i] == "labels";
-      if (!is_known && !names[i].empty()) further_.emplace_back(names[i], i);
+      if (is_taken[i] || lower[i] == "width" || lower[i] == "height" || names[i].empty()) continue;
+      const bool is_member = names[i] == "boxes" || names[i] == "labels" || names[i] == "names";  // of the field itself
+      if (is_member) {
+        left_out_.push_back(names[i]);
+      } else {
+        further_.emplace_back(names[i], i);
+      }
     }
   }
 

@@ -23,8 +23,11 @@ namespace {
   std::string target(4096, '\0');
   const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
   if (length < 0)
-    throw Error(ErrorCode::not_found, "no such file",
-                {.path = path, .hint = "check the path; relative ones of a list or table start at `root`"});
+    throw Error(
+        ErrorCode::not_found, "no such file",
+        {.path = path,
+         .hint = "check the path; relative ones of a list or table start at `root`, those of annotations in the "
+                 "folder of the images"});
   target.resize(static_cast<std::size_t>(length));
   throw Error(ErrorCode::not_found, fmt::format("a broken link: there is no {}", printable(target)),
               {.path = path,

@@ -42,8 +42,14 @@ std::string TextFiles::read(std::uint32_t row) const {
   return text;
 }
 
+void refuse_utf16(std::string_view head, const std::string& path) {
+  if (!head.starts_with("\xFF\xFE") && !head.starts_with("\xFE\xFF")) return;
+  throw Error(ErrorCode::unsupported, "a text in UTF-16", {.path = path, .hint = "save it in UTF-8"});
+}
+
 void require_utf8(std::string_view text, const std::string& path, std::uint64_t line) {
   if (is_utf8(text)) return;
+  if (line <= 1) refuse_utf16(text, path);
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{}\"{}\" is not UTF-8", place_in_text(line), excerpt(printable(text), k_max_shown)),
               {.path = path, .hint = k_utf8_hint});

@@ -41,7 +41,10 @@ inline std::string place_in_text(std::uint64_t line) {
   return line == 0 ? std::string() : "line " + std::to_string(line) + ": ";
 }
 
-/// Throws `invalid_argument` if a part of a text file, such as a label, is not UTF-8. Paths in it may be any bytes.
+/// Throws `unsupported` if the beginning of a text file says that it is UTF-16.
+void refuse_utf16(std::string_view head, const std::string& path);
+/// Throws as refuse_utf16(), and `invalid_argument` if a part of a text file, such as a label, is not UTF-8. Paths in
+/// it may be any bytes.
 void require_utf8(std::string_view text, const std::string& path = {}, std::uint64_t line = 0);
 
 /// The delimiter if the line, the first of a table, says it as Excel's "sep=;" does.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -72,9 +73,7 @@ RecordReader::RecordReader(const std::string& path, RecordKind kind)
   }
   while (buffer_.size() < 3 && fill()) {
   }
-  if (kind != RecordKind::nul_separated && (buffer_.starts_with("\xFF\xFE") || buffer_.starts_with("\xFE\xFF"))) {
-    throw Error(ErrorCode::unsupported, "a text in UTF-16", {.path = path_, .hint = "save it in UTF-8"});
-  }
+  if (kind != RecordKind::nul_separated) refuse_utf16(buffer_, path_);
   if (buffer_.starts_with("\xEF\xBB\xBF") && kind != RecordKind::nul_separated) at_ = 3;
   if (kind == RecordKind::csv) take_delimiter_line();
 }
@@ -209,6 +208,19 @@ void split_cells(std::string_view record, char delimiter, std::vector<std::strin
     cell += record.substr(at, end - at);
     if (end == record.size()) return;
     at = end + 1;
+  }
+}
+
+void tell_apart(std::vector<std::string>& columns) {
+  std::set<std::string> taken(columns.begin(), columns.end());
+  std::set<std::string> seen;
+  for (std::string& column : columns) {
+    std::string name = column;
+    for (int number = 1; seen.contains(name) || (number > 1 && taken.contains(name)); ++number) {
+      name = fmt::format("{}.{}", column, number);
+    }
+    seen.insert(name);
+    column = std::move(name);
   }
 }
 

@@ -67,6 +67,9 @@ class RecordReader {
 /// `skip_spaces`: spaces before a cell do not belong to it, as in "a, b".
 void split_cells(std::string_view record, char delimiter, std::vector<std::string>& cells, bool skip_spaces = false);
 
+/// Further columns of one name are called as pandas calls them: x, x.1, x.2.
+void tell_apart(std::vector<std::string>& columns);
+
 // ListedText: a text file on disk of which a source has listed parts, to read them again when a sample is read.
 //
 // Threads: const methods may be called by many threads at once.

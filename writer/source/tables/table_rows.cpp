@@ -17,18 +17,38 @@ namespace {
 constexpr std::array<std::string_view, 8> k_path_names{"path",  "file_name",  "filename", "file",
                                                        "image", "image_path", "filepath", "image_name"};
 
-/// Position of the column `wanted`; if that is empty, of the first of the `usual` names that exists.
+/// Position of the column that `is_it`. Throws if there are two.
+template <typename NameAt, typename IsIt>
+std::optional<std::size_t> only(std::size_t count, NameAt name_at, const IsIt& is_it, std::string_view option) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!is_it(name_at(i))) continue;
+    if (!found) {
+      found = i;
+      continue;
+    }
+    const bool is_same = name_at(*found) == name_at(i);
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("two columns are named \"{}\"{}", printable(name_at(*found)),
+                    is_same ? "" : fmt::format(" and \"{}\"", printable(name_at(i)))),
+        {.hint = is_same ? "rename the one that is not meant" : fmt::format("name the right one with {}", option)});
+  }
+  return found;
+}
+
+/// Position of the column `wanted`; if that is empty, of the first of the `usual` names that exists. Throws if two
+/// columns have that name.
 template <typename NameAt>
 std::optional<std::size_t> pick(std::size_t count, NameAt name_at, const std::string& wanted,
-                                std::span<const std::string_view> usual) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!wanted.empty() && name_at(i) == wanted) return i;
-  }
-  if (!wanted.empty()) return std::nullopt;
-  for (const std::string_view name : usual) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (lower_case(name_at(i)) == name) return i;
-    }
+                                std::span<const std::string_view> usual, std::string_view option) {
+  if (!wanted.empty())
+    return only(
+        count, name_at, [&](const std::string& name) { return name == wanted; }, option);
+  for (const std::string_view one : usual) {
+    const auto found = only(
+        count, name_at, [&](const std::string& name) { return lower_case(name) == one; }, option);
+    if (found) return found;
   }
   return std::nullopt;
 }
@@ -55,8 +75,9 @@ std::optional<std::string> cell_of(const Json& value) {
 struct JsonRow {
   JsonRow(std::string_view record, const SourceOptions& options) : object(parse_json(record)) {
     const auto name_at = [&](std::size_t i) -> const std::string& { return members()[i].name; };
-    path = pick(members().size(), name_at, options.path_column, k_path_names);
-    if (!options.flat) label = pick(members().size(), name_at, options.label_column, k_label_columns);
+    path = pick(members().size(), name_at, options.path_column, k_path_names, "`path_column`");
+    if (options.flat) return;
+    label = pick(members().size(), name_at, options.label_column, k_label_columns, "`label_column`");
   }
 
   const std::vector<Json::Member>& members() const { return object.as_members("the row"); }
@@ -139,28 +160,25 @@ void TableColumns::set_header(std::string_view record, char delimiter) {
   const auto name_at = [&](std::size_t i) -> const std::string& { return header_[i]; };
   for (PatternPart& part : pattern_) {
     if (!part.is_column) continue;
-    const auto column = pick(header_.size(), name_at, part.text, {});
+    const auto column = pick(header_.size(), name_at, part.text, {}, "`path_pattern`");
     if (!column) refuse_columns("path", part.text, "`path_pattern`", column_names());
     part.column = *column;
   }
-  const auto path = pattern_.empty() ? pick(header_.size(), name_at, options_.path_column, k_path_names)
-                                     : std::optional(header_.size());
+  const auto path = pattern_.empty()
+                        ? pick(header_.size(), name_at, options_.path_column, k_path_names, "`path_column`")
+                        : std::optional(header_.size());
   if (!path) {
     refuse_columns("path", options_.path_column,
                    "`path_column`, or make it of columns with `path_pattern`, such as '{id}.jpg'", column_names());
   }
   path_column_ = *path;
-  if (options_.flat) return;
-  label_column_ = pick(header_.size(), name_at, options_.label_column, k_label_columns);
-  if (!label_column_ && !options_.label_column.empty()) {
+  if (!options_.flat)
+    label_column_ = pick(header_.size(), name_at, options_.label_column, k_label_columns, "`label_column`");
+  if (!options_.flat && !label_column_ && !options_.label_column.empty()) {
     refuse_columns("label", options_.label_column, "`label_column`", column_names());
   }
-  if (!label_column_) return;
-  label_name_ = header_[*label_column_];
-  if (std::count(header_.begin(), header_.end(), label_name_) > 1) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("two columns are named \"{}\"", printable(label_name_)),
-                {.hint = "rename the one that is not the label"});
-  }
+  if (label_column_) label_name_ = header_[*label_column_];
+  tell_apart(header_);
 }
 
 std::string TableColumns::column_names() const {
