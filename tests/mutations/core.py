@@ -96,7 +96,7 @@ MUTATIONS = [
              "    const ShardIndex index = ShardIndex::load(index_path(path));\n    if (index.size() != ~0U) return true;\n",
              ("packer",)),
     Mutation("a source that changes while it is read is taken", "writer/source/files/steady_file.cpp",
-             "  return after.st_size == info_.st_size && mtime_ns(after) == mtime_ns(info_);", "  return true;", ("source",)),
+             "  if (after.st_size != info_.st_size || mtime_ns(after) != mtime_ns(info_)) return false;", "", ("source",)),
     # The stream of batches.
     Mutation("a slot is reused while its batch is held", "loader/session/session.cpp",
              "  slots_.take_oldest();\n  ++delivered_;", "  slots_.take_oldest();\n  slots_.free(batch.slot);\n  ++delivered_;",

@@ -110,6 +110,18 @@ def test_file_that_shrinks_while_read(bale, own, format_name, tmp_path):
     assert_nothing_published(tmp_path / "out")
 
 
+def test_a_file_that_is_written_while_read_and_keeps_its_time(bale, own, tmp_path):
+    """As by cp -p onto it: its size and time say nothing. Half of each version must not become a sample."""
+    spoiled = victim(own)
+    before = spoiled.stat()
+    result = bale("pack", own, tmp_path / "out", env=shim(REWRITE="/".join(spoiled.parts[-2:])))
+    after = spoiled.stat()
+    assert after.st_ctime_ns != before.st_ctime_ns and after.st_mtime_ns == before.st_mtime_ns, "the shim did not write"
+    assert result.code == FAILURE
+    assert f"{spoiled}: the file changed while it was read" in result.error_line()
+    assert_nothing_published(tmp_path / "out")
+
+
 def test_files_that_changed_after_they_were_listed(bale, own, tmp_path):
     """Every read waits until the plan is made and two files have grown."""
     grown = sorted(own.rglob("*.JPEG"))[:2]

@@ -16,6 +16,7 @@
 //   BALE_SHIM_EINTR=1            every other read and write is interrupted before it does anything
 //
 //   BALE_SHIM_SHRINK=SUFFIX      the file whose name ends so is cut to half its size when it is first read
+//   BALE_SHIM_REWRITE=SUFFIX     when half of that file is read, its bytes from 1,000 on are inverted; its time stays
 //   BALE_SHIM_UNREADABLE=SUFFIX  reading from that file fails with EIO
 //   BALE_SHIM_UNREADABLE_FROM=N  ... but only from this offset on
 //
@@ -62,7 +63,7 @@ static uint64_t kill_at, fail_at, delay_ms, unreadable_from;
 static uint64_t stop_at;
 static int record_fd = -1;
 static int fail_errno = EIO, fail_on, short_writes, eintr;
-static const char *only = "", *below, *shrink, *unreadable, *stall, *stall_while, *unseen;
+static const char *only = "", *below, *shrink, *unreadable, *rewrite, *stall, *stall_while, *unseen;
 
 static uint64_t number(const char* name) {
   const char* text = getenv(name);
@@ -83,6 +84,7 @@ __attribute__((constructor)) static void start(void) {
   below = getenv("BALE_SHIM_BELOW");
   shrink = getenv("BALE_SHIM_SHRINK");
   unreadable = getenv("BALE_SHIM_UNREADABLE");
+  rewrite = getenv("BALE_SHIM_REWRITE");
   unseen = getenv("BALE_SHIM_UNSEEN");
   stall = getenv("BALE_SHIM_STALL");
   stall_while = getenv("BALE_SHIM_STALL_WHILE");
@@ -220,9 +222,21 @@ static int ends_with(const char* text, const char* suffix) {
   return length >= tail && strcmp(text + length - tail, suffix) == 0;
 }
 
+static void invert(const char* path, const struct stat* info, size_t offset, size_t* size) {
+  const size_t half = (size_t)info->st_size / 2, rest = half - offset;
+  if (rest != 0 && rest < *size) *size = rest;
+  if (rest != 0) return;
+  const int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR);
+  char* bytes = mmap(NULL, half * 2, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  for (size_t i = 1000; i < half * 2; ++i) bytes[i] = (char)~bytes[i];
+  const struct timespec times[2] = {info->st_atim, info->st_mtim};
+  if (munmap(bytes, half * 2) != 0 || futimens(file, times) != 0) abort();
+  syscall(SYS_close, file);
+}
+
 static int before_read(int fd, off64_t offset, size_t* size) {
   if (interrupted()) return -1;
-  if (!shrink && !unreadable && !stall) return 0;
+  if (!shrink && !unreadable && !stall && !rewrite) return 0;
   char link[64], path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   const ssize_t length = readlink(link, path, sizeof path - 1);
@@ -242,11 +256,12 @@ static int before_read(int fd, off64_t offset, size_t* size) {
   if (shrink && ends_with(path, shrink) && stat(path, &info) == 0) {
     if (truncate(path, info.st_size / 2) != 0) abort();
   }
+  if (rewrite && ends_with(path, rewrite) && stat(path, &info) == 0) invert(path, &info, (size_t)offset, size);
   return 0;
 }
 
 ssize_t read(int fd, void* data, size_t size) {
-  if (before_read(fd, unreadable ? lseek(fd, 0, SEEK_CUR) : 0, &size)) return -1;
+  if (before_read(fd, unreadable || rewrite ? lseek(fd, 0, SEEK_CUR) : 0, &size)) return -1;
   return NEXT(read, ssize_t(*)(int, void*, size_t))(fd, data, size);
 }
 ssize_t pread64(int fd, void* data, size_t size, off64_t offset) {

@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,6 +20,9 @@
 namespace bale {
 
 namespace {
+
+/// How long ago the last change of a file must be to be taken for complete.
+constexpr std::chrono::milliseconds k_rest{20};
 
 /// Links of DVC, git-annex and the Hub's cache lead nowhere until their files are fetched.
 [[noreturn]] void refuse_missing(const std::string& path) {
@@ -49,7 +55,7 @@ SteadyFile::SteadyFile(const std::string& path) : file_(open_long_path(path, O_R
   }
 }
 
-bool SteadyFile::read(MutableBytes out, const std::string& path) const {
+bool SteadyFile::read(MutableBytes out, const std::string& path, bool is_being_written) const {
   std::size_t got = 0;
   // A read that ends exactly at the known size is taken as the end; the fstat below confirms it.
   while (got < out.size()) {
@@ -65,7 +71,33 @@ bool SteadyFile::read(MutableBytes out, const std::string& path) const {
   if (got != size()) return false;
   struct stat after {};
   if (::fstat(file_.get(), &after) != 0) throw_errno("examine", path);
-  return after.st_size == info_.st_size && mtime_ns(after) == mtime_ns(info_);
+  if (after.st_size != info_.st_size || mtime_ns(after) != mtime_ns(info_)) return false;
+  // Whoever writes may set the time back, as cp -p does. Links and modes change the status, and no byte.
+  const bool has_status =
+      after.st_ctim.tv_sec == info_.st_ctim.tv_sec && after.st_ctim.tv_nsec == info_.st_ctim.tv_nsec;
+  return (has_status && !is_being_written) || still_holds(out.first(size()), after, path);
+}
+
+/// Compares the content with a second reading. A write sets the times when it begins and can go on for longer than
+/// the first reading took. So a change of this moment is given time to end.
+bool SteadyFile::still_holds(Bytes bytes, const struct stat& info, const std::string& path) const {
+  using namespace std::chrono;
+  const auto changed = seconds(info.st_ctim.tv_sec) + nanoseconds(info.st_ctim.tv_nsec);
+  const auto age = system_clock::now().time_since_epoch() - changed;
+  if (age > nanoseconds(0) && age < k_rest) std::this_thread::sleep_for(k_rest - age);
+  std::array<std::byte, 32768> again;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t count =
+        ::pread(file_.get(), again.data(), std::min(again.size(), bytes.size() - at), static_cast<off_t>(at));
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      throw_errno("read", path);
+    }
+    const Bytes expected = bytes.subspan(at, static_cast<std::size_t>(count));
+    if (count == 0 || !std::equal(expected.begin(), expected.end(), again.begin())) return false;
+    at += static_cast<std::size_t>(count);
+  }
+  return true;
 }
 
 void read_file_ahead(const std::string& path) {

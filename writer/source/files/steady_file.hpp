@@ -1,6 +1,6 @@
 // Reads a whole file and detects whether it changes in the meantime.
 //
-// For one thread at a time. System calls: open, fstat, read, fstat, close. Nothing is allocated.
+// For one thread at a time. System calls of a file at rest: open, fstat, read, fstat, close. Nothing is allocated.
 #pragma once
 
 #include <string>
@@ -24,10 +24,13 @@ class SteadyFile {
   std::int64_t changed_ns() const { return mtime_ns(info_); }
 
   /// Reads the file into `out`, which is one byte longer than size() to detect growth. Returns false if the file
-  /// changed since it was opened. Throws `io`, naming `path`.
-  bool read(MutableBytes out, const std::string& path) const;
+  /// changed since it was opened. `is_being_written`: something may be writing to it, so its content is compared
+  /// with a second reading. Throws `io`, naming `path`.
+  bool read(MutableBytes out, const std::string& path, bool is_being_written = false) const;
 
  private:
+  bool still_holds(Bytes bytes, const struct stat& info, const std::string& path) const;
+
   Descriptor file_;
   struct stat info_ {};
 };

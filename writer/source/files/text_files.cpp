@@ -33,7 +33,7 @@ std::string TextFiles::read(std::uint32_t row) const {
   }
   std::string text(file.bytes + 1, '\0');
   const SteadyFile steady(file.path);
-  if (steady.size() != file.bytes ||
+  if (steady.size() != file.bytes || steady.changed_ns() != file.mtime_ns ||
       !steady.read({reinterpret_cast<std::byte*>(text.data()), text.size()}, file.path)) {
     throw Error(ErrorCode::changed, "the annotations changed since they were listed",
                 {.path = file.path, .hint = "pack again when nothing writes to them"});

@@ -19,6 +19,11 @@ namespace {
               {.path = path, .hint = "make a new plan, for a new destination"});
 }
 
+/// If it is not, something may still be writing to it.
+bool is_as_listed(const SteadyFile& file, const FileRow& row) {
+  return file.size() == row.bytes && file.changed_ns() == row.mtime_ns;
+}
+
 }  // namespace
 
 std::uint16_t FileListing::image_field(std::string_view extension) {
@@ -93,7 +98,7 @@ void FileSource::describe(std::uint64_t i, SourceSample& out) const {
 /// Size and time of the file are what the fingerprint says of its content, which is read later.
 void FileSource::compare_with_listing(std::uint64_t i, const FileRow& row, const SteadyFile& file,
                                       const std::string& path) const {
-  if (file.size() == row.bytes && file.changed_ns() == row.mtime_ns) return;
+  if (is_as_listed(file, row)) return;
   if (is_saved_) refuse_changed("changed", path);
   if (is_strict()) {
     throw Error(ErrorCode::changed, "changed after it was listed",
@@ -151,7 +156,7 @@ bool FileSource::read_files(std::uint64_t i, Scratch& scratch) const {
   for (std::size_t n = 0; n <= num_companions(); ++n) {
     if (n > 0 || num_companions() > 0) listing_.rows.path(*rows[n], path);
     const std::size_t size = files[n]->size();
-    if (!files[n]->read(free.first(size + 1), path)) return false;
+    if (!files[n]->read(free.first(size + 1), path, !is_as_listed(*files[n], *rows[n]))) return false;
     const std::string& name = n == 0 ? listing_.image_fields[rows[0]->field] : listing_.companion_fields[n - 1];
     views.push_back({name, free.first(size)});
     free = free.subspan(size + 1);

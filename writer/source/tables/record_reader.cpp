@@ -229,15 +229,19 @@ ListedText::ListedText(const std::string& path, std::string_view what) : file_(F
 }
 
 void ListedText::append(std::uint64_t offset, std::uint64_t bytes, std::string& out) const {
-  struct stat now {};
-  examine(now);
-  if (now.st_size != first_.st_size || mtime_ns(now) != mtime_ns(first_)) {
-    throw Error(ErrorCode::changed, fmt::format("the {} changed since it was listed", what_),
-                {.path = path(), .hint = "pack again when nothing writes to it"});
-  }
+  require_unchanged();
   const std::size_t start = out.size();
   out.resize(start + bytes);
   file_.read_exact(offset, {reinterpret_cast<std::byte*>(out.data() + start), bytes});
+  require_unchanged();
+}
+
+void ListedText::require_unchanged() const {
+  struct stat now {};
+  examine(now);
+  if (now.st_size == first_.st_size && mtime_ns(now) == mtime_ns(first_)) return;
+  throw Error(ErrorCode::changed, fmt::format("the {} changed since it was listed", what_),
+              {.path = path(), .hint = "pack again when nothing writes to it"});
 }
 
 std::string ListedText::read(std::uint64_t offset, std::uint64_t bytes) const {

@@ -86,6 +86,7 @@ class ListedText {
 
  private:
   void examine(struct stat& info) const;
+  void require_unchanged() const;
 
   File file_;
   std::string_view what_;
