@@ -72,6 +72,7 @@ class Coco : public AnnotationSet {
 
   void match(const FolderImages& folder, AnnotationLog& log) override {
     find_places(folder);
+    if (const std::string remark = pixels_.remark(); !remark.empty()) log.warn(path(), remark);
     if (kind_ == Kind::panoptic) return;  // such images are losses
     const auto empty = std::count_if(
         starts_.begin() + (starts_.empty() ? 0 : 1), starts_.end(),
@@ -194,6 +195,7 @@ class Coco : public AnnotationSet {
             continue;
           }
           count_kind(annotation, id);
+          if (pixels_.is_open()) add_box(annotation, pixels_);
           pieces_.push_back({elements.offset(), static_cast<std::uint32_t>(elements.element().size()), number_of(id)});
         }
       } catch (const Error& error) {
@@ -343,6 +345,7 @@ class Coco : public AnnotationSet {
   std::uint64_t num_captions_ = 0;
   std::uint64_t num_keypoints_ = 0;
   std::uint64_t num_panoptic_ = 0;
+  PixelCheck pixels_;
   PanopticMasks masks_;  // of Kind::panoptic
   // While the file is listed:
   std::vector<Id> ids_;

@@ -267,6 +267,12 @@ void check_object(const Json& annotation) {
   }
 }
 
+void add_box(const Json& annotation, PixelCheck& pixels) {
+  const Json* const box = annotation.find("bbox");
+  if (!is_box(box)) return;
+  for (const Json& number : box->as_list("bbox")) pixels.add(number.as_real("a coordinate"));
+}
+
 void number_category(Json& object, const std::vector<std::string>& categories, const Labels& labels) {
   const auto number = whole_in(object, "category_id").value_or(-1);
   object["category_id"] = labels.renumbered(number, categories);

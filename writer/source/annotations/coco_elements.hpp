@@ -11,6 +11,7 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
+#include "bale/writer/source/annotations/target_text.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/text_files.hpp"
 
@@ -77,6 +78,8 @@ ImageName image_name_of(const Json& image);
 
 /// Throws unless the annotation has a box and a category, as the loader reads them.
 void check_object(const Json& annotation);
+/// Adds the numbers of an annotation's box, if it has one.
+void add_box(const Json& annotation, PixelCheck& pixels);
 /// Gives an annotation or segment the number of its category, whose names are `categories`.
 void number_category(Json& object, const std::vector<std::string>& categories, const Labels& labels);
 /// Throws unless it has keypoints.

@@ -65,6 +65,7 @@ class OpenImages : public AnnotationSet {
     if (columns_.empty()) throw Error(ErrorCode::damaged, "an empty table", {.path = path()});
     sort_pieces(folder.paths.size());
     take_labels();
+    if (const std::string remark = pixels_.remark(); !remark.empty()) log.warn(path(), remark);
     if (num_lost > 0 && !folder.is_list) {
       log.lose(path(),
                fmt::format("{} of {} images that are not in {}, such as {}", has_boxes_ ? "boxes" : "labels", num_lost,
@@ -276,6 +277,7 @@ class OpenImages : public AnnotationSet {
     require_utf8(word);
     if ((!is_relative_ || !labels_.has_map()) && !is_empty(cells_))
       words_.try_emplace(word, LabelWord{.text = word, .line = reader.line()});
+    if (!is_relative_ && pixels_.is_open()) check_pixels();
     const std::uint32_t row = row_named(id);
     if (row == k_no_row) {
       if (id != before && num_lost++ == 0) first_lost = id;
@@ -291,6 +293,16 @@ class OpenImages : public AnnotationSet {
       last_ = &pieces_.back();
     }
     last_->bytes = static_cast<std::uint32_t>(end - last_->offset);
+  }
+
+  void check_pixels() {
+    for (const std::size_t column : std::span(columns_).subspan(2)) {
+      try {
+        pixels_.add(parse_number(stripped(cells_[column])));
+      } catch (const Error& error) {
+        if (is_lack_of_resources(error)) throw;  // else reading the sample will report it
+      }
+    }
   }
 
   void sort_pieces(std::size_t num_images) {
@@ -356,6 +368,7 @@ class OpenImages : public AnnotationSet {
   // While the table is listed:
   std::map<std::string, LabelWord, std::less<>> words_;
   std::vector<std::string> cells_;
+  PixelCheck pixels_;
   Piece* last_ = nullptr;  // if the record before belongs to it
 };
 

@@ -19,6 +19,11 @@ void add_comma(std::string& list) {
 
 }  // namespace
 
+std::string PixelCheck::remark() const {
+  if (!is_open() || !has_fractions_) return {};
+  return "no coordinate is larger than 1: these look like parts of the images' sides, and are taken as pixels";
+}
+
 void TargetText::add(const std::array<double, 4>& box, std::int64_t label) {
   add_comma(boxes_);
   add_label(label);

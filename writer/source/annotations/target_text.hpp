@@ -3,7 +3,9 @@
 // For one thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -47,6 +49,23 @@ inline void check_relative(const std::array<double, 4>& numbers) {
     if (!is_relative(number)) throw Error(ErrorCode::damaged, "coordinates that are not between 0 and 1");
   }
 }
+
+/// Whether all boxes of annotations that have pixels by their format lie in the first pixel, as parts of the sides do.
+class PixelCheck {
+ public:
+  /// Whether no box has been beyond the first pixel.
+  bool is_open() const { return largest_ <= 1; }
+  void add(double coordinate) {
+    largest_ = std::max(largest_, std::abs(coordinate));
+    has_fractions_ = has_fractions_ || coordinate != std::floor(coordinate);
+  }
+  /// A remark; empty if boxes are in pixels, or if there are none.
+  std::string remark() const;
+
+ private:
+  double largest_ = 0;
+  bool has_fractions_ = false;
+};
 
 /// {"boxes": [[x0, y0, x1, y1], ...], "labels": [...], NAME: [...], ...}. All lists have one entry per box. Without
 /// boxes one per label.

@@ -1,6 +1,7 @@
 // Pascal VOC: one XML file per image in Annotations, and lists of images in ImageSets
 // (http://host.robots.ox.ac.uk/pascal/VOC/voc2012/htmldoc/index.html).
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
@@ -83,6 +84,12 @@ class Objects {
     }
     return text;
   }
+  /// Adds the corners of an <object>. A text that is not a number counts as 0.
+  void check(pugi::xml_node object, PixelCheck& pixels) const {
+    for (const pugi::xml_node corner : object.child("bndbox").children()) {
+      if (const double number = corner.text().as_double(); std::isfinite(number)) pixels.add(number);
+    }
+  }
   std::string name(pugi::xml_node object) const {
     std::string words = text(object, "name");
     if (words.empty()) fail("an <object> whose <name> is empty", object.offset_debug());
@@ -127,6 +134,7 @@ class Voc : public AnnotationSet {
       throw Error(ErrorCode::invalid_argument, "no XML file with annotations", {.path = directory_});
     }
     std::vector<std::string> names = read_objects();
+    has_objects_ = !names.empty();
     labels_.take_names(labels_.has_map() ? std::vector<std::string>() : std::move(names));
   }
 
@@ -156,6 +164,8 @@ class Voc : public AnnotationSet {
     }
     if (num_bare > 0)
       log.warn(directory_, fmt::format("{} images have no XML file; they are packed without boxes", num_bare));
+    if (!has_objects_) log.warn(directory_, "no <annotation> has an <object>; the images are packed without boxes");
+    if (const std::string remark = pixels_.remark(); !remark.empty()) log.warn(directory_, remark);
     std::vector<std::string> elements;
     for (const auto& [name, count] : left_out_) elements.push_back(fmt::format("{} ({})", printable(name), count));
     if (!elements.empty())
@@ -239,6 +249,7 @@ class Voc : public AnnotationSet {
         const Objects objects(files_.read(row), files_.path(row));
         objects.for_each([&](pugi::xml_node object) {
           names.insert(objects.name(object));
+          if (pixels_.is_open()) objects.check(object, pixels_);
           for (const pugi::xml_node element : object.children()) {
             const std::string_view name = element.name();
             if (element.type() != pugi::node_element) continue;
@@ -275,6 +286,8 @@ class Voc : public AnnotationSet {
   std::unordered_map<std::string, std::uint32_t> rows_;  // by the name without its extension
   std::vector<std::string> listed_;                      // names of ImageSets; empty: all
   std::vector<std::string> images_;
+  bool has_objects_ = false;  // in any file
+  PixelCheck pixels_;
   std::map<std::string, std::uint64_t> left_out_;  // elements of objects, by name
 };
 
