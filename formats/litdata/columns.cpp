@@ -16,6 +16,7 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/storage.hpp"
 #include "bale/formats/shard/sample.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 
 namespace bale::litdata {
 namespace {
@@ -99,6 +100,7 @@ void parse_format(Column& column) {
   const std::size_t colon = format.find(':');
   const std::string_view name = format.substr(0, colon);
   const std::string_view argument = colon == std::string_view::npos ? std::string_view() : format.substr(colon + 1);
+  column.ending = field_name(argument);
   const auto is_vector = [&](std::string type) {
     column.type = std::move(type);
     column.kind = column.type.empty() ? ValueKind::opaque : ValueKind::vector;
@@ -215,9 +217,7 @@ std::vector<std::string_view> endings_of(const Column& column) {
       endings.front() = "bin";
       return endings;
     case ValueKind::bytes:
-      if (const std::size_t colon = column.encoding.find(':'); colon != std::string::npos) {
-        endings.front() = std::string_view(column.encoding).substr(colon + 1);  // "file:mp4"
-      }
+      endings.front() = column.ending;
       return endings;
     case ValueKind::pixels:
       return {k_array_field, "pgm", "bin"};

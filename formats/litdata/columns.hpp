@@ -36,6 +36,7 @@ enum class ValueKind : std::uint8_t {
 /// It is called by its stem: the path in the sample, '_' between its parts, or the number.
 struct Column : ForeignColumn {
   ValueKind kind = ValueKind::opaque;
+  std::string ending{};  // the field's, as the format says it: "mp4" of "file:mp4"
 };
 
 /// The columns in the order of a sample's bytes, with their roles. `spec` is null or the tree that names them. Throws

@@ -207,7 +207,7 @@ class Scan final : public ColumnScan<Column> {
       case ValueKind::text:
         return set_stored(value, "txt");
       case ValueKind::bytes:
-        return set_stored(value, image_extension(value, argument_of(column)));
+        return set_stored(value, image_extension(value, column.ending));
       case ValueKind::image:
         return set_stored(value, image_extension(value, column.encoding == "jpeg" ? "jpg" : "bin"));
       case ValueKind::opaque:
@@ -217,12 +217,6 @@ class Scan final : public ColumnScan<Column> {
         const bool has_fixed_type = column.kind == ValueKind::number || column.kind == ValueKind::vector;
         return delivery || has_fixed_type ? set_made(value, delivery) : set_opaque(value);
     }
-  }
-
-  /// What the format says of the file: "file:mp4".
-  static std::string argument_of(const Column& column) {
-    const std::size_t colon = column.encoding.find(':');
-    return colon == std::string::npos ? std::string() : field_name(column.encoding.substr(colon + 1));
   }
 
   void set_opaque(const Value& value) {

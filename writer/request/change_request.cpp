@@ -1,5 +1,7 @@
 #include "bale/writer/request/change_request.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
@@ -184,7 +186,15 @@ ChangeOutcome change(const ChangeRequest& request, Progress& progress) {
     options.message = request.options.message;
     options.dry_run = request.options.dry_run;
     options.only_removed = !rewrites;
-    outcome.rewriting = rewrite(options, progress);
+    try {
+      outcome.rewriting = rewrite(options, progress);
+    } catch (const Error& error) {
+      if (rewrites) throw;
+      ErrorContext context = error.context();
+      if (!context.hint.empty()) context.hint += "; ";
+      context.hint += "the samples are removed, but not yet purged: the same command again does that";
+      throw Error(error.code(), error.message(), std::move(context));
+    }
   }
   return outcome;
 }

@@ -146,6 +146,7 @@ DetectedSource detect_directory(const std::string& path, const TopLevel& top, co
   if (num_shards == 0 && num_images > 0) return {k_folder};
   if (num_shards == 0) {
     refuse_tables(path, top);
+    refuse_unpacked_cifar(path, top.files);
     if (!are_shards_by_content(path)) return {k_folder};
     return {k_packed, "taken as packed shards by what its files begin with; `source` folder takes it as a folder"};
   }

@@ -247,8 +247,8 @@ class ColumnScan {
   /// The same for one that bale does not understand. `encoding_of`: "MDS's encoding".
   void set_opaque(const Value& value, std::string_view extension, std::string_view encoding_of) {
     set_stored(value, extension);
-    index_.notices().add(fmt::format("sample {}: {}", number_, value.column->name),
-                         fmt::format("delivered as the bytes of {} {}", encoding_of, shown_encoding(value)));
+    index_.notices().warn(fmt::format("column \"{}\": values are delivered as the bytes of {} {}",
+                                      printable(value.column->name), encoding_of, shown_encoding(value)));
   }
 
   /// A value that is delivered as another file.

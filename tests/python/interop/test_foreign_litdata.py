@@ -87,6 +87,18 @@ def test_every_kind_of_leaf(bale, tmp_path):
         assert not found, number
 
 
+def test_a_file_and_a_value_of_one_name(bale, copy):
+    """The extension of a file is in lower case in the field's name, also where fields are kept apart."""
+    index = copy("everything") / "index.json"
+    text = index.read_text()
+    for old, new in (('"bytes"', '"file:MP4"'), ('"no_header_numpy:9"', '"bytes"'), ("row", "blob.mp4")):
+        assert old in text
+        text = text.replace(old, new)
+    index.write_text(text)
+    for number, found in enumerate(fields_by_key(bale, index.parent).values()):
+        assert found["blob.mp4"] == bytes([number, 0, 255]) and len(found["blob.mp4_8"]) == 4 * (number + 1)
+
+
 @pytest.mark.parametrize("name", CHUNKS)
 def test_an_index_next_to_each_chunk(bale, copy, name):
     data = copy(name)

@@ -137,6 +137,14 @@ def test_archives_that_are_refused(bale, tmp_path):
     cifar(archive, CIFAR10, {})
     result = bale("pack", archive, tmp_path / "p")
     assert result.code == 1 and "pickles" in result.error_line() and "binary version" in result.error_line()
+    for files, words in ((["data_batch_1", "batches.meta"], "pickles"), (["train", "test", "meta"], "pickles"),
+                         (["data_batch_1.bin"], "name the archive itself")):
+        folder = tmp_path / files[0] / "cifar-batches"
+        folder.mkdir(parents=True)
+        for name in files:
+            (folder / name).write_bytes(b"x")
+        result = bale("pack", folder, tmp_path / "packed")
+        assert result.code == 1 and f"{folder}: " in result.error_line() and words in result.error_line()
     archive = tmp_path / "cifar-10-binary.tar.gz"
     cifar(archive, CIFAR10[1:], {})
     result = bale("pack", archive, tmp_path / "p")

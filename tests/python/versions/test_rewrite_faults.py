@@ -168,6 +168,23 @@ def test_a_purge_that_ended_between_its_steps(bale, files, tmp_path):
     assert bale("remove", out, "amber/o_amber_0003", "no/such", "--purge").code == FAILURE
 
 
+def test_a_purge_that_fails_says_whether_samples_are_removed(bale, files, tmp_path):
+    old, command = packed(bale, files, tmp_path / "old"), ("amber/o_amber_0003", "--purge")
+    seen = set()
+    for n in range(1, 40):
+        out = shutil.copytree(old, tmp_path / "out")
+        result = bale("remove", out, *command, env=shim(ONLY="pwrite", FAIL_AT=n, FAIL_ON=1, ERRNO=28))
+        if result.code == 0:
+            break
+        is_removed = "amber/o_amber_0003" not in bale.ok("ls", out).out
+        assert is_removed == ("the samples are removed, but not yet purged: the same command again does that" in result.error_line()), result
+        seen.add(is_removed)
+        bale.ok("remove", out, *command)
+        assert not has_marker(out)
+        shutil.rmtree(out)
+    assert seen == {True, False}
+
+
 @pytest.mark.parametrize("purge", [[], ["--purge"]], ids=["kept", "purged"])
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_loader_that_runs(bale, files, purge, workers, tmp_path):

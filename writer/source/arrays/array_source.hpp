@@ -51,6 +51,8 @@ ArrayFiles read_idx_files(const std::string& directory, const std::vector<std::s
 bool is_cifar_archive(const std::string& path);
 /// The binary archives of CIFAR-10 and CIFAR-100. Throws `unsupported` for the archives of pickles, and `damaged`.
 ArrayFiles read_cifar(const std::string& path);
+/// Throws `unsupported` if `files` of the directory are those of an archive of CIFAR.
+void refuse_unpacked_cifar(const std::string& path, const std::vector<std::string>& files);
 
 /// SVHN's cropped digits: train_32x32.mat, test_32x32.mat, extra_32x32.mat. Digits are classes "0" to "9", as
 /// torchvision has them. Throws `unsupported` for other MATLAB files, and `damaged` with file and offset.

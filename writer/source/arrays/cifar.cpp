@@ -1,5 +1,6 @@
 // The binary CIFAR archives (https://www.cs.toronto.edu/~kriz/cifar.html): records of one label (CIFAR-10) or two
 // (CIFAR-100: coarse, fine), then 32 x 32 red, green and blue values.
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -42,6 +43,13 @@ std::vector<std::string> lines_of(const std::vector<std::byte>& bytes, const std
   return lines;
 }
 
+[[noreturn]] void refuse_pickles(const std::string& path) {
+  throw Error(ErrorCode::unsupported, "CIFAR as Python pickles, which bale never loads",
+              {.path = path,
+               .hint = "take the binary version of the archive, or call "
+                       "bale.pack(torchvision.datasets.CIFAR10(...), DST)"});
+}
+
 }  // namespace
 
 bool is_cifar_archive(const std::string& path) {
@@ -51,14 +59,16 @@ bool is_cifar_archive(const std::string& path) {
   return is_named && is_known && name.ends_with(".gz");
 }
 
+void refuse_unpacked_cifar(const std::string& path, const std::vector<std::string>& files) {
+  const auto has = [&](std::string_view name) { return std::find(files.begin(), files.end(), name) != files.end(); };
+  if (has("data_batch_1") || (has("train") && has("test") && has("meta"))) refuse_pickles(path);
+  if (!has("data_batch_1.bin") && !(has("train.bin") && has("test.bin"))) return;
+  throw Error(ErrorCode::unsupported, "an archive of CIFAR that is unpacked",
+              {.path = path, .hint = "name the archive itself, such as cifar-10-binary.tar.gz"});
+}
+
 ArrayFiles read_cifar(const std::string& path) {
-  const std::string name = base_name(path);
-  if (name.find("-binary.") == std::string::npos) {
-    throw Error(ErrorCode::unsupported, "an archive of Python pickles, which bale never loads",
-                {.path = path,
-                 .hint = "take the binary version of the archive, or call "
-                         "bale.pack(torchvision.datasets.CIFAR10(...), DST)"});
-  }
+  if (base_name(path).find("-binary.") == std::string::npos) refuse_pickles(path);
   std::map<std::string, std::vector<std::byte>> members = read_members(path);
   const bool is_100 = members.contains("train.bin");
   ArrayFiles files;

@@ -46,10 +46,9 @@ void add_fields(OptionTable& table, SourceOptions& source) {
       .needs(pair);
   OptionModel& annotations = add_repeated(
       table, "annotations", "PATH", source.annotations,
-      "SRC is a folder of images; PATH has their boxes, keypoints, captions or panoptic masks, which become the fields "
-      "boxes.json, keypoints.json, captions.json, or panoptic.png and segments.json: COCO's JSON, VOC's Annotations or "
-      "ImageSets/Main/X.txt, YOLO's labels or "
-      "data.yaml, or a CSV of boxes (Open Images' or in pixels); may be repeated");
+      "Boxes, keypoints, captions or panoptic masks of SRC, a folder of images; they become the fields boxes.json, "
+      "keypoints.json, captions.json, or panoptic.png and segments.json: COCO's JSON, VOC's Annotations or "
+      "ImageSets/Main/X.txt, YOLO's labels or data.yaml, or a CSV of boxes (Open Images' or in pixels); may be repeated");
   add_text(table, "annotations_format", joined(annotation_formats(), "|"), source.annotations_format,
            "Format of the annotations (default: what they look like)")
       .needs(annotations)
