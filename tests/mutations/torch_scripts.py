@@ -30,6 +30,8 @@ MUTATIONS = [
              "            entry = None\n            resume = self._resume_of(entry)\n            if entry", (*EPOCHS, "-k", "as_loaders")),
     Mutation("workers go on in an epoch that was left", "python/bale/_loader/passes.py",
              "        if begun.turn == self._turn():\n", "        if begun.turn == self._turn() or begun.in_worker:\n", (*EPOCHS, "-k", "two_epochs")),
+    Mutation("a worker that is late goes on in an epoch that was left", "python/bale/_loader/passes.py",
+             "Begun(place, values[entry + 6]", "Begun(place, self._turn()", (*EPOCHS, "-k", "after_set_epoch_ended")),
     Mutation("a state does not say the pass", "python/bale/_loader/passes.py",
              '        return {**state, "pass": self.again}\n', "        return state\n", (*EPOCHS, "-k", "further_passes")),
     Mutation("a state is loaded again in each pass", "python/bale/_loader/passes.py",

@@ -92,7 +92,7 @@ class Own:
 # Places of numbers: the next pass, the epoch that was set last, how often one was set, how many passes have begun, and the
 # latest passes of DataLoaders' workers.
 _EPOCH, _AGAIN, _SET, _TURN, _BEGUN, _TABLE = range(6)
-_ENTRY, _NUM_ENTRIES = 6, 16  # an entry: which DataLoader's pass it is (three numbers), which begun pass, epoch and again
+_ENTRY, _NUM_ENTRIES = 7, 16  # an entry: which DataLoader's pass it is (three numbers), which begun pass, epoch, again and turn
 SIZE = _TABLE + _ENTRY * _NUM_ENTRIES
 
 
@@ -100,7 +100,7 @@ class Begun(NamedTuple):
     """A pass whose number is fixed."""
 
     place: Place
-    turn: int      # set_epoch() calls before
+    turn: int      # set_epoch() calls before its first iteration began
     in_worker: bool
     resumed: bool
 
@@ -138,6 +138,7 @@ class Passes:
                     at = _TABLE + values[_BEGUN] % _NUM_ENTRIES * _ENTRY
                     values[at], values[at + 1], values[at + 2] = who
                     values[at + 3], values[at + 4], values[at + 5] = values[_BEGUN], place.epoch, place.again
+                    values[at + 6] = begun.turn
             else:
                 place = Place(values[entry + 4], values[entry + 5])
                 if resume is not None and resume[:2] != place[:2] and (resume.position or resume.taken):
@@ -145,7 +146,8 @@ class Passes:
                                        f"set_epoch() was called, call it before the DataLoader is iterated")
                 if resume is not None:
                     place, resume = (resume, resume) if resume[:2] == place[:2] else (place, None)
-                begun = Begun(place, self._turn(), who is not None, resume is not None)
+                # set_epoch() after the first worker has begun ends the pass for all of them.
+                begun = Begun(place, values[entry + 6], who is not None, resume is not None)
             self._resume = None
             return begun
 

@@ -16,8 +16,8 @@ class Reading(NamedTuple):
     field : str, default ''
         Name of the field of the image. "": the first one with an image's name.
     label_field : str, default ''
-        Name of the field of the label, a whole number as in "cls": "label.cls". A sample without it has no label. "": the
-        labels of the dataset.
+        Name of the field of the label, a whole number as in "cls", or a list of one: "label.cls". A sample without it has
+        no label. "": the labels of the dataset.
     labels : {'merged', 'separate'}, default 'merged'
         Of several datasets. "merged": numbers of all classes, merged by name. "separate": each sample's number in its own
         dataset.

@@ -9,6 +9,7 @@ import pytest
 from torch_support import torch  # noqa: F401 - a fixture
 
 import bale as bl
+from bale._loader import passes
 
 OPTIONS = {"batch_size": 4, "workers": 0, "seed": 5, "transform": bl.transforms.train(16)}
 
@@ -351,6 +352,18 @@ def test_a_resumed_stream_continues_with_the_next_epoch(run):
             other.set_epoch(3)
             assert other.epoch == 3 and len(flat(rows)) == 40
     """)
+
+
+def test_a_worker_that_begins_a_pass_after_set_epoch_ended_it():
+    """It went on in the epoch before, and nobody heard of it if the other workers had read their shares by then."""
+    numbers, pass_of_loader = passes.Own(), (70, 1, 0)
+    main, first, second = (passes.Passes(numbers) for _ in range(3))
+    begun = first.begin(pass_of_loader)
+    assert not first.is_void(begun)
+    main.set_epoch(1)
+    late = second.begin(pass_of_loader)
+    assert late.place == begun.place and first.is_void(begun) and second.is_void(late)
+    assert not main.is_void(main.begin())
 
 
 def test_workers_whose_states_are_of_two_epochs_are_refused(run):

@@ -64,7 +64,7 @@ void refuse_unpacked_cifar(const std::string& path, const std::vector<std::strin
   if (has("data_batch_1") || (has("train") && has("test") && has("meta"))) refuse_pickles(path);
   if (!has("data_batch_1.bin") && !(has("train.bin") && has("test.bin"))) return;
   throw Error(ErrorCode::unsupported, "an archive of CIFAR that is unpacked",
-              {.path = path, .hint = "name the archive itself, such as cifar-10-binary.tar.gz"});
+              {.path = path, .hint = "name the archive itself, which has -binary in its name"});
 }
 
 ArrayFiles read_cifar(const std::string& path) {

@@ -48,7 +48,8 @@ void add_fields(OptionTable& table, SourceOptions& source) {
       table, "annotations", "PATH", source.annotations,
       "Boxes, keypoints, captions or panoptic masks of SRC, a folder of images; they become the fields boxes.json, "
       "keypoints.json, captions.json, or panoptic.png and segments.json: COCO's JSON, VOC's Annotations or "
-      "ImageSets/Main/X.txt, YOLO's labels or data.yaml, or a CSV of boxes (Open Images' or in pixels); may be repeated");
+      "ImageSets/Main/X.txt, YOLO's labels or data.yaml, or a CSV of boxes (Open Images' or in pixels); may be "
+      "repeated");
   add_text(table, "annotations_format", joined(annotation_formats(), "|"), source.annotations_format,
            "Format of the annotations (default: what they look like)")
       .needs(annotations)
