@@ -90,6 +90,12 @@ def test_duplicates_leaks_and_conflicts(bale, splits):
         [finding["text"] for finding in found["findings"]]
 
 
+def test_remarks_name_options_as_flags(bale, tmp_path):
+    (tmp_path / "one/images").mkdir(parents=True)
+    (tmp_path / "one/images/a.ppm").write_bytes(b"P6\n1 1\n255\nabc")
+    assert any("give --flat if" in finding["text"] for finding in report(bale, tmp_path / "one")["findings"])
+
+
 def test_what_is_found_depends_on_the_options(bale, splits):
     def groups(*options):
         return report(bale, splits / "train", splits / "val", *options)["duplicates"]

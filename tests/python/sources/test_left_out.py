@@ -90,6 +90,13 @@ def alike(own):
     return own
 
 
+def test_a_file_that_a_list_names_again(bale, own, tmp_path):
+    (tmp_path / "list.txt").write_text("c1/2.jpg\nc1/3.jpg\n./c1/2.jpg\n")
+    done = bale("pack", "--files-from", tmp_path / "list.txt", tmp_path / "out", "--root", own)
+    assert done.code == 2 and "the list names a file again: leave out the second line, or keep the first" in done.error_line()
+    assert "--keep-extensions" not in done.error_line()
+
+
 def test_all_files_of_one_key_are_named(bale, alike, tmp_path):
     done = bale("pack", alike, tmp_path / "out")
     assert done.code == 2 and not (tmp_path / "out").exists()

@@ -160,6 +160,7 @@ int run_report(const ReportCommand& command, Terminal& terminal) {
   NoticeLog ledger = print_notices(sources, command.survey, terminal);
   SurveyReport report{.title = title_of(sources), .survey = run_survey(sources, command.survey, terminal)};
   report.ledger = std::move(ledger);
+  report.options = terminal.options();
   if (report.survey.images.empty()) {
     throw Error(ErrorCode::not_found, "no samples to report on", {.path = command.sources.front()});
   }

@@ -79,14 +79,14 @@ std::string class_title(const Survey& survey, std::uint64_t image) {
 namespace {
 
 /// What the sources have and do not deliver, unless that was asked for, and their remarks.
-void add_ledger_findings(const NoticeLog& ledger, std::vector<Finding>& findings) {
-  for (const auto& [why, reason] : ledger.reasons()) {
+void add_ledger_findings(const SurveyReport& report, std::vector<Finding>& findings) {
+  for (const auto& [why, reason] : report.ledger.reasons()) {
     if (reason.is_asked) continue;
     findings.push_back({"warn", "overview",
                         fmt::format("{} ignored: {}, such as {}.", plural(reason.count, "path"), why, reason.example)});
   }
-  for (const Warning& warning : ledger.warnings()) {
-    findings.push_back({"warn", "overview", fmt::format("{}: {}.", warning.place, warning.what)});
+  for (const Warning& warning : report.ledger.warnings()) {
+    findings.push_back({"warn", "overview", fmt::format("{}: {}.", warning.place, report.options.shown(warning.what))});
   }
 }
 
@@ -136,7 +136,7 @@ std::vector<Finding> findings_of(const SurveyReport& report) {
                                     duplicates.num_cut == 1 ? "1 image resembles"
                                                             : plural(duplicates.num_cut, "image") + " resemble")});
   }
-  add_ledger_findings(report.ledger, findings);
+  add_ledger_findings(report, findings);
   add_class_findings(report, findings);
   add_remark_findings(report, findings);
   if (findings.empty()) findings.push_back({"good", "overview", "Nothing to complain about."});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bale/formats/base/notice_log.hpp"
+#include "bale/formats/base/options/option_names.hpp"
 #include "bale/tools/survey/duplicates/duplicates.hpp"
 #include "bale/tools/survey/survey_summary.hpp"
 
@@ -15,7 +16,8 @@ struct SurveyReport {
   Survey survey;
   SurveySummary summary;
   Duplicates duplicates;
-  NoticeLog ledger{};  // what the sources did not take or use
+  NoticeLog ledger{};     // what the sources did not take or use
+  OptionNames options{};  // that remarks of the ledger may name
 };
 
 struct Finding {

@@ -243,14 +243,19 @@ void require_unique_keys(const Source& source) {
                          printable(source.origin(repeats[i].repeat)));
   }
   if (repeats.size() > k_max_named) pairs += fmt::format(", and {} more pairs", repeats.size() - k_max_named);
-  const bool are_files = !source.files(repeats.front().first).empty();
+  const KeyRepeat& first = repeats.front();
+  const bool are_files = !source.files(first.first).empty();
+  const bool is_same_file = are_files && source.origin(first.first) == source.origin(first.repeat);
   throw Error(
       ErrorCode::invalid_argument, fmt::format("{} would have the same key", pairs),
-      {.key = key_of_sample(source, repeats.front().first),
-       .hint = are_files ? "keep all with `keep_extensions` if only the extensions differ, the first of each key with "
-                           "`on_error` skip, or make them one sample with `pair`; or rename one, or leave one out with "
-                           "`exclude`"
-                         : "keep the first of each key with `on_error` skip, or leave one out with `exclude`"});
+      {.key = key_of_sample(source, first.first),
+       .hint =
+           is_same_file ? "the list names a file again: leave out the second line, or keep the first of each key with "
+                          "`on_error` skip"
+           : are_files  ? "keep all with `keep_extensions` if only the extensions differ, the first of each key with "
+                          "`on_error` skip, or make them one sample with `pair`; or rename one, or leave one out with "
+                          "`exclude`"
+                        : "keep the first of each key with `on_error` skip, or leave one out with `exclude`"});
 }
 
 std::unique_ptr<Source> leave_out_repeated_keys(std::unique_ptr<Source> source) {
