@@ -139,12 +139,21 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
   return load_field(i, field, extent, stored, inflater);
 }
 
+/// Without checksums only its times tell that a file was written since it was indexed. If its name is another file's by
+/// now, the open one is whole.
+static bool is_written(const std::string& path, const FileStamp& opened) {
+  const FileStamp now = FileStamp::of(path);
+  return now.device == opened.device && now.inode == opened.inode && now != opened;
+}
+
 Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
                         Inflater& inflater) const {
   const Storage* const storage = remote_storage_of(path_);
   if (storage == nullptr) {
     try {
-      return load_field_once(i, field, extent, stored, inflater);
+      const Bytes bytes = load_field_once(i, field, extent, stored, inflater);
+      if (!index_->has_checksums() && is_written(path_, file_)) throw Error(changed_error(path_));
+      return bytes;
     } catch (const Error& error) {
       throw Error(judged(error));
     }

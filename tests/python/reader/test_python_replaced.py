@@ -6,6 +6,7 @@ import os
 import pickle
 import shutil
 import signal
+import tarfile
 
 import numpy as np
 import pytest
@@ -130,6 +131,30 @@ def test_the_same_bytes_again(packed):
         packed.pack(1)
         assert check_all(loader) == COUNT
     assert len(pickle.loads(copied)) == COUNT
+
+
+def test_a_tar_of_another_program_is_written_in_place(folder, tmp_path):
+    """It has no checksums: the bytes of the second writing look as good as those of the first."""
+    names = ["a.tar", "b.tar"]
+    for name, shift in zip(names, (0, 1)):
+        with tarfile.open(tmp_path / name, "w", format=tarfile.USTAR_FORMAT) as archive:
+            for number in range(20):
+                archive.add(f"{folder / key_of(number + shift)}.png", f"{number:05}.png")
+    first, second = ((tmp_path / name).read_bytes() for name in names)
+    assert len(first) == len(second)
+    opened = bl.Dataset(str(tmp_path / "a.tar"))
+    before = opened[0]["png"]
+    with open(tmp_path / "a.tar", "r+b") as archive:
+        archive.write(second)
+    with pytest.raises(bl.Error, match="changed while it was read") as caught:
+        opened[1]
+    assert caught.value.code == "changed" and before == (folder / f"{key_of(0)}.png").read_bytes()
+    # A file that takes its name does not change the open one.
+    opened = bl.Dataset(str(tmp_path / "b.tar"))
+    assert opened[0]["png"] == (folder / f"{key_of(1)}.png").read_bytes()
+    (tmp_path / "d.tar").write_bytes(first)
+    os.replace(tmp_path / "d.tar", tmp_path / "b.tar")
+    assert opened[1]["png"] == (folder / f"{key_of(2)}.png").read_bytes()
 
 
 def test_what_is_opened_later(packed, tmp_path):
