@@ -86,6 +86,17 @@ Error changed_error(const std::string& path) {
           {.path = path, .hint = "open the dataset again"}};
 }
 
+namespace {
+
+/// Without checksums only its times tell that a file was written since it was indexed. If its name is another file's by
+/// now, the open one is whole.
+bool is_written(const std::string& path, const FileStamp& opened) {
+  const FileStamp now = FileStamp::of(path);
+  return now.device == opened.device && now.inode == opened.inode && now != opened;
+}
+
+}  // namespace
+
 Error changed_after_packing_error(const std::string& path) {
   return {ErrorCode::changed,
           "the file was changed after it was packed",
@@ -137,13 +148,6 @@ Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& exte
                         Scratch& scratch, FieldForm form) const {
   Inflater inflater{.scratch = scratch, .form = form};
   return load_field(i, field, extent, stored, inflater);
-}
-
-/// Without checksums only its times tell that a file was written since it was indexed. If its name is another file's by
-/// now, the open one is whole.
-static bool is_written(const std::string& path, const FileStamp& opened) {
-  const FileStamp now = FileStamp::of(path);
-  return now.device == opened.device && now.inode == opened.inode && now != opened;
 }
 
 Bytes Shard::load_field(std::uint64_t i, std::uint32_t field, const Extent& extent, MutableBytes stored,
