@@ -10,13 +10,14 @@ USAGE = 2
 
 FLAG = r"(?<![\w/-])--[a-z][a-z0-9-]*"
 
+COMMANDS = re.findall(r"^\.SS (\w+)$", subprocess.run([PROGRAM, "man"], capture_output=True, text=True, check=True).stdout, re.M)
+HELP = {command: subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True).stdout for command in COMMANDS}
+
 
 def options_of(command, value=""):
-    shown = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True).stdout
-    return set(re.findall(rf"^  (?:-\w, |    )({FLAG}){value}", shown, re.M))
+    return set(re.findall(rf"^  (?:-\w, |    )({FLAG}){value}", HELP[command], re.M))
 
 
-COMMANDS = re.findall(r"^\.SS (\w+)$", subprocess.run([PROGRAM, "man"], capture_output=True, text=True, check=True).stdout, re.M)
 OPTIONS = {command: options_of(command) for command in COMMANDS}
 VALUES = {command: options_of(command, r" \S") for command in COMMANDS}
 COMMAND_LINE = re.compile(r"\bbale ([a-z]+)([^`<|),;\n]*)")
