@@ -26,7 +26,7 @@ void refuse_value(std::string_view option, std::string_view text, std::string_vi
 void require_value(std::string_view option, std::string_view text) {
   if (!text.empty()) return;
   throw Error(ErrorCode::invalid_argument, fmt::format("{}: the value is empty", option),
-              {.hint = "give one, or leave the option out"});
+              {.hint = "give one, or leave it out"});
 }
 
 std::uint64_t parse_size(std::string_view option, std::string_view text) {

@@ -77,6 +77,8 @@ std::optional<std::string> single_value(std::string_view field, Bytes stored) {
 }
 
 std::int64_t field_label(std::string_view field, Bytes stored) {
+  const std::int64_t label = parse_label(stored);  // nearly always: without a copy
+  if (label != k_no_label) return label;
   const auto value = single_value(field, stored);
   return value ? parse_label(as_bytes(*value)) : k_no_label;
 }

@@ -17,7 +17,7 @@ namespace bale {
 /// their line. nullopt if an array or JSON holds none, or more than one.
 std::optional<std::string> single_value(std::string_view field, Bytes stored);
 
-/// parse_label() of that. k_no_label if it is not a whole number.
+/// parse_label() of the bytes, or of that value. k_no_label if neither is a whole number.
 std::int64_t field_label(std::string_view field, Bytes stored);
 
 }  // namespace bale
