@@ -296,6 +296,11 @@ def _require_different(columns: Sequence[Column]) -> None:
             raise ValueError(f"columns {seen[column.stem]!r} and {column.name!r} would be fields of the same name: leave one out, with the "
                              "columns to keep in `columns`")
         seen[column.stem] = column.name
+    numbers = {column.name for column in columns if column.kind == "number"}
+    for column in columns:
+        if column.classes and f"{column.name}.name" in numbers:
+            raise ValueError(f"column '{column.name}.name' has the name under which the classes of {column.name!r} are stored: leave one out, "
+                             "with the columns to keep in `columns`")
 
 
 def _values(array: pa.Array, column: Column) -> list[object]:
@@ -304,12 +309,20 @@ def _values(array: pa.Array, column: Column) -> list[object]:
 
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    if isinstance(array, pa.ExtensionArray):
+    if isinstance(array, pa.FixedShapeTensorArray) and not array.storage.flatten().null_count:
+        return [array[i:i + 1].to_numpy_ndarray()[0] if array[i].is_valid else None for i in range(len(array))]
+    if isinstance(array, pa.ExtensionArray) and column.kind != "number":
         array = array.storage
-    if column.kind != "array":
-        plain: list[object] = array.to_pylist()
-        return plain
-    return [_array(array[i], column) for i in range(len(array))]
+    if column.kind == "array":
+        return [_array(array[i], column) for i in range(len(array))]
+    try:
+        values: list[object] = array.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise ValueError(f"column {column.name!r}: {error}; leave it out, with the columns to keep in `columns`") from error
+    if array.type == pa.time64("ns"):  # to_pylist() cuts them to microseconds
+        texts = array.cast(pa.string()).to_pylist()
+        values = [text if text is not None and not text.endswith("000") else value for text, value in zip(texts, values, strict=True)]
+    return values
 
 
 def _array(scalar: pa.Scalar, column: Column) -> NDArray[np.generic] | None:

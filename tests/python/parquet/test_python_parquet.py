@@ -1,5 +1,6 @@
 """Parquet and Arrow files that Hugging Face's datasets wrote, and what bale.pack() and bale.parquet.samples() make of them."""
 import contextlib
+import io
 import os
 import shutil
 import warnings
@@ -218,6 +219,7 @@ def test_what_cannot_be_a_sample(tmp_path):
                          ({"a": ["a", "b"], "a.txt": ["c", "d"]}, "two columns give the field 'a.txt'"),
                          ({"a": pa.array([[b"x"], []])}, "column 'a' holds bytes inside of list<"),
                          ({"": ["a", "b"]}, "x.parquet: a column has no name: leave it out, with the columns to keep in `columns`"),
+                         ({"a": pa.array([1, 10**7], pa.date32())}, "column 'a': date value out of range; leave it out"),
                          ({"a": pa.array([[1, None], []])}, "column 'a' has an array with a null inside")]:
         name = write(tmp_path / "x.parquet", {"image": image, **columns})
         with pytest.raises((ValueError, bale.Error), match=why):
@@ -229,6 +231,10 @@ def test_what_cannot_be_a_sample(tmp_path):
     name = write(tmp_path / "x.parquet", {"image": image, "Label": [1, 0], "label": [5, 6]})
     with pytest.raises(ValueError, match="two columns are called 'Label' and 'label': name the right one with `label`"):
         bale.pack(name, tmp_path / "bad")
+    features = datasets.Features({"label": datasets.Value("int64"), "of": datasets.ClassLabel(names=["a"]), "of.name": datasets.Value("int64")})
+    datasets.Dataset.from_dict({"label": [0], "of": [0], "of.name": [2]}, features=features).to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match="column 'of.name' has the name under which the classes of 'of' are stored"):
+        bale.pack(bale.parquet.samples(tmp_path / "x.parquet", label="label"), tmp_path / "bad")
     kind = image.type
     name = write(tmp_path / "x.parquet", {"image": pa.array([{"bytes": b"text", "path": "a.jpg"}, {"bytes": encoded(1), "path": "b.jpg"}], kind)})
     with pytest.raises(bale.Error, match="a"):
@@ -360,6 +366,24 @@ def test_types_of_other_writers(tmp_path):
     assert dataset[0] == {"jpg": encoded(0), "a.txt": b"x", "b.txt": b"x", "c": b"x", "d.txt": b"x", "e.npy": array_of([True], np.bool_, 1),
                           "f.json": b'{"x": 1}', "json": b'{"g": 1}'}
     assert dataset[1] == {"jpg": encoded(1), "a.txt": b"y", "c": b"y", "d.txt": b"y", "e.npy": array_of([], np.bool_, 0), "json": b'{"g": null}'}
+
+
+def test_values_that_python_would_change(tmp_path):
+    """Nanoseconds of a time, tensors of a fixed shape, in any order of their axes, and 8-bit truths."""
+    numbers = np.arange(12, dtype=np.float32).reshape(2, 2, 3)
+    plain = pa.FixedShapeTensorArray.from_numpy_ndarray(numbers)
+    turned = pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.float32(), [2, 3], permutation=[1, 0]), plain.storage)
+    gap = pa.ExtensionArray.from_storage(plain.type, pa.array([None, [1, 2, 3, 4, 5, 6]], plain.storage.type))
+    columns = {"image": pictures("x.jpg", "y.jpg"), "time": pa.array([1, 1000], pa.time64("ns")), "plain": plain, "turned": turned, "gap": gap,
+               "truth": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, None], pa.int8()))}
+    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as out, pa.ipc.new_stream(out, pa.table(columns).schema) as writer:
+        writer.write_table(pa.table(columns))
+    bale.pack(tmp_path / "x.arrow", tmp_path / "out")
+    first, second = list(bale.Dataset(tmp_path / "out"))
+    assert first["json"] == b'{"time": "00:00:00.000000001", "truth": true}' and second["json"] == b'{"time": "00:00:00.000001", "truth": null}'
+    assert [np.load(io.BytesIO(row["plain.npy"])).tolist() for row in (first, second)] == numbers.tolist()
+    assert np.load(io.BytesIO(first["turned.npy"])).tolist() == turned.to_numpy_ndarray()[0].tolist()
+    assert "gap.npy" not in first and np.load(io.BytesIO(second["gap.npy"])).tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
 def test_structs_and_names_of_other_writers(tmp_path):
