@@ -15,6 +15,7 @@ from bale._dataset.pictures import html_of_loader
 from bale._dataset.spec import shown, text_of_spec
 from bale._loader.device import device_options
 from bale._loader.epochs import Epochs
+from bale._loader.fields import warn_of_without
 from bale._loader.lazy_keys import LazyKeys
 from bale._loader.mixture import Mixture, Sources
 from bale._loader.native import BadSample, Native
@@ -87,6 +88,8 @@ class LoaderBase:
         self._warns_later = not is_open and self._native.num_deliveries_known is None
         if not is_open and not self._warns_later:
             warn_of_notices(self._spec, self._native.made.notices())
+        if self._mixture is None and not self._warns_later:
+            warn_of_without(options["fields"], lambda: keys.dataset)
         self._is_made = True
         _live.add(self)
 

@@ -1,15 +1,19 @@
 """Fields in batches: what a Loader carries next to the image of each sample, such as a caption or an embedding."""
 from __future__ import annotations
 
+import json
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
 
 import numpy as np
 
 from bale._types import dtype_name
+from bale._warnings import warn
+from bale.errors import Error
 
 if TYPE_CHECKING:
+    from bale._dataset.dataset import Dataset
     from bale._types import DType
 
 Kind = Literal["text", "json", "array", "bytes", "mask", "boxes", "keypoints"]
@@ -17,6 +21,7 @@ Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str, int |
 
 _KINDS = ("text", "json", "array", "bytes", "mask", "boxes", "keypoints")
 _BOX_FORMATS = ("xyxy", "xywh", "cxcywh")
+_SAMPLES_FOR_WARNING = 64  # that are read for a warning
 
 
 class Field(NamedTuple):
@@ -131,6 +136,30 @@ def _left_out_by(name: str, field: Field) -> list[str]:
     if field.numbered and field.kind != "boxes":
         raise ValueError(f"fields: {name!r} is numbered, which only boxes are")
     return list(field.without)
+
+
+def warn_of_without(fields: Mapping[str, str | Field] | None, dataset: Callable[[], Dataset]) -> None:
+    """If the boxes of the first samples have none of the names that a `without` has, which may be misspelled."""
+    for name, field in (fields or {}).items():
+        known = _members_of_boxes(dataset(), field.source, field.without) if isinstance(field, Field) and field.without else None
+        if known:
+            warn(f"fields: {name!r} leaves out no box: those of the first samples have no {' or '.join(map(repr, field.without))}; "
+                 f"they have {', '.join(sorted(known))}")
+
+
+def _members_of_boxes(dataset: Dataset, source: str, wanted: Sequence[str]) -> set[str] | None:
+    """What is known of each box of the first samples that have boxes; None if it is one of those wanted."""
+    known: set[str] = set()
+    for i in range(min(len(dataset), _SAMPLES_FOR_WARNING)):
+        try:
+            given = json.loads(dataset.read_field(i, source))
+        except (Error, ValueError):
+            continue  # an array, or a bad sample
+        rows = given.get("annotations", [given]) if isinstance(given, dict) else given
+        known.update(*(row for row in rows if isinstance(row, dict)))
+        if not known.isdisjoint(wanted):
+            return None
+    return known
 
 
 def _type_of(dtype: Any) -> str:

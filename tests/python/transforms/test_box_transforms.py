@@ -3,6 +3,7 @@ import io
 import itertools
 import json
 import tarfile
+import warnings
 
 import numpy as np
 import pytest
@@ -384,6 +385,19 @@ def test_what_without_refuses(packed, tmp_path):
                   fields={"x": bl.Field(source, kind="boxes", without=["difficult"], optional=True)}) as loader:
             with pytest.raises(Error, match=says):
                 list(loader)
+
+
+@pytest.mark.parametrize("content", [[{"bbox": [0, 0, 1, 1], "iscrowd": 1, "category_id": 1}], {"boxes": [[0, 0, 1, 1]], "iscrowd": [1], "labels": [2]}])
+def test_a_without_that_is_misspelled_is_told(tmp_path, content):
+    bl.pack([(str(i), {"jpg": jpeg(i, size_of(i)), "boxes.json": [content, []][i % 2]}) for i in range(4)], tmp_path / "pack")
+    for names, told in ((["iscrowd"], None), (["iscrowd", "difficult"], None), (["is_crowd"], "have no 'is_crowd'; they have .*iscrowd"),
+                        (["x", "y"], "'boxes' leaves out no box: those of the first samples have no 'x' or 'y'")):
+        with warnings.catch_warnings() if told is None else pytest.warns(UserWarning, match=told):
+            if told is None:
+                warnings.simplefilter("error")
+            with load(tmp_path / "pack", 4, fields={"boxes": bl.Field("boxes.json", kind="boxes", without=names)}) as loader:
+                (batch,) = loader
+        assert sum(len(row) for row in batch.fields["boxes"]) == (0 if told is None else 2)
 
 
 def test_the_same_from_processes_threads_and_the_caller(packed):
