@@ -19,7 +19,6 @@ constexpr std::uint32_t k_blocks = k_vector_bytes / 16;
 constexpr std::uint32_t k_group = 4 * k_blocks;
 constexpr std::size_t k_max_table_lines = 1u << 16;  // 4 MiB; a larger table does not pay off
 constexpr std::size_t k_overread = 64;
-constexpr std::uint32_t k_rows_together = 4;
 
 /// The table of a pass over the columns; borrows.
 struct AcrossTable {
@@ -112,7 +111,7 @@ struct GatherWindow {
     return V8{_mm512_permutexvar_epi8(indices.raw, hn::LoadU(d8, in + offsets[0]).raw)};
   }
 
-  /// From the bytes that round_to_bytes() gives of the three vectors, the last of them twice.
+  /// From the bytes of the three vectors, the last of them twice.
   static HWY_INLINE void store(V8 v, std::uint8_t* out) {
     HWY_ALIGN static constexpr std::uint8_t k_order[64] = {
         0,  1,  2,  3,  16, 17, 18, 19, 32, 33, 34, 35, 48, 49, 50, 51, 4,  5,  6,  7,  20, 21, 22, 23,
@@ -193,37 +192,49 @@ HWY_INLINE void fill_table(const AxisFilter& filter, std::uint32_t num_groups, s
   }
 }
 
-/// The pixels of one group, of `k_rows` rows: what the table has for it is loaded once.
+/// The sums of one vector of a group, of `k_rows` rows: what the table has for it is loaded once.
+template <class Gather, std::size_t k_rows>
+HWY_INLINE void across_vector(const AcrossTable& table, std::uint32_t num_quads, std::uint32_t vector,
+                              const std::uint8_t* in, std::size_t in_stride, V32 (&totals)[k_rows]) {
+  const D8 d8;
+  const D32 d32;
+  const std::uint32_t* offsets = table.offsets + vector * Gather::k_offsets;
+  const std::uint8_t* parts = table.weights + std::size_t{vector} * num_quads * k_parts * k_vector_bytes;
+  Sums sums[k_rows];
+  for (std::uint32_t k = 0; k < num_quads; ++k, parts += k_parts * k_vector_bytes) {
+    const V32 p0 = hn::BitCast(d32, hn::Load(d8, parts));
+    const V32 p1 = hn::BitCast(d32, hn::Load(d8, parts + k_vector_bytes));
+    const V32 p2 = hn::BitCast(d32, hn::Load(d8, parts + 2 * k_vector_bytes));
+    const V32 p3 = hn::BitCast(d32, hn::Load(d8, parts + 3 * k_vector_bytes));
+    for (std::size_t row = 0; row < k_rows; ++row) {
+      const V32 quads = hn::BitCast(d32, Gather::load(in + row * in_stride + 12 * k, offsets, parts));
+      if (num_quads == 1) {
+        totals[row] = total_of(quads, p0, p1, p2, p3);
+      } else {
+        sums[row].add(quads, p0, p1, p2, p3);
+      }
+    }
+  }
+  for (std::size_t row = 0; row < k_rows && num_quads > 1; ++row) totals[row] = sums[row].total();
+}
+
+/// The pixels of one group. Two vectors are rounded before the next two: that leaves registers.
 template <class Gather, std::size_t k_rows>
 HWY_INLINE void across_group(const AcrossTable& table, std::uint32_t num_quads, std::uint32_t group,
                              const std::uint8_t* in, std::size_t in_stride, V8 (&pixels)[k_rows]) {
-  const D8 d8;
-  const D32 d32;
-  V32 totals[k_rows][Gather::k_vectors];
-  for (std::uint32_t j = 0; j < Gather::k_vectors; ++j) {
-    const std::uint32_t vector = group * Gather::k_vectors + j;
-    const std::uint32_t* offsets = table.offsets + vector * Gather::k_offsets;
-    const std::uint8_t* parts = table.weights + std::size_t{vector} * num_quads * k_parts * k_vector_bytes;
-    Sums sums[k_rows];
-    for (std::uint32_t k = 0; k < num_quads; ++k, parts += k_parts * k_vector_bytes) {
-      const V32 p0 = hn::BitCast(d32, hn::Load(d8, parts));
-      const V32 p1 = hn::BitCast(d32, hn::Load(d8, parts + k_vector_bytes));
-      const V32 p2 = hn::BitCast(d32, hn::Load(d8, parts + 2 * k_vector_bytes));
-      const V32 p3 = hn::BitCast(d32, hn::Load(d8, parts + 3 * k_vector_bytes));
-      for (std::size_t row = 0; row < k_rows; ++row) {
-        const V32 quads = hn::BitCast(d32, Gather::load(in + row * in_stride + 12 * k, offsets, parts));
-        if (num_quads == 1) {
-          totals[row][j] = total_of(quads, p0, p1, p2, p3);
-        } else {
-          sums[row].add(quads, p0, p1, p2, p3);
-        }
-      }
+  const std::uint32_t first = group * Gather::k_vectors;
+  V16 words[2][k_rows];
+#pragma GCC unroll 2
+  for (std::uint32_t pair = 0; pair < 2; ++pair) {
+    V32 totals[2][k_rows];
+    const bool has_both = 2 * pair + 1 < Gather::k_vectors;
+    across_vector<Gather>(table, num_quads, first + 2 * pair, in, in_stride, totals[0]);
+    if (has_both) across_vector<Gather>(table, num_quads, first + 2 * pair + 1, in, in_stride, totals[1]);
+    for (std::size_t row = 0; row < k_rows; ++row) {
+      words[pair][row] = round_totals(totals[0][row], totals[has_both ? 1 : 0][row]);
     }
-    for (std::size_t row = 0; row < k_rows && num_quads > 1; ++row) totals[row][j] = sums[row].total();
   }
-  for (std::size_t row = 0; row < k_rows; ++row) {
-    pixels[row] = round_to_bytes(totals[row][0], totals[row][1], totals[row][2], totals[row][Gather::k_vectors - 1]);
-  }
+  for (std::size_t row = 0; row < k_rows; ++row) pixels[row] = pack_blocks(words[0][row], words[1][row]);
 }
 
 /// Where rows are read and written.
@@ -254,21 +265,28 @@ HWY_INLINE void across_next_rows(const AcrossTable& table, std::uint32_t num_qua
   }
 }
 
-template <class Gather, std::size_t k_rows>
-HWY_INLINE void take_rows(const AcrossTable& table, AcrossRows& rows) {
-  if (table.num_quads == 1) {
-    across_next_rows<Gather, k_rows>(table, 1, rows);  // the common case: removes the loop over quads
-  } else {
-    across_next_rows<Gather, k_rows>(table, table.num_quads, rows);
+/// Takes `k_rows` rows at a time as long as there are as many; `k_quads` of 0 is any number.
+template <class Gather, std::uint32_t k_quads, std::size_t k_rows>
+HWY_INLINE void take_rows(const AcrossTable& table, std::uint32_t& num_rows, AcrossRows& rows) {
+  for (; num_rows >= k_rows; num_rows -= k_rows) {
+    across_next_rows<Gather, k_rows>(table, k_quads == 0 ? table.num_quads : k_quads, rows);
+    rows.in += k_rows * rows.in_stride;
+    rows.out += k_rows * rows.out_stride;
   }
-  rows.in += k_rows * rows.in_stride;
-  rows.out += k_rows * rows.out_stride;
 }
 
 template <class Gather>
 HWY_INLINE void across_rows(const AcrossTable& table, std::uint32_t num_rows, AcrossRows rows) {
-  for (; num_rows >= k_rows_together; num_rows -= k_rows_together) take_rows<Gather, k_rows_together>(table, rows);
-  for (; num_rows > 0; --num_rows) take_rows<Gather, 1>(table, rows);
+  // Few quads are the common case: without the loop over them, two rows keep sixteen registers busy.
+  constexpr std::size_t k_rows = HWY_ARCH_X86 && HWY_MAX_BYTES < 64 ? 2 : 4;
+  if (table.num_quads == 1) {
+    take_rows<Gather, 1, k_rows>(table, num_rows, rows);
+  } else if (table.num_quads == 2) {
+    take_rows<Gather, 2, k_rows>(table, num_rows, rows);
+  } else {
+    take_rows<Gather, 0, k_rows>(table, num_rows, rows);
+  }
+  take_rows<Gather, 0, 1>(table, num_rows, rows);
 }
 
 void across(const PixelView& in, const AxisFilter& filter, const RowsOut& out, ResampleScratch& scratch) {

@@ -4,8 +4,8 @@
 // into parts that the CPU multiplies and adds natively:
 // - VNNI: three signed bytes per weight, w = b0 + 2^8 b1 + 2^16 b2; one dot product of four bytes per part.
 // - x86 with SSSE3, without VNNI: a signed half and a signed byte, w = h + 2^16 b; dot products of two halves, for the
-// even and for
-//   the odd taps, and of two bytes. A final sum is h's sum >> 16, plus b's sum, which both fit: see high_parts_fit().
+//   even and for the odd taps, and of two bytes. A final sum is h's sum >> 16, plus b's sum, which both fit: see
+//   high_parts_fit(). k_half has no bits below 2^16, so it is added when 16 bits are rounded.
 // - otherwise: two signed halves, w = h0 + 2^16 h1, for the even and for the odd taps; one dot product of two
 //   halves each.
 #if defined(BALE_RESAMPLE_SUMS_INL) == defined(HWY_TARGET_TOGGLE)
@@ -25,7 +25,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::size_t k_vector_bytes = HWY_MAX_BYTES;
 constexpr int k_parts = 4;
 
+// Whether weights are a half and a byte.
+#undef BALE_HALF_AND_BYTE
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3 && !BALE_AVX3_DL
+#define BALE_HALF_AND_BYTE 1
+#else
+#define BALE_HALF_AND_BYTE 0
+#endif
+
+#if BALE_HALF_AND_BYTE
 
 constexpr int k_total_shift = k_fraction_bits - 16;
 
@@ -67,12 +75,16 @@ HWY_INLINE V16 dot_bytes(V32 a, V32 b) {
 #endif
 }
 
+HWY_INLINE std::uint32_t high_byte(std::int32_t weight) {
+  return static_cast<std::uint32_t>((weight + 0x8000) >> 16) & 0xFF;
+}
+
 HWY_INLINE void split_weights(const std::int32_t* weights, std::uint32_t* parts) {
   std::uint32_t low[4];
   parts[2] = 0;
   for (int tap = 0; tap < 4; ++tap) {
     low[tap] = static_cast<std::uint32_t>(weights[tap]) & 0xFFFF;
-    parts[2] |= (static_cast<std::uint32_t>((weights[tap] + 0x8000) >> 16) & 0xFF) << (8 * tap);
+    parts[2] |= high_byte(weights[tap]) << (8 * tap);
   }
   parts[0] = low[0] | low[2] << 16;
   parts[1] = low[1] | low[3] << 16;
@@ -81,7 +93,7 @@ HWY_INLINE void split_weights(const std::int32_t* weights, std::uint32_t* parts)
 
 class Sums {
  public:
-  HWY_INLINE Sums() : low_(hn::Set(D32(), k_half)), high_(hn::Zero(D16())) {}
+  HWY_INLINE Sums() : low_(hn::Zero(D32())), high_(hn::Zero(D16())) {}
 
   HWY_INLINE void add(V32 quad, V32 part0, V32 part1, V32 part2, V32 /*part3*/) {
     const D16 d16;
@@ -193,12 +205,19 @@ HWY_INLINE V32 total_of(V32 quad, V32 part0, V32 part1, V32 part2, V32 part3) {
 #endif
 }
 
-/// Block b of the result: four bytes from the block b of each total.
-HWY_INLINE V8 round_to_bytes(V32 t0, V32 t1, V32 t2, V32 t3) {
-  const V16 low = pack_blocks(hn::ShiftRight<k_total_shift>(t0), hn::ShiftRight<k_total_shift>(t1));
-  const V16 high = pack_blocks(hn::ShiftRight<k_total_shift>(t2), hn::ShiftRight<k_total_shift>(t3));
-  return pack_blocks(low, high);
+#if BALE_HALF_AND_BYTE
+static_assert(k_half == 1 << (k_fraction_bits - 1) && k_half % (1 << 16) == 0);
+
+/// Sums that have a shift by k_total_shift left, rounded: half of what it drops is added.
+HWY_INLINE V16 round_words(V16 sums) { return hn::MulFixedPoint15(sums, hn::Set(D16(), 1 << (15 - k_total_shift))); }
+
+/// What two totals are rounded to, before it is limited to bytes. Totals that do not fit in 16 bits are limited, too.
+HWY_INLINE V16 round_totals(V32 t0, V32 t1) { return round_words(pack_blocks(t0, t1)); }
+#else
+HWY_INLINE V16 round_totals(V32 t0, V32 t1) {
+  return pack_blocks(hn::ShiftRight<k_total_shift>(t0), hn::ShiftRight<k_total_shift>(t1));
 }
+#endif
 
 }  // namespace bale::image_detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
