@@ -60,7 +60,7 @@ ORDER = {
     "formats/tar": "header reading writing .",
     "reader": "include spec shards dataset where ahead check",
     "writer/source": "include files classes rows saved choose folder tables arrays annotations .",
-    "writer": "include diff edits plan index destination journal shard publish run merge change add versions stream request",
+    "writer": "include diff edits plan destination journal shard publish run index merge change add versions stream request",
     "loader/transform": "include random pixels fields geometry steps targets members draw list json .",
     "loader/worker": "include . process",
     "loader": "include fields batch nodes session .",

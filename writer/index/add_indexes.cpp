@@ -24,7 +24,9 @@
 #include "bale/formats/shard/shard_name.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/spec/dataset_spec.hpp"
+#include "bale/reader/version.hpp"
 #include "bale/writer/plan/dataset_files.hpp"
+#include "bale/writer/run/version_stage.hpp"
 
 namespace bale {
 namespace {
@@ -71,9 +73,9 @@ void plan_part(const DatasetPart& part, bool replace, IndexPlan& plan) {
     std::vector<std::string> names;
     for (const ManifestField& field : manifest.fields) names.push_back(field.name);
     const auto fields = std::make_shared<const std::vector<std::string>>(std::move(names));
-    for (ManifestShard& shard : manifest.shards) {
-      std::string path = join_path(part.directory, shard.file);
-      shards.push_back({.path = std::move(path), .expected = std::move(shard), .fields = fields});
+    const std::vector<std::string> paths = part.paths_of(manifest);
+    for (std::size_t n = 0; n < paths.size(); ++n) {
+      shards.push_back({.path = paths[n], .expected = std::move(manifest.shards[n]), .fields = fields});
     }
   }
   for (ShardToIndex& shard : shards) {
@@ -221,6 +223,27 @@ void check_free(const std::string& path, const std::string& text) {
               {.path = path, .hint = "replace it with `force`, or move it"});
 }
 
+/// Publishes `changed` in place of the dataset's manifest, unless it says the same. Throws `changed` if another one is
+/// current: the dataset is an earlier version, or a run has published since it was opened. Throws `retryable` if a run
+/// is at work or publishes now.
+void replace_manifest(const Dataset& dataset, const std::string& directory, const Manifest& changed) {
+  end_earlier_run(directory);
+  const std::string opened = manifest_text(*dataset.manifest());
+  const std::string text = manifest_text(changed);
+  if (text == opened) return;
+  const std::string path = join_path(directory, k_manifest_name);
+  const ManifestFile base = read_current_manifest(directory);
+  if (const Manifest current = parse_manifest(base.text, path); manifest_text(current) != opened) {
+    throw Error(ErrorCode::changed,
+                fmt::format("says version {}, and the files would be of what was opened, version {}",
+                            version_id(current), dataset.version()),
+                {.path = path, .hint = "name the dataset without a version, and run the same again"});
+  }
+  const Progress progress;
+  const auto lock = VersionStage::begin(directory, &base, progress);
+  publish_file(path, as_bytes(text));
+}
+
 }  // namespace
 
 void require_no_layers(const Dataset& dataset) {
@@ -268,7 +291,7 @@ std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string
     if (manifest) add_once(manifest->lists, name);
   }
   // The manifest comes first: it may name a missing file, but a file that it does not name belongs to no dataset.
-  if (manifest) publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(*manifest)));
+  if (manifest) replace_manifest(dataset, directory, *manifest);
   for (StagedFile& file : files) file.publish(dataset.shard_path(0));
   return files.size();
 }
@@ -295,7 +318,6 @@ bool has_seek_points(const Shard& shard) {
 void name_in_manifest(const Dataset& dataset) {
   if (!dataset.manifest() || dataset.num_shards() == 0) return;
   Manifest manifest = *dataset.manifest();
-  bool changed = false;
   for (ManifestShard& shard : manifest.shards) {
     std::vector<std::string>& names = shard.sidecars;
     const auto is_named = [&](const std::string& name) {
@@ -303,10 +325,8 @@ void name_in_manifest(const Dataset& dataset) {
     };
     if (is_named(seek_point_path(shard.file)) || is_named(old_seek_point_path(shard.file))) continue;
     names.push_back(seek_point_path(shard.file));
-    changed = true;
   }
-  const std::string directory = parent_directory(dataset.shard_path(0));
-  if (changed) publish_file(join_path(directory, k_manifest_name), as_bytes(manifest_text(manifest)));
+  replace_manifest(dataset, parent_directory(dataset.shard_path(0)), manifest);
 }
 
 void add_to_shard(const Shard& shard, unsigned jobs, Progress& progress, AddedSeekPoints& added) {

@@ -57,7 +57,8 @@ void require_no_layers(const Dataset& dataset);
 
 /// Decodes the image of every sample once, with `jobs` threads (0: one per core), and publishes one file of seek points
 /// per shard. Its bytes do not depend on `jobs`. Shards that already have valid seek points are skipped unless
-/// `replace` is set. The manifest, if there is one, is updated to name the files. Throws `io`, and `interrupted` soon
+/// `replace` is set. The manifest, if there is one, is updated to name the files. Throws `changed`, before anything is
+/// written, if that is not the current one, `retryable` if a run changes the dataset, `io`, and `interrupted` soon
 /// after `progress.stop` is set; files that are published by then are complete.
 AddedSeekPoints add_seek_points(const Dataset& dataset, unsigned jobs, bool replace, Progress& progress);
 
@@ -69,7 +70,7 @@ void check_sidecars(const Dataset& dataset, const std::vector<std::string>& name
 /// Writes the files of these names and lists them in the manifest, if there is one, so that `verify` checks them and
 /// `overwrite` removes them. Returns the number of files. Throws `invalid_argument` if the shards are not in one
 /// directory. Throws `exists`, before anything is written, if there is a file with other content and `replace` is not
-/// set.
+/// set. Throws as add_seek_points() if the manifest is not the current one, or changing.
 std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string>& names, bool replace);
 
 }  // namespace bale

@@ -182,9 +182,14 @@ JournalContent Journal::look(const std::string& destination) {
   if (!partial) return {};
   refuse_parts(*partial, destination);
   if (!partial->holds(k_journal_name)) return {};
-  const File file = File::open_read(join_path(partial->path(), k_journal_name));
-  DirectoryLock::require_free(*partial, file.fd());
-  return parse_journal(as_text(read_file(file.path())), file.path());
+  try {
+    const File file = File::open_read(join_path(partial->path(), k_journal_name));
+    DirectoryLock::require_free(*partial, file.fd());
+    return parse_journal(as_text(read_file(file.path())), file.path());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+    return {};  // the run ended in the meantime
+  }
 }
 
 void Journal::clear_removed(const std::string& destination) { clear_away(Directory::open(destination)); }

@@ -1,4 +1,5 @@
 """bale add: only new shards, the classes that were, and one new version or none."""
+import fcntl
 import json
 import os
 import shutil
@@ -7,7 +8,7 @@ import pytest
 from conftest import ALL_LAYOUTS, LAYOUTS, format_options, key_list, make_images, shards, tree_bytes
 from version_support import make_files, version_of
 
-FAILURE, USAGE, SKIPS = 1, 2, 4
+FAILURE, USAGE, SKIPS, TRY_AGAIN = 1, 2, 4, 5
 NAMES = [".".join(layout) for layout in ALL_LAYOUTS if layout[0] != "tfrecord"]
 BYTES = [".".join(layout) for layout in LAYOUTS if layout[0] != "tfrecord"]
 
@@ -251,6 +252,34 @@ def test_other_commands_know_versions(bale, files, tmp_path):
     first = version_of(bale, out)
     assert key_list(bale, f"{out}@{first}") == key_list(bale, out)  # as it was before something was added
     assert len(json.loads(bale.ok("log", "--json", out).out)["versions"]) == 1
+    bale.ok("verify", out)
+
+
+def test_files_for_other_readers_undo_no_version(bale, files, tmp_path):
+    """They are named in the manifest, which is replaced only if it is still the one that was opened, and under the lock."""
+    out = packed(bale, files, tmp_path / "out")
+    add(bale, out, files / "new")
+    earlier = json.loads(bale.ok("log", "--json", out).out)["versions"][1]["version"]
+    before = tree_bytes(out)
+    for option in (["--seek-points"], ["--sidecars", "wids"]):
+        line = bale("index", f"{out}@{earlier}", *option).error_line()
+        assert "manifest.json: says version" in line and "name the dataset without a version" in line
+        (out / ".bale-partial").mkdir()
+        with open(out / ".bale-partial" / "journal.jsonl", "w") as journal:
+            fcntl.flock(journal, fcntl.LOCK_EX)
+            result = bale("index", out, *option)
+            assert result.code == TRY_AGAIN and "another bale is packing into this directory" in result.err
+        shutil.rmtree(out / ".bale-partial")
+        assert tree_bytes(out) == before
+    # After a rewrite, shards of an earlier version have moved.
+    (tmp_path / "labels.csv").write_text(f"key,label\n{key_list(bale, out)[0].decode()},1\n")
+    bale.ok("set", out, f"label={tmp_path / 'labels.csv'}")
+    bale.ok("rewrite", out)
+    before = tree_bytes(out)
+    assert "0 shards indexed" in bale.ok("index", f"{out}@{earlier}").out
+    assert "without a version" in bale("index", f"{out}@{earlier}", "--seek-points").error_line()
+    assert tree_bytes(out) == before
+    bale.ok("index", out, "--seek-points")
     bale.ok("verify", out)
 
 
