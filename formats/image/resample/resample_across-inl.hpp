@@ -196,26 +196,26 @@ HWY_INLINE void fill_table(const AxisFilter& filter, std::uint32_t num_groups, s
 template <class Gather, std::size_t k_rows>
 HWY_INLINE void across_vector(const AcrossTable& table, std::uint32_t num_quads, std::uint32_t vector,
                               const std::uint8_t* in, std::size_t in_stride, V32 (&totals)[k_rows]) {
-  const D8 d8;
-  const D32 d32;
-  const std::uint32_t* offsets = table.offsets + vector * Gather::k_offsets;
-  const std::uint8_t* parts = table.weights + std::size_t{vector} * num_quads * k_parts * k_vector_bytes;
-  Sums sums[k_rows];
-  for (std::uint32_t k = 0; k < num_quads; ++k, parts += k_parts * k_vector_bytes) {
-    const V32 p0 = hn::BitCast(d32, hn::Load(d8, parts));
-    const V32 p1 = hn::BitCast(d32, hn::Load(d8, parts + k_vector_bytes));
-    const V32 p2 = hn::BitCast(d32, hn::Load(d8, parts + 2 * k_vector_bytes));
-    const V32 p3 = hn::BitCast(d32, hn::Load(d8, parts + 3 * k_vector_bytes));
-    for (std::size_t row = 0; row < k_rows; ++row) {
-      const V32 quads = hn::BitCast(d32, Gather::load(in + row * in_stride + 12 * k, offsets, parts));
-      if (num_quads == 1) {
-        totals[row] = total_of(quads, p0, p1, p2, p3);
-      } else {
-        sums[row].add(quads, p0, p1, p2, p3);
-      }
-    }
+  const std::uint32_t* const offsets = table.offsets + vector * Gather::k_offsets;
+  const std::uint8_t* const weights = table.weights + std::size_t{vector} * num_quads * k_parts * k_vector_bytes;
+  const auto part = [weights](std::uint32_t k, std::uint32_t i) {
+    return hn::BitCast(D32(), hn::Load(D8(), weights + (k * k_parts + i) * k_vector_bytes));
+  };
+  const auto quads = [=](std::size_t row, std::uint32_t k) {
+    const std::uint8_t* const parts = weights + k * k_parts * k_vector_bytes;
+    return hn::BitCast(D32(), Gather::load(in + row * in_stride + 12 * k, offsets, parts));
+  };
+  if (num_quads == 1) {
+    const V32 p[k_parts] = {part(0, 0), part(0, 1), part(0, 2), part(0, 3)};
+    for (std::size_t row = 0; row < k_rows; ++row) totals[row] = total_of(quads(row, 0), p[0], p[1], p[2], p[3]);
+    return;
   }
-  for (std::size_t row = 0; row < k_rows && num_quads > 1; ++row) totals[row] = sums[row].total();
+  Sums sums[k_rows];
+  for (std::uint32_t k = 0; k < num_quads; ++k) {
+    const V32 p[k_parts] = {part(k, 0), part(k, 1), part(k, 2), part(k, 3)};
+    for (std::size_t row = 0; row < k_rows; ++row) sums[row].add(quads(row, k), p[0], p[1], p[2], p[3]);
+  }
+  for (std::size_t row = 0; row < k_rows; ++row) totals[row] = sums[row].total();
 }
 
 /// The pixels of one group. Two vectors are rounded before the next two: that leaves registers.
