@@ -127,6 +127,10 @@ def pack_splits(tables: dict[str, TableSamples], destination: Path, make_bar: Ca
     filled = {split: table for split, table in tables.items() if not _is_empty(table)} or tables
     if empty := [split for split in tables if split not in filled]:
         warn(f"{os.fsdecode(destination)}: nothing is packed of splits without samples: {', '.join(empty)}")
+    classes = {split: table.classes for split, table in filled.items() if isinstance(table, TableSamples) and table.classes}
+    first = next(iter(classes), "")
+    if others := [split for split, names in classes.items() if names != classes[first]]:
+        warn(f"{os.fsdecode(destination)}: the classes of {', '.join(others)} are not those of {first}: a number is another class there")
     for split, table in filled.items():
         report = pack_samples(table, os.path.join(os.fsdecode(destination), split), make_bar, dict(options))
         whole = _sum(whole, report)

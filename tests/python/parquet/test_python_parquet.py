@@ -85,6 +85,12 @@ def test_splits(whole, written, tmp_path):
         with pytest.warns(UserWarning, match="several splits by their names .1 of t.*and are read as one dataset"):
             bale.parquet.samples(files, key=None)
     assert bale.pack(hub, tmp_path / "both")["samples"] == 14
+    for split, names in (("train", ["a", "b"]), ("validation", ["b", "a"])):
+        features = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=names)})
+        table = datasets.Dataset.from_dict({"image": [{"bytes": encoded(0), "path": None}], "label": [0]}, features=features)
+        table.to_parquet(hub / split / "0000.parquet")
+    with pytest.warns(UserWarning, match="the classes of validation are not those of train"):
+        bale.pack(hub, tmp_path / "other")
 
 
 @pytest.mark.parametrize("columns, keys", [
