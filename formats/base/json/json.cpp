@@ -41,14 +41,14 @@ Json Json::object() {
 }
 
 Json::Json(const Json& other) : bits_(other.bits_) {
-  if (other.kind_ == Kind::text) bits_.text = new std::string(*other.bits_.text);
+  if (other.kind_ == Kind::text || other.kind_ == Kind::digits) bits_.text = new std::string(*other.bits_.text);
   if (other.kind_ == Kind::array) bits_.items = new std::vector<Json>(*other.bits_.items);
   if (other.kind_ == Kind::object) bits_.members = new std::vector<Member>(*other.bits_.members);
   kind_ = other.kind_;
 }
 
 Json::~Json() {
-  if (kind_ == Kind::text) delete bits_.text;
+  if (kind_ == Kind::text || kind_ == Kind::digits) delete bits_.text;
   if (kind_ == Kind::array) delete bits_.items;
   if (kind_ == Kind::object) delete bits_.members;
 }
@@ -101,6 +101,11 @@ bool Json::as_truth(std::string_view what) const {
 double Json::as_real(std::string_view what) const {
   if (!is_number()) refuse_json_value(what, "a number");
   if (kind_ == Kind::real) return bits_.real;
+  if (kind_ == Kind::digits) {
+    double value = 0;
+    std::from_chars(bits_.text->data(), bits_.text->data() + bits_.text->size(), value);
+    return value;
+  }
   return kind_ == Kind::negative ? static_cast<double>(static_cast<std::int64_t>(bits_.whole))
                                  : static_cast<double>(bits_.whole);
 }

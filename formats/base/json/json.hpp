@@ -32,7 +32,8 @@ struct JsonStyle {
 class Json {
  public:
   struct Member;
-  enum class Kind : std::uint8_t { null, truth, negative, whole, real, text, array, object };
+  /// `digits`: a whole number beyond 64 bits, which is written with the digits that it was read with.
+  enum class Kind : std::uint8_t { null, truth, negative, whole, digits, real, text, array, object };
 
   Json() = default;  // null
   template <typename Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
@@ -97,7 +98,7 @@ class Json {
   bool is_truth() const { return kind_ == Kind::truth; }
   /// A number without fraction and exponent, within 64 bits.
   bool is_whole() const { return kind_ == Kind::whole || kind_ == Kind::negative; }
-  bool is_number() const { return is_whole() || kind_ == Kind::real; }
+  bool is_number() const { return is_whole() || kind_ == Kind::digits || kind_ == Kind::real; }
   bool is_text() const { return kind_ == Kind::text; }
   bool is_array() const { return kind_ == Kind::array; }
   bool is_object() const { return kind_ == Kind::object; }
@@ -119,6 +120,8 @@ class Json {
     return static_cast<Number>(
         whole_within(static_cast<std::int64_t>(Limits::min()), static_cast<std::uint64_t>(Limits::max()), what));
   }
+  /// Of the kind `digits`.
+  const std::string& digits() const { return *bits_.text; }
   std::uint64_t as_count(std::string_view what) const { return as_whole<std::uint64_t>(what); }
   const std::string& as_text(std::string_view what) const;
   std::string as_bytes(std::string_view what) const;
@@ -185,7 +188,12 @@ struct JsonRules {
   std::string_view dropped{};  // a member that is ignored, "" for none
   std::string_view taken{};    // an array whose objects `items` gets; the others stay
   JsonItems* items = nullptr;
+  bool takes_nan = false;         // as without_nan()
+  bool refuses_repeated = false;  // members of the same name; else the last counts
 };
+
+/// JSON as Python writes it, without the words that JSON does not have: NaN and infinities become null.
+std::string without_nan(std::string_view text);
 
 /// Throws `damaged`, naming the byte, if the text is not JSON, and if it is nested too deeply.
 Json parse_json(std::string_view text, const JsonRules& rules = {});

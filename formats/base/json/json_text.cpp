@@ -24,7 +24,10 @@ class JsonReader {
   bool boolean(bool value) { return add(value); }
   bool number_integer(std::int64_t value) { return add(value); }
   bool number_unsigned(std::uint64_t value) { return add(value); }
-  bool number_float(double value, const std::string&) { return add(value); }
+  bool number_float(double value, const std::string& text) {
+    return add(text.find_first_of(".eE") == std::string::npos ? Json(Json::Kind::digits, new std::string(text))
+                                                              : Json(value));
+  }
   bool string(std::string& value) { return add(std::move(value)); }
   bool binary(nlohmann::json::binary_t&) { return false; }
   bool start_object(std::size_t) { return open(Json::object()); }
@@ -45,7 +48,10 @@ class JsonReader {
     return true;
   }
 
-  bool parse_error(std::size_t byte, const std::string&, const nlohmann::json::exception&) {
+  bool parse_error(std::size_t byte, const std::string&, const nlohmann::json::exception& error) {
+    constexpr int k_number_overflow = 406;
+    if (error.id == k_number_overflow)
+      throw Error(ErrorCode::damaged, fmt::format("a number that is too large ends at byte {}", byte));
     const bool is_text = is_utf8(text_);
     throw Error(ErrorCode::damaged,
                 fmt::format("not JSON from byte {} on{}", byte, is_text ? "" : ", as it is not UTF-8"),
@@ -92,12 +98,16 @@ class JsonReader {
   void end_dropped() { is_dropped_ = is_dropped_ && depth_ > 1; }
 
   /// Sorts the members by name and keeps the last one of each.
-  static void settle(std::vector<Json::Member>& members) {
+  void settle(std::vector<Json::Member>& members) const {
     const auto is_less = [](const Json::Member& a, const Json::Member& b) { return a.name < b.name; };
     const auto is_same = [](const Json::Member& a, const Json::Member& b) { return a.name == b.name; };
     const auto is_out_of_order = [&](const Json::Member& a, const Json::Member& b) { return !is_less(a, b); };
     if (std::adjacent_find(members.begin(), members.end(), is_out_of_order) == members.end()) return;
     std::stable_sort(members.begin(), members.end(), is_less);
+    const auto repeated = std::adjacent_find(members.begin(), members.end(), is_same);
+    if (rules_.refuses_repeated && repeated != members.end()) {
+      throw Error(ErrorCode::damaged, fmt::format("the member \"{}\" occurs twice", printable(repeated->name)));
+    }
     const auto kept = std::unique(members.rbegin(), members.rend(), is_same);
     members.erase(members.begin(), kept.base());
   }
@@ -131,6 +141,9 @@ class JsonWriter {
         break;
       case Json::Kind::whole:
         out += fmt::format("{}", value.as_count({}));
+        break;
+      case Json::Kind::digits:
+        out += value.digits();
         break;
       case Json::Kind::real:
         out += nlohmann::json(value.as_real({})).dump();
@@ -200,9 +213,38 @@ class JsonWriter {
   const JsonStyle& style_;
 };
 
+constexpr std::string_view k_no_numbers[] = {"NaN", "-Infinity", "Infinity"};
+
+bool may_have_nan(std::string_view text) {
+  return text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos;
+}
+
 }  // namespace
 
+std::string without_nan(std::string_view text) {
+  if (!may_have_nan(text)) return std::string(text);
+  std::string plain;
+  bool is_in_text = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    const auto word = std::find_if(std::begin(k_no_numbers), std::end(k_no_numbers),
+                                   [&](std::string_view one) { return !is_in_text && rest.starts_with(one); });
+    if (word != std::end(k_no_numbers)) {
+      plain += "null";
+      at += word->size();
+      continue;
+    }
+    const std::size_t length = is_in_text && rest.starts_with('\\') ? std::min<std::size_t>(2, rest.size()) : 1;
+    if (rest.starts_with('"')) is_in_text = !is_in_text;
+    plain += rest.substr(0, length);
+    at += length;
+  }
+  return plain;
+}
+
 Json parse_json(std::string_view text, const JsonRules& rules) {
+  const std::string plain = rules.takes_nan && may_have_nan(text) ? without_nan(text) : std::string();
+  if (!plain.empty()) text = plain;
   JsonReader reader(text, rules);
   nlohmann::json::sax_parse(text, &reader);
   return reader.result();

@@ -23,7 +23,7 @@ namespace {
 
 Json parsed_array(Bytes stored) {
   try {
-    return parse_json(as_text(stored));
+    return parse_json(as_text(stored), {.takes_nan = true});
   } catch (const Error&) {
     throw Error(ErrorCode::damaged, "neither a NumPy array nor JSON");
   }

@@ -124,7 +124,7 @@ void add_annotation(const Json& annotation, KeyPoints& points) {
 
 Json parsed_targets(Bytes bytes) {
   try {
-    return parse_json(as_text(bytes));
+    return parse_json(as_text(bytes), {.takes_nan = true});
   } catch (const Error&) {
     throw Error(ErrorCode::damaged, "boxes and keypoints are JSON or a NumPy array");
   }

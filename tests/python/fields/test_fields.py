@@ -1,6 +1,7 @@
 """Fields in batches (docs/FIELDS.md): captions, metadata, embeddings and bytes next to the images, whatever makes the batch."""
 import gc
 import json
+import math
 import os
 import pathlib
 import pickle
@@ -398,6 +399,20 @@ def test_columns_that_are_not_numbers(table):
                            ({"member": [3], "dtype": "int8"}, "which are not names")):
         with pytest.raises((ValueError, TypeError), match=words):
             load(table / "csv", fields={"a": bl.Field("json", **options)})
+
+
+def test_json_with_the_nan_of_python(tmp_path):
+    """It spoils only what is read from it."""
+    made = [{"jpg": jpeg(i), "json": json.dumps({"n": i, "f": [0.5, math.nan][i], "boxes": [[0, 1, 2, 3]], "scores": [-math.inf]}).encode()}
+            for i in range(2)]
+    tar = tar_of(tmp_path / "p.tar", made)
+    fields = {"n": bl.Field("json", member="n", dtype="int8"), "boxes": bl.Field("json", kind="boxes")}
+    with load(tar, 2, fields=fields, shuffle=False) as loader:
+        (batch,) = loader
+    assert batch.fields["n"].tolist() == [0, 1] and [len(row) for row in batch.fields["boxes"]] == [1, 1]
+    with load(tar, 2, fields={"f": bl.Field("json", member="f", dtype="float32")}, shuffle=False, on_bad_sample="skip") as loader:
+        (batch,) = loader
+        assert batch.mask.tolist() == [True, False] and "null is not a value of type <f4" in loader.bad_samples[0].reason
 
 
 # --- what is refused

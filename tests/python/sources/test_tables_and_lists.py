@@ -202,6 +202,18 @@ def test_columns_of_one_name_are_all_kept(bale, photos, header, members):
     assert json.loads(fields["json"]) == (members or {"score": "a", "score.1": "b"})
 
 
+def test_whole_numbers_of_any_size_are_kept(bale, photos):
+    """Hashes as Python writes them; also where they are a part of the path."""
+    ids = [2**64 - 1, 2**64, -2**63 - 1, 2**127 - 1]
+    for number in ids:
+        (photos / f"{number}.ppm").write_bytes(IMAGE)
+    (photos / "t.jsonl").write_text("".join(json.dumps({"id": number, "hash": [number]}) + "\n" for number in ids))
+    bale.ok("pack", "t.jsonl", "out", "--path-pattern", "{id}.ppm", cwd=photos)
+    found = fields_by_key(bale, photos / "out")
+    assert found.keys() == {str(number) for number in ids}
+    assert all(json.loads(fields["json"])["hash"] == [int(key)] for key, fields in found.items())
+
+
 def test_the_label_is_named_where_two_columns_may_be_it(bale, photos):
     """In any case of letters, in rows of JSON, too."""
     (photos / "t.csv").write_text("path,Label,label\nphotos/cat/1.ppm,cat,7\n")

@@ -181,12 +181,6 @@ bool is_list_of(const Json& value, const Fits& fits) {
   return std::all_of(items.begin(), items.end(), fits);
 }
 
-constexpr std::string_view k_no_numbers[] = {"NaN", "-Infinity", "Infinity"};
-
-bool may_have_nan(std::string_view text) {
-  return text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos;
-}
-
 bool is_box(const Json* value) {
   return value != nullptr && value->size() == 4 && is_list_of(*value, [](const Json& number) {
            return number.is_number() && std::isfinite(static_cast<float>(number.as_real("a coordinate")));
@@ -211,31 +205,9 @@ bool has_whole(const Json& object, const char* name) { return whole_in(object, n
 }  // namespace
 
 Json parse_element(std::string_view text, bool whole) {
-  const std::string plain = may_have_nan(text) ? without_nan(text) : std::string();
-  Json parsed = parse_json(may_have_nan(text) ? plain : text, {.dropped = whole ? "" : "segmentation"});
+  Json parsed = parse_json(text, {.dropped = whole ? "" : "segmentation", .takes_nan = true});
   if (!parsed.is_object()) throw Error(ErrorCode::damaged, "not a JSON object");
   return parsed;
-}
-
-std::string without_nan(std::string_view text) {
-  if (!may_have_nan(text)) return std::string(text);
-  std::string plain;
-  bool is_in_text = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::string_view rest = text.substr(at);
-    const auto word = std::find_if(std::begin(k_no_numbers), std::end(k_no_numbers),
-                                   [&](std::string_view one) { return !is_in_text && rest.starts_with(one); });
-    if (word != std::end(k_no_numbers)) {
-      plain += "null";
-      at += word->size();
-      continue;
-    }
-    const std::size_t length = is_in_text && rest.starts_with('\\') ? std::min<std::size_t>(2, rest.size()) : 1;
-    if (rest.starts_with('"')) is_in_text = !is_in_text;
-    plain += rest.substr(0, length);
-    at += length;
-  }
-  return plain;
 }
 
 Json id_in(const Json& object, const char* name) {

@@ -62,9 +62,6 @@ class JsonElements {
 /// The element, an object. Members that are large and not needed are dropped while parsing, unless `whole`.
 Json parse_element(std::string_view text, bool whole = false);
 
-/// JSON as Python writes it, without the words that JSON does not have: NaN and infinities become null.
-std::string without_nan(std::string_view text);
-
 /// The id of an image, a whole number or text, in the member `name`; null if there is none. 1.0 is 1, as in Python.
 Json id_in(const Json& object, const char* name);
 
