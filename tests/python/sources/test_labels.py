@@ -309,6 +309,7 @@ def test_a_class_map_without_labels_is_refused(bale, images, tmp_path):
     ("number,class\n0,dog\n1,cat\n", ["dog", "cat"]),
     ('{"name": "x", "classes": ["b", "a"]}', ["b", "a"]), ("Grade 0\nNormal\n", ["Grade 0", "Normal"]),
     ("1 Grade 0\n2 Grade 1\n3 Grade 2\n", ["", "Grade 0", "Grade 1", "Grade 2"]), ("0,Grade 2\n1,Grade 1\n", ["Grade 2", "Grade 1"]),
+    ('"class","id"\n"cat","1"\n"a, b","0"\n', ["a, b", "cat"]), ('"id","class"\n"1","cat"\n"0","a, b"\n', ["a, b", "cat"]),
     ('class,id\n"Grade 0",1\n"a, b",0\n', ["a, b", "Grade 0"]), ('"Grade 0"\n"Grade 1"\n', ["Grade 0", "Grade 1"])])
 def test_spellings_of_class_maps(bale, tmp_path, text, names):
     for name in filter(None, names):
@@ -321,6 +322,18 @@ def test_spellings_of_class_maps(bale, tmp_path, text, names):
     bale.pack(tmp_path / "in/t.csv", tmp_path / "out", "--class-map", tmp_path / "map")
     assert names_of(tmp_path / "out") == names
     assert sorted(labels_by_key(bale, tmp_path / "out").values()) == [i for i, name in enumerate(names) if name]
+
+
+@pytest.mark.parametrize("text,says", [
+    ('{"cat": 0, "dog": 1, "cat": 5}', 'not a class map: the member "cat" occurs twice'), ("cat 0\ndog 1\ncat 5\n", 'class "cat" occurs twice'),
+    ('{"0": "cat", "0": "dog"}', 'the member "0" occurs twice'),
+    ("cat,0.0\ndog,1.0\n", 'class "cat" is not in the class map {}, which begins with "cat,0.0"')])
+def test_class_maps_that_are_not_read(bale, tmp_path, text, says):
+    (tmp_path / "in/cat").mkdir(parents=True)
+    (tmp_path / "in/cat/1.ppm").write_bytes(IMAGE)
+    (tmp_path / "map").write_text(text)
+    result = bale("pack", tmp_path / "in", tmp_path / "out", "--class-map", tmp_path / "map")
+    assert result.code == USAGE and says.format(tmp_path / "map") in result.error_line(), result
 
 
 # --- numbers without a class

@@ -52,7 +52,7 @@ std::string unquoted(std::string_view text) {
 std::optional<NameAndIndex> name_then_index(std::string_view line) {
   const std::size_t cut = line.find_last_of(k_cell_ends);
   if (cut == std::string_view::npos) return std::nullopt;
-  const auto index = whole_number<std::int64_t>(line.substr(cut + 1));
+  const auto index = whole_number<std::int64_t>(unquoted(line.substr(cut + 1)));
   std::string_view name = stripped(line.substr(0, cut));
   if (!name.empty() && k_delimiters.find(name.back()) != std::string_view::npos)
     name = stripped(name.substr(0, name.size() - 1));
@@ -64,7 +64,7 @@ std::optional<NameAndIndex> name_then_index(std::string_view line) {
 std::optional<NameAndIndex> index_then_name(std::string_view line) {
   const std::size_t cut = line.find_first_of(k_cell_ends);
   if (cut == std::string_view::npos) return std::nullopt;
-  const auto index = whole_number<std::int64_t>(line.substr(0, cut));
+  const auto index = whole_number<std::int64_t>(unquoted(line.substr(0, cut)));
   const std::string_view name = stripped(line.substr(cut + 1));
   if (!index || name.empty()) return std::nullopt;
   return NameAndIndex{unquoted(name), *index};
@@ -132,7 +132,7 @@ std::pair<std::string, std::int64_t> class_of_member(const std::string& key, con
 std::vector<std::pair<std::string, std::int64_t>> parse_class_json(std::string_view text, const std::string& path) {
   std::vector<std::pair<std::string, std::int64_t>> entries;
   try {
-    Json map = parse_json(text);
+    Json map = parse_json(text, {.refuses_repeated = true});
     if (const Json* const classes = map.find("classes"); classes != nullptr && classes->is_array()) {
       map = Json(*classes);  // the manifest of a packed dataset
     }
@@ -214,6 +214,7 @@ void ClassMap::add(std::string name, std::int64_t label, std::size_t line) {
                 {.path = path_, .hint = "write one \"name index\" per line, or a JSON object"});
   };
   if (name.empty()) return;  // a number without a class
+  if (labels_.empty()) first_ = name;
   if (label < 0 || label > k_max_label) refuse(fmt::format("has the label {}, not one of 0..{}", label, k_max_label));
   if (!labels_.emplace(name, label).second) refuse("occurs twice");
   const auto position = static_cast<std::size_t>(label);
@@ -231,10 +232,13 @@ bool ClassMap::has(std::int64_t label) const {
          !classes_[static_cast<std::size_t>(label)].empty();
 }
 
+std::string ClassMap::shown() const {
+  return fmt::format("the class map {}, which begins with \"{}\"", printable(path_), printable(first_));
+}
+
 std::int64_t ClassMap::label(std::string_view name, const std::string& where) const {
   if (const auto label = find(name)) return *label;
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("class \"{}\" is not in the class map {}", printable(name), printable(path_)),
+  throw Error(ErrorCode::invalid_argument, fmt::format("class \"{}\" is not in {}", printable(name), shown()),
               {.path = where, .hint = "add it to the map, or leave its samples out"});
 }
 

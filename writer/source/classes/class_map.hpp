@@ -26,7 +26,8 @@ class ClassMap {
   /// Whether a class has this label.
   bool has(std::int64_t label) const;
   const std::unordered_map<std::string, std::int64_t>& labels() const { return labels_; }
-  const std::string& path() const { return path_; }
+  /// For errors: the file and its first class, by which a reading that is wrong is seen.
+  std::string shown() const;
   /// Class names of labels 0, 1, ...; "" for a label without a name.
   const std::vector<std::string>& classes() const { return classes_; }
 
@@ -36,6 +37,7 @@ class ClassMap {
   void parse_lines(std::string_view text);
 
   std::string path_;
+  std::string first_;
   std::unordered_map<std::string, std::int64_t> labels_;
   std::vector<std::string> classes_;
 };

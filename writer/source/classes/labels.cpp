@@ -70,7 +70,7 @@ std::vector<std::int64_t> Labels::take_words(std::span<const LabelWord> words, c
   std::vector<std::int64_t> numbers;
   if (map_) classes_ = map_->classes();
   if (words.empty()) return numbers;
-  const auto not_in_map = [&] { return fmt::format("is not in the class map {}", printable(map_->path())); };
+  const auto not_in_map = [&] { return fmt::format("is not in {}", map_->shown()); };
   const auto is_unknown = [&](const LabelWord& word) { return map_ && !map_->find(word.text); };
   const auto is_not_whole = [](const LabelWord& word) { return kind_of_word(word.text) != LabelWordKind::whole; };
   const auto unknown = std::find_if(words.begin(), words.end(), is_unknown);
