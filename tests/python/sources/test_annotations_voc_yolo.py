@@ -77,6 +77,13 @@ def test_the_lists_of_voc(bale, tmp_path):
     bale.ok("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "ImageSets/Main/train.txt")
     assert keys(bale, tmp_path / "p") == [names[1], names[0]]
     assert "aeroplane" in bl.Dataset(tmp_path / "p").classes and "person" in bl.Dataset(tmp_path / "p").classes
+    suffixed = root / "ImageSets/Main/suffixed.txt"
+    suffixed.write_text("".join(f"{name}.jpg\n" for name in (names[1], names[0])))
+    bale.ok("pack", root / "JPEGImages", tmp_path / "s", "--annotations", suffixed, "--name", "p")
+    assert fields_by_key(bale, tmp_path / "s") == fields_by_key(bale, tmp_path / "p")
+    suffixed.write_text("gone.jpg\n")
+    result = bale("pack", root / "JPEGImages", tmp_path / "q", "--annotations", suffixed)
+    assert result.code == 1 and "JPEGImages/gone.jpg: no such file" in result.error_line()
     result = bale("pack", root / "JPEGImages", tmp_path / "q", "--annotations", root / "ImageSets/Main/dog_train.txt")
     assert result.code == 2 and "line 1: more than the name" in result.error_line()
 
@@ -114,11 +121,13 @@ def test_text_in_pieces_and_objects_that_would_be_lost(bale, tmp_path):
     root, names, _ = voc(tmp_path)
     xml = root / "Annotations" / f"{names[0]}.xml"
     text = xml.read_text()
-    xml.write_text(text.replace(">dog<", ">d<!-- - -->o<![CDATA[g & <cat>]]><"))
+    xml.write_text(text.replace(">dog<", ">d<!-- &x; -->o<![CDATA[g & <cat> &x;]]> &amp;&#33;<"))
     bale.ok("pack", root / "JPEGImages", tmp_path / "p", "--annotations", root / "Annotations")
-    assert json.loads(fields_by_key(bale, tmp_path / "p")[names[0]]["boxes.json"])["names"] == ["dog & <cat>", "person"]
+    assert json.loads(fields_by_key(bale, tmp_path / "p")[names[0]]["boxes.json"])["names"] == ["dog & <cat> &x; &!", "person"]
     for changed, says in ((text + text, "a second <annotation> after the first"),
                           (text.replace(">dog<", "> <"), "an <object> whose <name> is empty"),
+                          (text.replace(">dog<", ">caf&eacute;<"), "the entity &eacute; is not one of XML"),
+                          (f'<!DOCTYPE annotation [<!ENTITY x "&#33;">]>{text.replace(">dog<", ">&x;<")}', "the entity &x; is not one of XML"),
                           (text.replace("</name>", "</name><name>cat</name>", 1), "a second <name> in an <object>"),
                           (text.replace("</bndbox>", "</bndbox><bndbox/>", 1), "a second <bndbox> in an <object>"),
                           (text.replace("<difficult>", "<difficult>0</difficult><difficult>", 1), "a second <difficult> in an <object>")):
@@ -353,11 +362,16 @@ def test_bad_labels_of_yolo(bale, tmp_path, line, says):
 
 def test_labels_without_an_image_and_turned_images(bale, tmp_path):
     root, images, labels, _ = yolo(tmp_path)
-    (labels / "orphan.txt").write_text("0 0.5 0.5 0.5 0.5\n")
-    result = bale("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")
-    assert result.code == 1 and "orphan.txt: labels of an image that does not exist" in result.error_line()
-    assert bale("pack", images, tmp_path / "p", "--annotations", root / "data.yaml", "--on-error", "skip").code == 4
-    (labels / "orphan.txt").unlink()
+    bale.ok("pack", images, tmp_path / "lower", "--annotations", root / "data.yaml")
+    (labels / "a.txt").rename(labels / "a.TXT")
+    bale.ok("pack", images, tmp_path / "upper", "--annotations", root / "data.yaml")
+    assert fields_by_key(bale, tmp_path / "upper") == fields_by_key(bale, tmp_path / "lower")
+    for name in ("orphan.txt", "orphan.TXT"):
+        (labels / name).write_text("0 0.5 0.5 0.5 0.5\n")
+        result = bale("pack", images, tmp_path / "p", "--annotations", root / "data.yaml")
+        assert result.code == 1 and f"{name}: labels of an image that does not exist" in result.error_line()
+        assert bale("pack", images, tmp_path / "p", "--annotations", root / "data.yaml", "--on-error", "skip", "--overwrite").code == 4
+        (labels / name).unlink()
     exif = Image.Exif()
     exif[0x0112] = 6
     Image.new("RGB", (20, 10)).save(images / "a.jpg", exif=exif)

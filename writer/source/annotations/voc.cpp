@@ -28,6 +28,7 @@ namespace {
 
 constexpr const char* k_attributes[] = {"difficult", "truncated", "occluded"};
 constexpr std::string_view k_taken[] = {"name", "bndbox", "pose", "difficult", "truncated", "occluded"};
+constexpr std::string_view k_name_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 constexpr unsigned k_xml_jobs = 8;
 constexpr std::size_t k_max_left_out = 20;  // names that are told
 constexpr std::uint64_t k_max_list_bytes = std::uint64_t{256} << 20;
@@ -41,6 +42,25 @@ std::string text_of(pugi::xml_node element) {
   return std::string(stripped(text));
 }
 
+/// Where an entity such as &eacute; is that XML itself does not have, and that the parser takes for text.
+std::size_t unknown_entity(std::string_view text) {
+  constexpr std::string_view k_known[] = {"amp", "lt", "gt", "quot", "apos"};
+  const auto is_within = [&](std::size_t at, std::string_view open, std::string_view close) {
+    const std::size_t begin = text.rfind(open, at);
+    return begin != std::string_view::npos && text.find(close, begin) > at;
+  };
+  std::size_t at = text.find("<annotation");
+  while ((at = text.find('&', at)) != std::string_view::npos) {
+    const std::string_view rest = text.substr(at + 1);
+    const std::string_view name = rest.substr(0, rest.find_first_not_of(k_name_characters));
+    const bool is_known = std::find(std::begin(k_known), std::end(k_known), name) != std::end(k_known);
+    const bool is_entity = !name.empty() && rest.substr(name.size()).starts_with(';') && !is_known;
+    if (is_entity && !is_within(at, "<![CDATA[", "]]>") && !is_within(at, "<!--", "-->")) return at;
+    ++at;
+  }
+  return at;
+}
+
 /// The <object> elements of one file.
 class Objects {
  public:
@@ -49,6 +69,10 @@ class Objects {
     constexpr unsigned k_parts = pugi::parse_default | pugi::parse_declaration;
     const pugi::xml_parse_result result = document_.load_buffer(text.data(), text.size(), k_parts);
     if (!result) fail(fmt::format("not XML: {}", result.description()), result.offset);
+    if (const std::size_t at = unknown_entity(text); at != std::string::npos) {
+      fail(fmt::format("the entity {} is not one of XML", printable(text.substr(at, text.find(';', at) + 1 - at))),
+           static_cast<std::ptrdiff_t>(at), "write the character itself");
+    }
     root_ = document_.child("annotation");
     if (!root_) fail("no <annotation>, which Pascal VOC's files have", 0);
     if (const pugi::xml_node second = root_.next_sibling("annotation")) {
@@ -150,7 +174,10 @@ class Voc : public AnnotationSet {
     for (const std::string& image : folder.paths) by_stem.emplace(stem_of(image), &image);
     std::uint64_t num_bare = 0;
     if (names_images()) {
-      for (const std::string& name : listed_) {
+      for (const std::string& line : listed_) {
+        const auto whole = by_stem.find(stem_of(line));
+        const bool has_extension = line.ends_with(".jpg") || (whole != by_stem.end() && *whole->second == line);
+        const std::string name(has_extension && !by_stem.contains(line) ? stem_of(line) : line);
         const auto found = by_stem.find(name);
         images_.push_back(found == by_stem.end() ? name + ".jpg" : *found->second);  // reading it will report it
         if (!rows_.contains(name)) ++num_bare;

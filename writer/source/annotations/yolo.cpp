@@ -235,16 +235,16 @@ class Yolo : public AnnotationSet {
     std::unordered_map<std::string, const std::string*> image_of;
     for (const std::string& image : folder.paths) {
       const std::size_t dot = image.rfind('.');
-      std::string text = (is_given ? join_path(labels_, image.substr(0, dot))
-                                   : labels_place(join_path(folder.root, image.substr(0, dot)))) +
-                         ".txt";
+      const std::string stem = is_given ? join_path(labels_, image.substr(0, dot))
+                                        : labels_place(join_path(folder.root, image.substr(0, dot)));
+      const std::string text = stem + ".txt";
       const auto [other, is_new] = image_of.try_emplace(text, &image);
       if (!is_new) {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("belongs to two images, {} and {}", printable(*other->second), printable(image)),
                     {.path = text, .hint = "leave one out with `exclude`"});
       }
-      if (files_.add(std::move(text))) {
+      if (files_.add(text) || files_.add(stem + ".TXT")) {
         rows_.emplace(image, files_.size() - 1);
       } else {
         ++num_bare;
@@ -378,18 +378,20 @@ class Yolo : public AnnotationSet {
     targets.add_to(0, numbers + "]");
   }
 
+  static bool is_text_file(std::string_view name) { return name.ends_with(".txt") || name.ends_with(".TXT"); }
+
   /// Files of labels that belong to no image.
   void report_orphans(const std::unordered_map<std::string, const std::string*>& image_of, AnnotationLog& log) const {
     struct stat info {};
     if (stat_long_path(labels_, info) != 0) return;
     NoticeLog others;
     std::vector<SourceLoss> losses;
-    DirectoryWalk walk(labels_, {.wanted = [](std::string_view name) { return name.ends_with(".txt"); }}, others,
-                       losses, k_list_jobs);
+    DirectoryWalk walk(labels_, {.wanted = is_text_file}, others, losses, k_list_jobs);
     for (const DirectoryFiles& files : walk.files_below(labels_)) {
       for (std::size_t i = 0; i < files.size(); ++i) {
         const std::string path = join_path(files.path(), files[i]);
-        if (image_of.contains(path) || path == path_ || !is_labels(path)) continue;
+        const std::string usual = path.substr(0, path.size() - 4) + ".txt";
+        if (image_of.contains(usual) || path == path_ || !is_labels(path)) continue;
         log.lose(path, "labels of an image that does not exist", 1);
       }
     }
