@@ -47,6 +47,10 @@ std::vector<std::int64_t> ClassNumbers::add(const NamedClasses& dataset) {
   return numbers;
 }
 
+bool has_class_numbers(std::string_view field) {
+  return field == "boxes.json" || field == "keypoints.json" || field == "segments.json" || field == "image_labels.json";
+}
+
 MergedClasses merge_classes(const std::vector<NamedClasses>& datasets) {
   MergedClasses merged;
   const bool all_same = std::all_of(datasets.begin(), datasets.end(), [&](const NamedClasses& dataset) {

@@ -56,6 +56,9 @@ class LabelMap {
   std::vector<std::int64_t> labels_;  // empty: every label stays what it is
 };
 
+/// Whether fields of this name have numbers of classes inside, which nothing renumbers.
+bool has_class_numbers(std::string_view field);
+
 struct MergedClasses {
   std::vector<std::string> classes;
   std::vector<LabelMap> maps;  // one per dataset, in their order

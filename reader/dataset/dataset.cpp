@@ -308,9 +308,40 @@ void Dataset::State::name_classes() {
   for (Part& part : parts) {
     if (!part.classes.empty()) part.labels = std::move(*map++);
     translates_labels = translates_labels || part.labels.changes_labels();
+    require_numbers_inside(static_cast<std::size_t>(&part - parts.data()));
   }
   for (std::size_t label = 0; translates_labels && label < classes.size(); ++label) {
     label_texts.push_back(fmt::format_int(label).str());
+  }
+}
+
+void Dataset::State::require_numbers_inside(std::size_t number) const {
+  const Part& part = parts[number];
+  const auto is_moved = [&](std::int64_t label) {
+    return !part.classes[static_cast<std::size_t>(label)].empty() && part.labels(label) != label;
+  };
+  std::int64_t moved = 0;
+  while (moved < std::ssize(part.classes) && !is_moved(moved)) ++moved;
+  if (moved == std::ssize(part.classes)) return;
+  const auto refuse_with = [&](std::string_view field) {
+    if (!has_class_numbers(field)) return;
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("class \"{}\" has the number {} and would get {} with the other datasets, and the field {} "
+                            "has the old numbers",
+                            printable(part.classes[static_cast<std::size_t>(moved)]), moved, part.labels(moved),
+                            printable(field)),
+                {.path = part.path,
+                 .hint = "read it alone, or with numbers of its own (reading=bale.Reading(labels=\"separate\") in "
+                         "Python), or pack it again with the classes of the others in the same order"});
+  };
+  if (part.manifest) {
+    for (const ManifestField& field : part.manifest->fields) refuse_with(field.name);
+    return;
+  }
+  for (std::size_t entry = 0; entry < entries.size(); ++entry) {
+    if (entries[entry].part != number) continue;
+    const IndexInUse index = shards->use_index(entry);
+    for (const FieldInfo& field : index->fields()) refuse_with(field.name);
   }
 }
 

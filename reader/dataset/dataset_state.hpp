@@ -121,6 +121,8 @@ struct Dataset::State {
   // Classes and labels.
 
   void name_classes();
+  /// Throws `invalid_argument` if a class of the part gets another number that a field has inside.
+  void require_numbers_inside(std::size_t part) const;
   const LabelMap& labels_of(std::size_t shard) const { return parts[entries[shard].part].labels; }
   /// Translates a `cls` field that has the shard's own label to the dataset's label.
   Bytes translated(std::size_t shard, Bytes cls) const;

@@ -26,7 +26,6 @@
 #include "bale/writer/run/pack_run.hpp"
 #include "bale/writer/shard/shard_copy.hpp"
 #include "bale/writer/shard/shard_job.hpp"
-#include "bale/writer/source/classes/labels.hpp"
 
 namespace bale {
 namespace {
@@ -181,12 +180,6 @@ class Join {
     const std::string why = fmt::format("its class \"{}\" would get the number {} instead of {}", printable(*moved),
                                         number, moved - own.begin());
     require_can_be_written(dataset, why);
-    for (const ManifestField& field : dataset.manifest.fields) {
-      if (has_class_numbers(field.name)) {
-        refuse(dataset, fmt::format("{}, and its field {} has the old numbers", why, printable(field.name)),
-               "pack it again with the same names of classes in the same order");
-      }
-    }
     return false;
   }
 

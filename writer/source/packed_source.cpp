@@ -14,6 +14,7 @@
 #include "bale/formats/shard/index_builder.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/dataset.hpp"
+#include "bale/reader/dataset/class_merge.hpp"
 #include "bale/reader/dataset/keys/names_apart.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"

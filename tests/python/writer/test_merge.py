@@ -153,7 +153,7 @@ def test_classes_in_boxes_are_not_renumbered(bale, zoo, tmp_path):
         "images": [{"id": 1, "file_name": "x.jpg", "width": 24, "height": 18}], "categories": [{"id": 1, "name": "bee"}],
         "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 4, 4], "area": 16, "iscrowd": 0}]}))
     bale.pack(images, tmp_path / "boxes", "--annotations", tmp_path / "coco.json")
-    refused(bale, "its field boxes.json has the old numbers", one, tmp_path / "boxes", "-o", tmp_path / "out")
+    refused(bale, "the field boxes.json has the old numbers", one, tmp_path / "boxes", "-o", tmp_path / "out")
 
 
 @pytest.mark.parametrize("link", [[], ["--link"]])

@@ -160,10 +160,6 @@ void require_class(std::int64_t number, const std::vector<std::string>& classes)
               {.hint = "name the class where the others have their names, or leave the sample out"});
 }
 
-bool has_class_numbers(std::string_view field) {
-  return field == "boxes.json" || field == "keypoints.json" || field == "segments.json" || field == "image_labels.json";
-}
-
 LabelTexts label_texts_of(const Dataset& dataset, std::uint64_t size,
                           const std::function<std::uint64_t(std::uint64_t)>& at, bool skip_damaged) {
   LabelTexts texts;

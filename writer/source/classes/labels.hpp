@@ -80,9 +80,6 @@ class Labels {
 /// Throws `damaged` without a path if there are names of classes and none for `number`.
 void require_class(std::int64_t number, const std::vector<std::string>& classes);
 
-/// Whether fields of this name have numbers of classes inside, which nothing renumbers.
-bool has_class_numbers(std::string_view field);
-
 /// The labels of a packed dataset whose label field has texts, such as "dog" in WebDataset's `cls`.
 struct LabelTexts {
   std::vector<LabelWord> words;                          // each text once
