@@ -1,5 +1,6 @@
 #include "bale/tools/terminal/terminal.hpp"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -17,11 +18,16 @@ namespace {
 constexpr std::size_t k_buffer_bytes = std::size_t{64} << 10;
 constexpr std::size_t k_longest_line = 8192;  // on standard error, however long the names in it are
 
-/// Writes everything. Returns false, with errno set, on failure.
+/// Writes everything. Waits if the file does not block, as another program may have set it. Returns false, with errno
+/// set, on failure.
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(fd, text.data(), text.size());
     if (put < 0) {
+      if (errno == EAGAIN) {
+        pollfd ready{.fd = fd, .events = POLLOUT, .revents = 0};
+        if (::poll(&ready, 1, -1) >= 0) continue;
+      }
       if (errno == EINTR) continue;
       return false;
     }

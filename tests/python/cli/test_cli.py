@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import time
 
 import numpy as np
 import pytest
@@ -104,6 +105,22 @@ def test_closed_pipe_is_not_a_crash(bale, packed):
     first, code = done.stdout.decode().split()
     assert first in {k.decode() for k in key_list(bale, packed)} and int(code) in (0, 1, 141)
     assert b"terminate" not in done.stderr
+
+
+def test_an_output_that_does_not_block_gets_everything(bale, tmp_path):
+    """Node and ssh set it so: whoever shares their terminal or pipe must wait for room."""
+    (tmp_path / "in" / "a").mkdir(parents=True)
+    Image.fromarray(np.random.default_rng(1).integers(0, 256, (300, 300, 3), np.uint8)).save(tmp_path / "in" / "a" / "noise.png")
+    content = (tmp_path / "in" / "a" / "noise.png").read_bytes()
+    assert len(content) > 1 << 17  # more than a pipe holds
+    bale.pack(tmp_path / "in", tmp_path / "out")
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with subprocess.Popen([PROGRAM, "cat", tmp_path / "out", "a/noise"], stdout=write, stderr=subprocess.PIPE) as done, open(read, "rb") as out:
+        os.close(write)
+        time.sleep(0.2)  # now the pipe is full
+        assert out.read() == content
+        assert done.wait(timeout=60) == 0 and done.stderr.read() == b""
 
 
 def test_a_full_output_is_an_error(bale, packed):
