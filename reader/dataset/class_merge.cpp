@@ -53,12 +53,19 @@ bool has_class_numbers(std::string_view field) {
 
 MergedClasses merge_classes(const std::vector<NamedClasses>& datasets) {
   MergedClasses merged;
-  const bool all_same = std::all_of(datasets.begin(), datasets.end(), [&](const NamedClasses& dataset) {
-    return dataset.classes == datasets.front().classes;
+  for (const NamedClasses& dataset : datasets) {
+    if (dataset.classes.size() > merged.classes.size()) merged.classes = dataset.classes;
+  }
+  const bool all_begin_it = std::all_of(datasets.begin(), datasets.end(), [&](const NamedClasses& dataset) {
+    return std::equal(dataset.classes.begin(), dataset.classes.end(), merged.classes.begin());
   });
-  if (all_same) {
-    if (!datasets.empty()) merged.classes = datasets.front().classes;
-    merged.maps.resize(datasets.size());
+  if (all_begin_it) {  // numbers stay, also those after one that no class has
+    for (const NamedClasses& dataset : datasets) {
+      std::vector<std::int64_t> own;
+      for (std::size_t i = 0; i < dataset.classes.size() && dataset.classes.size() < merged.classes.size(); ++i)
+        own.push_back(dataset.classes[i].empty() ? k_no_label : static_cast<std::int64_t>(i));
+      merged.maps.emplace_back(dataset.path, std::move(own));
+    }
     return merged;
   }
   ClassNumbers numbers;

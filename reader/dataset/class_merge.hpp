@@ -1,7 +1,7 @@
 // Merging the classes of several datasets that are read as one.
 //
 // Label 0 may be "ant" in one dataset and "bee" in another. So classes are merged by name, in order of first
-// appearance, and labels are translated when they are read.
+// appearance (if one list begins with all others, it is taken), and labels are translated when they are read.
 //
 // Threads: const methods may be called by many threads at once; merge_classes() from any thread.
 #pragma once

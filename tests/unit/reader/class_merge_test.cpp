@@ -21,3 +21,16 @@ TEST_CASE("two classes of one name are not made one") {
   const std::vector<NamedClasses> datasets{{.path = "a", .classes = {"cat"}}, {.path = "b", .classes = {"dog", "dog"}}};
   CHECK(test::code_of([&] { merge_classes(datasets); }) == ErrorCode::invalid_argument);
 }
+
+TEST_CASE("numbers stay if one list of classes begins with all others") {
+  const MergedClasses merged = merge_classes({{.path = "a", .classes = {"", "cat"}},
+                                              {.path = "b", .classes = {"", "cat", "", "dog"}},
+                                              {.path = "c", .classes = {"", "cat", "", "dog"}}});
+  CHECK(merged.classes == Names{"", "cat", "", "dog"});
+  CHECK(merged.maps[0](1) == 1);
+  CHECK(test::code_of([&] { merged.maps[0](3); }) == ErrorCode::damaged);
+  CHECK(merged.maps[1](3) == 3);
+  CHECK_FALSE(merged.maps[2].changes_labels());
+  CHECK(merge_classes({{.path = "a", .classes = {"", "cat"}}, {.path = "b", .classes = {"", "dog"}}}).classes ==
+        Names{"cat", "dog"});
+}
