@@ -7,8 +7,10 @@
 namespace bale {
 
 inline void add_check_options(OptionTable& table, CheckOptions& options) {
-  add_flag(table, "decode", options.decode, "Decode every image too, and name those that cannot be");
+  const OptionModel& decode =
+      add_flag(table, "decode", options.decode, "Decode every image too, and name those that cannot be");
   add_max_pixels(table, options.max_pixels);
+  table.back().needs(decode);
   add_jobs(table, options.jobs, "Shards read at a time (default: one per core)");
 }
 

@@ -167,6 +167,10 @@ Parser::Request Parser::parse(int argc, const char* const* argv) {
     if (app_.get_subcommands().empty()) {
       throw Error(ErrorCode::invalid_argument, missing_command(argc, argv, program_));
     }
+    const std::string_view what = error.what();
+    if (const auto end = what.find(": At Most 1 required"); end != std::string_view::npos) {
+      throw Error(ErrorCode::invalid_argument, printable(what.substr(0, end)) + ": given more than once; give it once");
+    }
     const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
     throw Error(ErrorCode::invalid_argument,
                 printable(error.what()) + (is_extra ? meant_option(app_.remaining(true), command()) : std::string{}));
@@ -210,7 +214,7 @@ std::string error_json(const Error& error) {
   if (context.offset) inner["offset"] = *context.offset;
   if (!context.hint.empty()) inner["hint"] = printable(context.hint);
   if (context.system_error != 0) inner["errno"] = context.system_error;
-  return Json{{"error", std::move(inner)}}.dump({.indent = 2}) + '\n';
+  return Json{{"error", std::move(inner)}}.dump({}) + '\n';  // a line, as `bale ls --json` prints
 }
 
 /// Sets `prints_json` to whether the command was asked for JSON.

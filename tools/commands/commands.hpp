@@ -210,6 +210,8 @@ int run_doctor(const DoctorCommand& command, Terminal& terminal);
 
 /// Prints one line if samples could not be decoded during a measurement.
 void note_bad_samples(const std::vector<std::string>& bad, Terminal& terminal);
+/// Throws `damaged` if none of the samples that were measured could be decoded.
+void require_images(std::uint64_t num_images, const std::vector<std::string>& bad, const std::string& spec);
 
 /// Shows and manages the cache of remote files.
 struct CacheCommand {

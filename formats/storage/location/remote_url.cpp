@@ -40,8 +40,9 @@ Error RemoteUrl::error_of(const HttpResponse& response) const {
     return Error(ErrorCode::not_found, "no such file on the server", {.path = shown(), .hint = "check the name"});
   }
   if (status == 412 || status == 416) {
-    return Error(ErrorCode::changed, "the remote file changed during the read",
-                 {.path = shown(), .hint = "run it again to read the new one"});
+    return Error(
+        ErrorCode::changed, "the remote file changed during the read",
+        {.path = shown(), .hint = "run it again in a minute, for which the version that was found is believed"});
   }
   if (status == 401 || status == 403) {
     return Error(ErrorCode::io, fmt::format("the server refuses access (status {})", status),

@@ -108,7 +108,8 @@ bool RangeBody::check(const HttpResponse& head) {
   // The size in a range that nobody asked for means nothing.
   const auto found = has_wrong_range ? std::nullopt : version_of(head);
   if (is_other_version || (found && found->size != version_.size)) {
-    return fail(ErrorCode::changed, "the remote file changed during the read", "run it again to read the new one");
+    return fail(ErrorCode::changed, "the remote file changed during the read",
+                "run it again in a minute, for which the version that was found is believed");
   }
   if (has_wrong_range) {
     return fail(ErrorCode::retryable, "the server answers with another range than the one it was asked for", "");

@@ -84,6 +84,14 @@ USAGE_ERRORS = [
     ["cat", "x"],
     ["completion", "tcsh"],
     ["preview", "x", "out.png"],
+    # What would have no effect, or takes the effect of another one.
+    ["read", "a", "--order", "none", "--shuffle", "1"],
+    ["verify", "a", "--max-pixels", "9"],
+    ["report", "a", "--force"],
+    ["report", "a", "--no-near", "--mirrored"],
+    ["dedup", "a", "--force"],
+    ["dedup", "a", "--similarity", "0.9"],
+    ["bench", "a", "--force"],
 ]
 
 
@@ -96,6 +104,10 @@ def test_usage_errors(bale, photos, arguments, tmp_path):
     assert result.error_line()
     assert result.stdout == b""
     assert sorted(os.listdir(tmp_path)) == ["a"]
+
+
+def test_an_option_that_is_given_twice_is_said_to_be(bale):
+    assert "--jobs: given more than once; give it once" in bale("read", "x", "-j", "1", "--jobs", "2").error_line()
 
 
 def test_closed_pipe_is_not_a_crash(bale, packed):
@@ -139,6 +151,7 @@ def test_json_outputs_parse(bale, photos, packed, tmp_path):
     summary = json.loads(bale.ok("inspect", packed, "--json").out)
     assert summary["samples"] == 40 and len(summary["shards"]) == 3 and len(summary["classes"]) == 5
     assert {f["name"] for f in summary["fields"]} >= {"jpg"}
+    assert json.loads(bale("ls", packed, "--json", "--where", "x = 1").out.splitlines()[-1])["error"]["code"] == "invalid_argument"
     rows = [json.loads(line) for line in bale.ok("ls", packed, "--json").out.splitlines()]
     assert [row["index"] for row in rows] == list(range(40))
     expected = images_by_key(photos)

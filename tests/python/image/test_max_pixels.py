@@ -52,7 +52,7 @@ def test_loading_has_the_same_option(bale, tmp_path):
     (folder / "a.png").write_bytes(huge(100, 90))
     bale.pack(tmp_path / "in", tmp_path / "out")
     bench = ("bench", tmp_path / "out", "--batch", "1", "--size", "8", "--epochs", "1", "--threads", "--stages", "train")
-    assert "limit of 8999 pixels" in bale.ok(*bench, "--max-pixels", "8999").err
+    assert "limit of 8999 pixels" in bale(*bench, "--max-pixels", "8999").error_line()
     assert "limit" not in bale.ok(*bench, "--max-pixels", "9000").err
     for command in ("pack", "convert", "bench", "tune", "doctor"):
         assert f"(default: {LIMIT})" in " ".join(bale.ok(command, "--help").out.split()), command

@@ -134,6 +134,8 @@ void declare_read(ReadCommand& command, CommandModel& app) {
       [&command](const std::string& option, const std::string& text) {
         command.seed = parse_whole(option, text);
         if (!command.order) command.order = Shuffle::full();
+        if (command.order->kind != Shuffle::Kind::none) return;
+        throw Error(ErrorCode::invalid_argument, option + " does not change the order none; leave one of them out");
       },
       "Read in a random order: the same seed gives the same one (default: 0)");
   add_parsed(app.options, "--epochs", "N", command.epochs, parse_positive, "Times to read the dataset (default: 1)");

@@ -14,7 +14,9 @@ void declare_source(SurveyCommand& command, CommandModel& app) {
   set_group(app.options, begin, "Source");
 }
 
-void declare_near(SurveyCommand& command, CommandModel& app) {
+/// Returns the number of the first of these options.
+std::size_t declare_near(SurveyCommand& command, CommandModel& app) {
+  const std::size_t begin = app.options.size();
   NearOptions& near = command.near;
   add_flag(app.options, "--mirrored", near.mirrored, "Also find images that are mirrored left to right");
   add_flag(
@@ -22,6 +24,7 @@ void declare_near(SurveyCommand& command, CommandModel& app) {
       "Do not look for images that are a part of another: faster");
   add_parsed(app.options, "--similarity", "S", near.min_similarity, parse_similarity,
              "Correlation from which on images look the same, 0.5 to 1 (default: 0.92)");
+  return begin;
 }
 
 void declare_rest(SurveyCommand& command, CommandModel& app) {
@@ -41,13 +44,14 @@ void declare_output(SurveyCommand& command, CommandModel& app, const std::string
 void declare_report(ReportCommand& command, CommandModel& app) {
   add_positional(app, "SOURCE", command.sources,
                  std::string(k_source_text) + ", or a directory of packed datasets; several are splits of one dataset");
-  add_text(app.options, "-o,--output", "FILE", command.output, "Page to write, such as report.html");
-  add_flag(app.options, "--force", command.force, "Replace FILE if it exists");
+  const OptionModel& output =
+      add_text(app.options, "-o,--output", "FILE", command.output, "Page to write, such as report.html");
+  add_flag(app.options, "--force", command.force, "Replace FILE if it exists").needs(output);
   declare_source(command.survey, app);
-  add_flag(
+  const OptionModel& no_near = add_flag(
       app.options, "--no-near", [&command] { command.survey.finds_near = false; },
       "Find duplicates by their bytes only");
-  declare_near(command.survey, app);
+  for (std::size_t n = declare_near(command.survey, app); n < app.options.size(); ++n) app.options[n].excludes(no_near);
   add_parsed(app.options, "--pictures", "N", command.pictures_per_class, parse_positive,
              "Pictures per class on the page (default: 12, fewer if there are many classes)");
   add_parsed(app.options, "--limit", "N", command.limit, parse_positive,
@@ -66,13 +70,14 @@ void declare_report(ReportCommand& command, CommandModel& app) {
 void declare_dedup(DedupCommand& command, CommandModel& app) {
   command.survey.finds_near = false;
   add_positional(app, "SOURCE", command.source, k_source_text);
-  add_text(app.options, "-o,--output", "LIST", command.output, "File to write (default: standard output)");
-  add_flag(app.options, "--force", command.force, "Replace LIST if it exists");
+  const OptionModel& output =
+      add_text(app.options, "-o,--output", "LIST", command.output, "File to write (default: standard output)");
+  add_flag(app.options, "--force", command.force, "Replace LIST if it exists").needs(output);
   add_repeated(app.options, "--against", "OTHER", command.against,
                "Also list what is in this dataset, none of whose images is ever listed; may be repeated");
-  add_flag(app.options, "--near", command.survey.finds_near,
-           "List images that look the same, too, not only those with the same bytes");
-  declare_near(command.survey, app);
+  const OptionModel& near = add_flag(app.options, "--near", command.survey.finds_near,
+                                     "List images that look the same, too, not only those with the same bytes");
+  for (std::size_t n = declare_near(command.survey, app); n < app.options.size(); ++n) app.options[n].needs(near);
   add_parsed(
       app.options, "--keep", "first|largest|smallest", command.rules.keep, parse_keep_rule,
       "Image of a group that is not listed: the first (default), the one with the most pixels, or with the fewest "

@@ -70,6 +70,14 @@ void note_bad_samples(const std::vector<std::string>& bad, Terminal& terminal) {
   terminal.note(fmt::format("{} could not be decoded, the first: {}", plural(bad.size(), "sample"), bad.front()));
 }
 
+void require_images(std::uint64_t num_images, const std::vector<std::string>& bad, const std::string& spec) {
+  if (num_images != 0) return;
+  throw Error(
+      ErrorCode::damaged,
+      fmt::format("none of the samples could be decoded, the first: {}", bad.empty() ? "none was read" : bad.front()),
+      {.path = spec, .hint = "run bale verify --decode"});
+}
+
 int run_bench(const BenchCommand& command, Terminal& terminal) {
   const auto wanted = [&](Stage stage) {
     return command.stages.empty() ||
@@ -88,8 +96,10 @@ int run_bench(const BenchCommand& command, Terminal& terminal) {
   std::optional<DeviceFigures> device;
   // The whole pipeline runs first: the time to its first batch counts from the start of the program.
   for (const Stage stage : {Stage::train, Stage::read, Stage::verify, Stage::decode}) {
-    if (wanted(stage)) results.emplace_back(stage, run_stage(stage, command, device, terminal));
-    if (!results.empty() && results.back().first == stage) note_bad_samples(results.back().second.bad, terminal);
+    if (!wanted(stage)) continue;
+    const auto& measured = results.emplace_back(stage, run_stage(stage, command, device, terminal)).second;
+    require_images(measured.images, measured.bad, command.pipeline.spec);
+    note_bad_samples(measured.bad, terminal);
   }
   std::sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   if (!command.page.file.empty()) {

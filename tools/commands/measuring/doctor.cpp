@@ -58,13 +58,7 @@ int run_doctor(const DoctorCommand& command, Terminal& terminal) {
       examine(command.pipeline, {.seconds = command.seconds, .device = command.device, .step_s = command.step_s},
               terminal.status_shower(command.quiet));
   const DoctorFigures& figures = examined.figures;
-  if (figures.setting.result.images == 0) {
-    const std::vector<std::string>& bad = figures.setting.result.bad;
-    throw Error(
-        ErrorCode::damaged,
-        fmt::format("none of the samples could be decoded, the first: {}", bad.empty() ? "none was read" : bad.front()),
-        {.path = command.pipeline.spec, .hint = "run bale verify --decode"});
-  }
+  require_images(figures.setting.result.images, figures.setting.result.bad, command.pipeline.spec);
   if (!command.page.file.empty()) {
     const std::string page = doctor_page(headline(command, figures), command.pipeline, examined, peers);
     publish_file(command.page.file, as_bytes(page));
