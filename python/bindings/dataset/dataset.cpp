@@ -161,15 +161,25 @@ void prefetch(ProcessDataset& self, nb::handle positions) {
 
 nb::str key(ProcessDataset& self, nb::handle i) {
   const Dataset& dataset = self.get();
-  return to_str(dataset.key(sample_at(i, dataset.size())));
+  const std::uint64_t sample = sample_at(i, dataset.size());
+  const auto held = self.use_remote_index(sample);
+  return to_str(dataset.key(sample));
 }
 
 std::int64_t label(ProcessDataset& self, nb::handle i) {
   const Dataset& dataset = self.get();
-  return dataset.label(sample_at(i, dataset.size()));
+  const std::uint64_t sample = sample_at(i, dataset.size());
+  const auto held = self.use_remote_index(sample);
+  return dataset.label(sample);
 }
 
-std::optional<std::uint64_t> find(ProcessDataset& self, nb::handle key) { return self.get().find(text_of(key, "key")); }
+std::optional<std::uint64_t> find(ProcessDataset& self, nb::handle key) {
+  const std::string name = text_of(key, "key");
+  const Dataset& dataset = self.get();
+  if (!self.is_remote()) return dataset.find(name);
+  const WithoutGil without_gil;
+  return dataset.find(name);
+}
 
 nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> dataset_labels(ProcessDataset& self) {
   const Dataset& dataset = self.get();

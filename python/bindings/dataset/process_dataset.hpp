@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/python/bindings/gil.hpp"
 #include "bale/reader/dataset.hpp"
 
@@ -67,6 +68,14 @@ class ProcessDataset {
     if (!index.is_counted()) kept_indexes_[shard] = &*index;
     return index;
   }
+  /// Holds the index of a sample's shard if a server may have to send it: what needs it next does not wait with the
+  /// GIL.
+  std::optional<IndexInUse> use_remote_index(std::uint64_t sample) {
+    if (!is_remote_) return std::nullopt;
+    return use_index(dataset_->position(sample).first);
+  }
+  /// Whether any shard is.
+  bool is_remote() const { return is_remote_; }
 
  private:
   void open() {
@@ -76,6 +85,10 @@ class ProcessDataset {
     version_ = held_version(*opened);
     dataset_ = std::move(opened);
     kept_indexes_.assign(dataset_->num_shards(), nullptr);
+    is_remote_ = false;
+    for (std::size_t n = 0; n < dataset_->num_shards() && !is_remote_; ++n) {
+      is_remote_ = remote_storage_of(dataset_->shard_path(n)) != nullptr;
+    }
     pid_ = ::getpid();
   }
   /// Another version was published since the dataset was opened.
@@ -105,7 +118,8 @@ class ProcessDataset {
   std::string spec_;
   DatasetOptions options_;
   std::unique_ptr<Dataset> dataset_;
-  std::optional<HeldVersion> version_;           // since it was first opened
+  std::optional<HeldVersion> version_;  // since it was first opened
+  bool is_remote_ = false;
   std::vector<const ShardIndex*> kept_indexes_;  // those that stay as long as the Dataset; null: not known
   pid_t pid_ = -1;
 };

@@ -341,6 +341,27 @@ def test_an_outage_condemns_no_sample(pack, server, env, policy):
     assert out.splitlines()[-1] + "\n" == expected
 
 
+@pytest.mark.parametrize("call", ["dataset.key(20)", "dataset.label(20)", "dataset.find(key)"])
+def test_other_threads_run_while_an_index_is_fetched(server, env, call, pack):
+    """Until the index comes, a thread that needs it does not hold the GIL."""
+    key = bl.Dataset(pack).key(20)
+    server.add("*.bidx", times=None, stall=-1, stall_s=1)
+    run_script(HEAD + f"""
+        dataset, key = bale.Dataset(SPEC), {key!r}
+        expected, since, pauses = None, time.monotonic(), []
+        def ask():
+            global expected
+            expected = {call}
+        asking = threading.Thread(target=ask)
+        asking.start()
+        while asking.is_alive():
+            time.sleep(0.01)
+            pauses.append(time.monotonic() - since)
+            since = time.monotonic()
+        assert expected == {call} and len(pauses) > 40 and max(pauses) < 0.6, (len(pauses), max(pauses))
+    """, server.url, **env)
+
+
 @pytest.mark.parametrize("script", [READ, LOAD], ids=["Dataset", "Loader"])
 def test_an_interrupt_ends_a_stall(server, env, script):
     server.add("*.tar", times=None, stall=100)
