@@ -141,8 +141,9 @@ def _left_out_by(name: str, field: Field) -> list[str]:
 def warn_of_without(fields: Mapping[str, str | Field] | None, dataset: Callable[[], Dataset]) -> None:
     """If the boxes of the first samples have none of the names that a `without` has, which may be misspelled."""
     for name, field in (fields or {}).items():
-        known = _members_of_boxes(dataset(), field.source, field.without) if isinstance(field, Field) and field.without else None
-        if known:
+        if not isinstance(field, Field) or not field.without:
+            continue
+        if known := _members_of_boxes(dataset(), field.source, field.without):
             warn(f"fields: {name!r} leaves out no box: those of the first samples have no {' or '.join(map(repr, field.without))}; "
                  f"they have {', '.join(sorted(known))}")
 

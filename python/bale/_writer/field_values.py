@@ -187,6 +187,7 @@ def label_of(label: Any, numbers_of_classes: dict[str, int]) -> int | None:
         label = label.item()
     if isinstance(label, bool) or not isinstance(label, numbers.Integral):
         raise TypeError(f"label: {label!r} is not a class number; put it into a json field")
-    if not -_LABELS_END < label < _LABELS_END:
+    number = int(label)
+    if not -_LABELS_END < number < _LABELS_END:
         raise ValueError(f"label: {label} is not a class number, which has at most 63 bits; put it into a json field")
-    return int(label)
+    return number

@@ -364,7 +364,7 @@ def _is_pair_of_arrays(source: object) -> bool:
     return True
 
 
-def _has_files(source: object) -> bool:
+def _has_files(source: Any) -> bool:
     """A DatasetFolder of torchvision that changes nothing: its files are packed as they are."""
     theirs = "torchvision.datasets.folder"
     return all(hasattr(source, name) for name in ("root", "samples", "classes", "loader", "extensions")) and all(

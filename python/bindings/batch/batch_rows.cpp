@@ -187,12 +187,14 @@ void bind_samples(nb::class_<AnyBatch>& batch) {
       .def_prop_ro(
           "index", [](nb::handle self) { return nb::cast<const AnyBatch&>(self).get().index(); },
           "Number in its epoch, from 0.")
-      .def("__reduce__",
-           [](nb::handle) {
-             throw nb::type_error(
-                 "a Batch is a view of its Loader's memory and cannot be pickled; pass on its arrays, such as "
-                 "batch.images and batch.labels");
-           })
+      .def(
+          "__reduce__",
+          [](nb::handle) {
+            throw nb::type_error(
+                "a Batch is a view of its Loader's memory and cannot be pickled; pass on its arrays, such as "
+                "batch.images and batch.labels");
+          },
+          nb::sig("def __reduce__(self) -> typing.NoReturn"))
       .def("__len__", [](nb::handle self) { return nb::cast<const AnyBatch&>(self).get().size(); });
 }
 

@@ -147,10 +147,10 @@ def _length(source: Any) -> int | None:
         return None
 
 
-def _refuse_own_items(dataset: object, base: type[Any]) -> None:
+def _refuse_own_items(dataset: Any, base: type[Any]) -> None:
     """Raises TypeError for a subclass that returns other samples: the Loader would ignore that."""
     kind = type(dataset)
-    if kind.__getitem__ is not base.__getitem__:  # type: ignore[attr-defined]
+    if kind.__getitem__ is not base.__getitem__:
         raise TypeError(f"spec: {kind.__name__} has a __getitem__ of its own, which runs in Python; the Loader's workers run none. Give this "
                         f"dataset to a torch DataLoader, or give the Loader a bale.torch.Dataset and transform=bale.transforms.train(224, ...)")
 
