@@ -7,7 +7,7 @@
 namespace bale {
 
 inline void add_check_options(OptionTable& table, CheckOptions& options) {
-  const OptionModel& decode =
+  OptionModel& decode =
       add_flag(table, "decode", options.decode, "Decode every image too, and name those that cannot be");
   add_max_pixels(table, options.max_pixels);
   table.back().needs(decode);

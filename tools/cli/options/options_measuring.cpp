@@ -50,8 +50,8 @@ void add_step(double& step_s, CommandModel& app, const std::string& text) {
 }
 
 void add_page(PageRequest& page, CommandModel& app) {
-  const OptionModel& html = add_text(app.options, "--html", "FILE", page.file,
-                                     "Also write a page with the stages as a chart, and what to try");
+  OptionModel& html = add_text(app.options, "--html", "FILE", page.file,
+                               "Also write a page with the stages as a chart, and what to try");
   add_flag(app.options, "--force", page.force, "Replace FILE if it exists").needs(html);
   add_text(app.options, "--beside", "FILE", page.beside,
            "Show the speeds of other loaders on the page: FILE has what `scripts/bench/bench_train.py --json` printed")

@@ -44,11 +44,11 @@ void declare_output(SurveyCommand& command, CommandModel& app, const std::string
 void declare_report(ReportCommand& command, CommandModel& app) {
   add_positional(app, "SOURCE", command.sources,
                  std::string(k_source_text) + ", or a directory of packed datasets; several are splits of one dataset");
-  const OptionModel& output =
+  OptionModel& output =
       add_text(app.options, "-o,--output", "FILE", command.output, "Page to write, such as report.html");
   add_flag(app.options, "--force", command.force, "Replace FILE if it exists").needs(output);
   declare_source(command.survey, app);
-  const OptionModel& no_near = add_flag(
+  OptionModel& no_near = add_flag(
       app.options, "--no-near", [&command] { command.survey.finds_near = false; },
       "Find duplicates by their bytes only");
   for (std::size_t n = declare_near(command.survey, app); n < app.options.size(); ++n) app.options[n].excludes(no_near);
@@ -70,13 +70,13 @@ void declare_report(ReportCommand& command, CommandModel& app) {
 void declare_dedup(DedupCommand& command, CommandModel& app) {
   command.survey.finds_near = false;
   add_positional(app, "SOURCE", command.source, k_source_text);
-  const OptionModel& output =
+  OptionModel& output =
       add_text(app.options, "-o,--output", "LIST", command.output, "File to write (default: standard output)");
   add_flag(app.options, "--force", command.force, "Replace LIST if it exists").needs(output);
   add_repeated(app.options, "--against", "OTHER", command.against,
                "Also list what is in this dataset, none of whose images is ever listed; may be repeated");
-  const OptionModel& near = add_flag(app.options, "--near", command.survey.finds_near,
-                                     "List images that look the same, too, not only those with the same bytes");
+  OptionModel& near = add_flag(app.options, "--near", command.survey.finds_near,
+                               "List images that look the same, too, not only those with the same bytes");
   for (std::size_t n = declare_near(command.survey, app); n < app.options.size(); ++n) app.options[n].needs(near);
   add_parsed(
       app.options, "--keep", "first|largest|smallest", command.rules.keep, parse_keep_rule,
