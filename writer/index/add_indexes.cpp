@@ -223,25 +223,28 @@ void check_free(const std::string& path, const std::string& text) {
               {.path = path, .hint = "replace it with `force`, or move it"});
 }
 
-/// Publishes `changed` in place of the dataset's manifest, unless it says the same. Throws `changed` if another one is
-/// current: the dataset is an earlier version, or a run has published since it was opened. Throws `retryable` if a run
-/// is at work or publishes now.
+/// Returns the current manifest. Throws `changed` if the dataset has another one: it is an earlier version, or a run
+/// has published since it was opened.
+ManifestFile require_current(const Dataset& dataset, const std::string& directory) {
+  const std::string path = join_path(directory, k_manifest_name);
+  ManifestFile file = read_current_manifest(directory);
+  const Manifest current = parse_manifest(file.text, path);
+  if (manifest_text(current) == manifest_text(*dataset.manifest())) return file;
+  throw Error(ErrorCode::changed,
+              fmt::format("says version {}, and version {} was opened", version_id(current), dataset.version()),
+              {.path = path, .hint = "name the dataset without a version, and run the same again"});
+}
+
+/// Publishes `changed` in place of the dataset's manifest, unless it says the same. Throws as require_current(), and
+/// `retryable` if a run is at work or publishes now.
 void replace_manifest(const Dataset& dataset, const std::string& directory, const Manifest& changed) {
   end_earlier_run(directory);
-  const std::string opened = manifest_text(*dataset.manifest());
+  const ManifestFile base = require_current(dataset, directory);
   const std::string text = manifest_text(changed);
-  if (text == opened) return;
-  const std::string path = join_path(directory, k_manifest_name);
-  const ManifestFile base = read_current_manifest(directory);
-  if (const Manifest current = parse_manifest(base.text, path); manifest_text(current) != opened) {
-    throw Error(ErrorCode::changed,
-                fmt::format("says version {}, and the files would be of what was opened, version {}",
-                            version_id(current), dataset.version()),
-                {.path = path, .hint = "name the dataset without a version, and run the same again"});
-  }
+  if (text == manifest_text(*dataset.manifest())) return;
   const Progress progress;
   const auto lock = VersionStage::begin(directory, &base, progress);
-  publish_file(path, as_bytes(text));
+  publish_file(join_path(directory, k_manifest_name), as_bytes(text));
 }
 
 }  // namespace
@@ -264,6 +267,7 @@ std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string
   check_sidecars(made, names);
   const std::string directory = parent_directory(dataset.shard_path(0));
   std::optional<Manifest> manifest = dataset.manifest();
+  if (manifest) require_current(dataset, directory);
   std::vector<StagedFile> files;
   const auto add = [&](const std::string& path, const std::string& text) {
     if (!replace) check_free(path, text);

@@ -258,10 +258,12 @@ def test_other_commands_know_versions(bale, files, tmp_path):
 def test_files_for_other_readers_undo_no_version(bale, files, tmp_path):
     """They are named in the manifest, which is replaced only if it is still the one that was opened, and under the lock."""
     out = packed(bale, files, tmp_path / "out")
+    bale.ok("index", out, "--sidecars", "wids")
     add(bale, out, files / "new")
+    bale.ok("index", out, "--sidecars", "wids", "--force")
     earlier = json.loads(bale.ok("log", "--json", out).out)["versions"][1]["version"]
     before = tree_bytes(out)
-    for option in (["--seek-points"], ["--sidecars", "wids"]):
+    for option in (["--seek-points"], ["--sidecars", "wids", "--force"], ["--sidecars", "wds2idx"]):
         line = bale("index", f"{out}@{earlier}", *option).error_line()
         assert "manifest.json: says version" in line and "name the dataset without a version" in line
         (out / ".bale-partial").mkdir()
