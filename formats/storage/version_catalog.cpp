@@ -380,9 +380,7 @@ VersionCatalog::Answer VersionCatalog::look_up(const RemoteUrl& location) {
   answer.asking = std::move(asking);
   const std::lock_guard lock(mutex_);
   if (auto first = versions_.find(identity); first && *first != answer.version) return {.version = *std::move(first)};
-  if (!versions_.keep(identity, answer.version)) {
-    throw Error(ErrorCode::changed, "the remote file changed during the read", {.path = location.shown()});
-  }
+  if (!versions_.keep(identity, answer.version)) throw location.changed();
   answer.turn = std::move(turn);
   return answer;
 }

@@ -39,11 +39,7 @@ Error RemoteUrl::error_of(const HttpResponse& response) const {
   if (status == 404 || status == 410) {
     return Error(ErrorCode::not_found, "no such file on the server", {.path = shown(), .hint = "check the name"});
   }
-  if (status == 412 || status == 416) {
-    return Error(
-        ErrorCode::changed, "the remote file changed during the read",
-        {.path = shown(), .hint = "run it again in a minute, for which the version that was found is believed"});
-  }
+  if (status == 412 || status == 416) return changed();
   if (status == 401 || status == 403) {
     return Error(ErrorCode::io, fmt::format("the server refuses access (status {})", status),
                  {.path = shown(), .hint = std::string(k_refusal_hint)});
@@ -52,6 +48,11 @@ Error RemoteUrl::error_of(const HttpResponse& response) const {
     return Error(ErrorCode::retryable, fmt::format("the server answers with status {}", status), {.path = shown()});
   }
   return Error(ErrorCode::io, fmt::format("the server answers with status {}", status), {.path = shown()});
+}
+
+Error RemoteUrl::changed() const {
+  return Error(ErrorCode::changed, "the remote file changed during the read",
+               {.path = shown(), .hint = "run it again after a minute; until then the version that was found counts"});
 }
 
 bool RemoteUrl::is_offline() const { return is_on("BALE_OFFLINE"); }

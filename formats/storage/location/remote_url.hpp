@@ -50,6 +50,8 @@ class RemoteUrl {
   virtual bool is_ready() const { return true; }
   /// The error that a response stands for that is not the file. Notes credentials that have expired.
   virtual Error error_of(const HttpResponse& response) const;
+  /// The error that the file is not the version that was found first.
+  Error changed() const;
   /// The name of a file whose path from this directory is `file`, raw bytes.
   virtual std::string join(std::string_view file) const;
   /// Where the file is if a rewriting of its dataset moved it: in versions/. Null if its server has no such datasets.

@@ -88,18 +88,15 @@ RangeBody::RangeBody(const RemoteUrl& location, FileRange wanted, FileVersion ve
     : location_(location), wanted_(wanted), version_(std::move(version)), put_(std::move(put)) {}
 
 bool RangeBody::check(const HttpResponse& head) {
-  const auto fail = [&](ErrorCode code, std::string_view what, std::string_view hint) {
-    error_ = Error(code, what, {.path = location_.shown(), .hint = std::string(hint)});
+  const auto fail = [&](Error error) {
+    error_ = std::move(error);
     return false;
   };
   if (head.status != 200 && head.status != 206) {
     is_error_body_ = true;
     return true;
   }
-  if (auto encoded = error_of_encoding(head, location_)) {
-    error_ = std::move(encoded);
-    return false;
-  }
+  if (auto encoded = error_of_encoding(head, location_)) return fail(*std::move(encoded));
   is_whole_ = !is_part(head);
   const auto range = is_whole_ ? std::nullopt : parse_content_range(head.header("content-range"));
   const bool has_wrong_range = !is_whole_ && (!range || range->first != wanted_.offset);
@@ -107,12 +104,10 @@ bool RangeBody::check(const HttpResponse& head) {
   const bool is_other_version = !version_.etag.empty() && !etag.empty() && etag != version_.etag;
   // The size in a range that nobody asked for means nothing.
   const auto found = has_wrong_range ? std::nullopt : version_of(head);
-  if (is_other_version || (found && found->size != version_.size)) {
-    return fail(ErrorCode::changed, "the remote file changed during the read",
-                "run it again in a minute, for which the version that was found is believed");
-  }
+  if (is_other_version || (found && found->size != version_.size)) return fail(location_.changed());
   if (has_wrong_range) {
-    return fail(ErrorCode::retryable, "the server answers with another range than the one it was asked for", "");
+    return fail(Error(ErrorCode::retryable, "the server answers with another range than the one it was asked for",
+                      {.path = location_.shown()}));
   }
   if (is_whole_) return true;
   at_ = range->first;
