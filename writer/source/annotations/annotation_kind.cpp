@@ -7,6 +7,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
+#include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/writer/source/annotations/annotation_set.hpp"
 #include "bale/writer/source/files/long_path.hpp"
@@ -21,8 +22,11 @@ constexpr const char* k_voc = "voc";
 constexpr const char* k_yolo = "yolo";
 constexpr const char* k_open_images = "openimages";
 
+/// In upper or lower case.
 bool ends_with_any(const std::string& path, std::initializer_list<std::string_view> suffixes) {
-  return std::any_of(suffixes.begin(), suffixes.end(), [&](std::string_view suffix) { return path.ends_with(suffix); });
+  const std::string lower = lower_case(path);
+  return std::any_of(suffixes.begin(), suffixes.end(),
+                     [&](std::string_view suffix) { return lower.ends_with(suffix); });
 }
 
 /// By its files, or those of its first directory, as there is one per class or split.
@@ -30,7 +34,7 @@ std::string kind_of_directory(const std::string& path, int depth = 0) {
   const TopLevel top = list_top_level(path);
   const auto has = [&](std::string_view suffix) {
     return std::any_of(top.files.begin(), top.files.end(),
-                       [&](const std::string& name) { return name.ends_with(suffix); });
+                       [&](const std::string& name) { return ends_with_any(name, {suffix}); });
   };
   if (has(".xml")) return k_voc;
   if (has(".txt") || base_name(path) == "labels") return k_yolo;
