@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 #include "bale/formats/base/text/human.hpp"
 
 namespace bale {
@@ -47,8 +48,12 @@ std::vector<std::int64_t> ClassNumbers::add(const NamedClasses& dataset) {
   return numbers;
 }
 
-bool has_class_numbers(std::string_view field) {
-  return field == "boxes.json" || field == "keypoints.json" || field == "segments.json" || field == "image_labels.json";
+bool has_class_numbers(std::string_view field, bool has_labels) {
+  if (field == "boxes.json" || field == "keypoints.json" || field == "segments.json" || field == "image_labels.json") {
+    return true;
+  }
+  const std::string_view kind = field.substr(field.rfind('.') + 1);  // npos + 1 is 0
+  return !has_labels && (kind == "json" || kind == k_array_field || field.ends_with(".png"));
 }
 
 MergedClasses merge_classes(const std::vector<NamedClasses>& datasets) {

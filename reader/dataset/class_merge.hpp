@@ -56,8 +56,9 @@ class LabelMap {
   std::vector<std::int64_t> labels_;  // empty: every label stays what it is
 };
 
-/// Whether fields of this name have numbers of classes inside, which nothing renumbers.
-bool has_class_numbers(std::string_view field);
+/// Whether a field may have numbers of classes inside, which nothing renumbers. Classes of a dataset without labels can
+/// only be those of what is inside of its fields, such as `objects.json` of a table.
+bool has_class_numbers(std::string_view field, bool has_labels);
 
 struct MergedClasses {
   std::vector<std::string> classes;

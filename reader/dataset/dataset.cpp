@@ -323,8 +323,9 @@ void Dataset::State::require_numbers_inside(std::size_t number) const {
   std::int64_t moved = 0;
   while (moved < std::ssize(part.classes) && !is_moved(moved)) ++moved;
   if (moved == std::ssize(part.classes)) return;
+  const bool is_labeled = has_labels(number);
   const auto refuse_with = [&](std::string_view field) {
-    if (!has_class_numbers(field)) return;
+    if (!has_class_numbers(field, is_labeled)) return;
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("class \"{}\" has the number {} and would get {} with the other datasets, and the field {} "
                             "has the old numbers",

@@ -276,10 +276,11 @@ void Addition::take_classes() {
   std::vector<std::string> all = known.classes();
   added_.new_classes.assign(all.begin() + static_cast<std::ptrdiff_t>(base().classes.size()), all.end());
   if (all == ours) return;
+  const bool are_labeled = has_labels(*source_);
   for (std::size_t n = 0; n < numbers.size(); ++n) {
     if (numbers[n] == static_cast<std::int64_t>(n) || ours[n].empty()) continue;
     for (const std::string& field : source_->fields()) {
-      if (!has_class_numbers(field)) continue;
+      if (!has_class_numbers(field, are_labeled)) continue;
       refuse(options_.destination,
              fmt::format("class \"{}\" has the number {} here and {} in the new samples, whose field {} has numbers of "
                          "classes inside",

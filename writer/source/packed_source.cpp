@@ -343,7 +343,7 @@ class PackedSource : public Source {
     const auto moved =
         std::find_if(numbers.begin(), numbers.end(), [](const auto& pair) { return pair.first != pair.second; });
     for (const std::string& field : dataset_.fields()) {
-      if (moved == numbers.end() || !has_class_numbers(field)) continue;
+      if (moved == numbers.end() || !has_class_numbers(field, true)) continue;
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("class {} would get the number {}, and the field {} has the old numbers", moved->first,
                               moved->second, printable(field)),

@@ -304,6 +304,7 @@ class _Samples:
             raise ValueError("source: a transform changes its rows; pack source.with_format(None), or a generator of its rows")
         columns = Columns(table.features.arrow_schema, image=None, label=None, keep=None, key=None)
         self.classes = columns.classes
+        columns.warn_of_lost_names("source")
         arrow = table.with_format("arrow")
 
         def after(count: int) -> Iterator[Sample]:

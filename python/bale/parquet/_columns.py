@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bale import _bale
 from bale._types import Json
+from bale._warnings import warn
 from bale.errors import make_error
 from bale.parquet._kinds import (
     holds_bytes,
@@ -137,6 +138,13 @@ class Columns:
     def named_like_label(self) -> str | None:
         """A column that becomes a field and has the name of a label."""
         return next((column.name for column in self.fields if column.name.lower() in LABEL_NAMES and column.kind in ("text", "number")), None)
+
+    def warn_of_lost_names(self, source: str) -> None:
+        """Of the columns with a ClassLabel inside whose names are not `classes`."""
+        lost = [repr(column.name) for column in self.fields if column.kind in ("json", "array")
+                and any(names != self.classes for names in _class_labels(self._features.get(column.name)))]
+        if lost:
+            warn(f"{source}: the names of the classes inside of {', '.join(lost)} are not kept: a dataset has one list of classes")
 
     def _find_classes(self, schema: pa.Schema) -> list[str] | None:
         own = classes_in(schema)
@@ -322,7 +330,27 @@ def _values(array: pa.Array, column: Column) -> list[object]:
     if array.type == pa.time64("ns"):  # to_pylist() cuts them to microseconds
         texts = array.cast(pa.string()).to_pylist()
         values = [text if text is not None and not text.endswith("000") else value for text, value in zip(texts, values, strict=True)]
+    elif column.kind == "json" and (coarse := _with_times(array.type, pa.time64("us"))) != array.type:
+        try:
+            array.cast(coarse)
+        except pa.ArrowInvalid:  # some have nanoseconds
+            values = array.cast(_with_times(array.type, pa.string())).to_pylist()
     return values
+
+
+def _with_times(kind: pa.DataType, times: pa.DataType) -> pa.DataType:
+    """The type with another in place of time64[ns]."""
+    import pyarrow as pa
+
+    if is_any(kind, "struct"):
+        return pa.struct([kind.field(i).with_type(_with_times(kind.field(i).type, times)) for i in range(kind.num_fields)])
+    if is_any(kind, "map"):
+        return pa.map_(_with_times(kind.key_type, times), _with_times(kind.item_type, times))
+    if is_any(kind, "fixed_size_list"):
+        return pa.list_(kind.value_field.with_type(_with_times(kind.value_type, times)), kind.list_size)
+    if is_list(kind):
+        return (pa.large_list if is_any(kind, "large_list") else pa.list_)(kind.value_field.with_type(_with_times(kind.value_type, times)))
+    return times if kind == pa.time64("ns") else kind
 
 
 def _array(scalar: pa.Scalar, column: Column) -> NDArray[np.generic] | None:

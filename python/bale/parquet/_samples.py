@@ -126,6 +126,8 @@ class TableSamples:
         self.size: int | None = None if None in counts or "skip" in self._missing else sum(count or 0 for count in counts)
         self.classes: list[str] | None = self._find_classes()
         self._numbers = {name: number for number, name in enumerate(self.classes or ())}
+        if self._tables:
+            self._columns[0].warn_of_lost_names(self._tables[0].name)
 
     @property
     def _has_keys_of_files(self) -> bool:

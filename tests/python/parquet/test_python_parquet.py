@@ -142,6 +142,33 @@ def test_several_labels_and_several_images_of_a_row(tmp_path):
             "views.0.jpg": encoded(1), "views.1.jpg": encoded(2), "tags.npy": array_of([1], "int64", 1)}
 
 
+def detection(names, key):
+    features = datasets.Features({"image": datasets.Image(), "objects": datasets.List(
+        {"bbox": datasets.List(datasets.Value("float32"), length=4), "category": datasets.ClassLabel(names=names)})})
+    rows = [{"image": {"bytes": encoded(0), "path": f"{key}.jpg"}, "objects": [{"bbox": [1, 2, 3, 4], "category": 1}]}]
+    return datasets.Dataset.from_list(rows, features=features)
+
+
+def test_numbers_of_classes_inside_of_columns_are_not_merged(tmp_path):
+    """Numbers in `objects` are those of the pack's own classes: packs of other classes are not read as one."""
+    for name, names in (("a", ["cat", "dog"]), ("b", ["dog", "cat"]), ("c", ["cat", "dog", "emu"])):
+        bale.pack(detection(names, name), tmp_path / name)
+    for one in (tmp_path / "b", tmp_path / "b" / "b-000000.tar"):
+        with pytest.raises(ValueError, match='class "dog" has the number 0 and would get 1 .* the field objects.json has the old numbers'):
+            bale.Dataset([tmp_path / "a", one])
+    with pytest.raises(ValueError, match="whose field objects.json has numbers of classes inside"):
+        bale.add(tmp_path / "a", tmp_path / "b")
+    assert len(bale.Dataset([tmp_path / "a", tmp_path / "c"])) == 2  # numbers that stay
+
+
+def test_names_of_classes_that_are_not_kept_are_told(tmp_path):
+    named = detection(["cat", "dog"], "a").add_column("label", [0]).cast_column("label", datasets.ClassLabel(names=["x"]))
+    named.to_parquet(tmp_path / "x.parquet")
+    for source in (named, tmp_path / "x.parquet"):
+        with pytest.warns(UserWarning, match="the names of the classes inside of 'objects' are not kept"):
+            bale.pack(source, tmp_path / "out", overwrite=True)
+
+
 def test_images_that_features_call_structs(tmp_path):
     """As after Dataset.from_parquet() of what another writer wrote."""
     values = {"data": [{"bytes": b"%d" % i, "path": "a"} for i in range(2)], "image": [{"bytes": encoded(i), "path": f"{i}.jpg"} for i in range(2)]}
@@ -375,18 +402,20 @@ def test_types_of_other_writers(tmp_path):
 
 
 def test_values_that_python_would_change(tmp_path):
-    """Nanoseconds of a time, tensors of a fixed shape, in any order of their axes, and 8-bit truths."""
+    """Nanoseconds of a time, also within others, tensors of a fixed shape, in any order of their axes, and 8-bit truths."""
     numbers = np.arange(12, dtype=np.float32).reshape(2, 2, 3)
     plain = pa.FixedShapeTensorArray.from_numpy_ndarray(numbers)
     turned = pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.float32(), [2, 3], permutation=[1, 0]), plain.storage)
     gap = pa.ExtensionArray.from_storage(plain.type, pa.array([None, [1, 2, 3, 4, 5, 6]], plain.storage.type))
     columns = {"image": pictures("x.jpg", "y.jpg"), "time": pa.array([1, 1000], pa.time64("ns")), "plain": plain, "turned": turned, "gap": gap,
-               "truth": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, None], pa.int8()))}
+               "inner": pa.array([[{"t": 1}], None], pa.list_(pa.struct([("t", pa.time64("ns"))]))),
+               "coarse": pa.array([{"t": 1000}] * 2, pa.struct([("t", pa.time64("ns"))])), "truth": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, None], pa.int8()))}
     with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as out, pa.ipc.new_stream(out, pa.table(columns).schema) as writer:
         writer.write_table(pa.table(columns))
     bale.pack(tmp_path / "x.arrow", tmp_path / "out")
     first, second = list(bale.Dataset(tmp_path / "out"))
     assert first["json"] == b'{"time": "00:00:00.000000001", "truth": true}' and second["json"] == b'{"time": "00:00:00.000001", "truth": null}'
+    assert first["inner.json"] == b'[{"t": "00:00:00.000000001"}]' and first["coarse.json"] == b'{"t": "00:00:00.000001"}'
     assert [np.load(io.BytesIO(row["plain.npy"])).tolist() for row in (first, second)] == numbers.tolist()
     assert np.load(io.BytesIO(first["turned.npy"])).tolist() == turned.to_numpy_ndarray()[0].tolist()
     assert "gap.npy" not in first and np.load(io.BytesIO(second["gap.npy"])).tolist() == [[1, 2, 3], [4, 5, 6]]
