@@ -38,7 +38,8 @@ void check_one(const Field& field) {
   };
   if (field.name.empty()) refuse("is not a name");
   if (field.kind > FieldKind::keypoints) refuse("has a kind that is none of FieldKind");
-  if (std::max(field.box_format, field.stored_format) > BoxFormat::cxcywh) {
+  const BoxFormat stored_format = field.stored_format.value_or(BoxFormat::xyxy);
+  if (std::max(field.box_format, stored_format) > BoxFormat::cxcywh) {
     refuse("has a format that is none of BoxFormat");
   }
   if (field.source.empty()) refuse("names no stored field");
@@ -49,8 +50,7 @@ void check_one(const Field& field) {
   }
   if (field.fill != 0 && !is_mask) refuse("has a fill, which only masks have");
   if (field.fill > 255 && field.type == "|u1") refuse("has a fill that its dtype, uint8, does not have");
-  if (field.kind != FieldKind::boxes &&
-      (field.box_format != BoxFormat::xyxy || field.stored_format != BoxFormat::xyxy)) {
+  if (field.kind != FieldKind::boxes && (field.box_format != BoxFormat::xyxy || stored_format != BoxFormat::xyxy)) {
     refuse("has a format, which only boxes have");
   }
   if (field.kind != FieldKind::boxes && !field.without.empty()) refuse("has a `without`, which only boxes have");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -78,19 +79,22 @@ Box box_of(const Json& given, BoxFormat format) {
   return to_corners({number_of(sides[0]), number_of(sides[1]), number_of(sides[2]), number_of(sides[3])}, format);
 }
 
-void add_boxes(const Json& given, BoxFormat stored, Boxes& boxes) {
+void add_boxes(const Json& given, std::optional<BoxFormat> stored, Boxes& boxes) {
   if (given.contains("boxes")) {
-    for (const Json& box : list_of(given, "boxes")) boxes.push_back(box_of(box, stored));
-    return add_labels(given, "labels", boxes);
+    for (const Json& box : list_of(given, "boxes")) boxes.push_back(box_of(box, stored.value_or(BoxFormat::xyxy)));
+    const char* const name = label_name_in(given);
+    const Json* const others = given.contains("labels") ? nullptr : given.find(name);
+    const bool has_one_per_box = others != nullptr && others->is_array() && others->size() == boxes.size();
+    return add_labels(given, has_one_per_box ? name : "labels", boxes);
   }
   if (!given.contains("bbox")) refuse("boxes are in a list \"boxes\" or, as COCO's, \"bbox\", and neither is there");
-  for (const Json& box : list_of(given, "bbox")) boxes.push_back(box_of(box, BoxFormat::xywh));
+  for (const Json& box : list_of(given, "bbox")) boxes.push_back(box_of(box, stored.value_or(BoxFormat::xywh)));
   add_labels(given, label_name_in(given), boxes);
 }
 
-void add_annotation(const Json& annotation, Boxes& boxes) {
+void add_box(const Json& annotation, std::optional<BoxFormat> stored, Boxes& boxes) {
   if (!annotation.is_object() || !annotation.contains("bbox")) refuse("an annotation has no \"bbox\"");
-  boxes.push_back(box_of(annotation.at("bbox"), BoxFormat::xywh));
+  boxes.push_back(box_of(annotation.at("bbox"), stored.value_or(BoxFormat::xywh)));
   const char* const name = label_name_in(annotation);
   if (annotation.contains(name)) boxes.back().label = label_of(annotation.at(name));
 }
@@ -111,7 +115,7 @@ void add_points(const Json& given, KeyPoints& points) {
 }
 
 /// COCO's: x, y and visibility of all points of an object, in one list.
-void add_annotation(const Json& annotation, KeyPoints& points) {
+void add_points_of(const Json& annotation, KeyPoints& points) {
   if (!annotation.is_object() || !annotation.contains("keypoints")) refuse("an annotation has no \"keypoints\"");
   const std::vector<Json>& values = list_of(annotation, "keypoints");
   if (values.size() % 3 != 0) refuse("the keypoints of an annotation are not x, y and visibility of each");
@@ -130,8 +134,8 @@ Json parsed_targets(Bytes bytes) {
   }
 }
 
-template <typename Targets, typename AddAll>
-Targets read_json(const Json& given, const AddAll& add_all) {
+template <typename Targets, typename AddAll, typename AddAnnotation>
+Targets read_json(const Json& given, const AddAll& add_all, const AddAnnotation& add_one) {
   Targets targets;
   const bool is_list = given.is_array();
   if (!is_list && !given.is_object()) refuse("the JSON is neither an object nor a list of annotations");
@@ -140,13 +144,15 @@ Targets read_json(const Json& given, const AddAll& add_all) {
     return targets;
   }
   for (const Json& annotation : is_list ? given.as_list("the JSON") : list_of(given, "annotations")) {
-    add_annotation(annotation, targets);
+    add_one(annotation, targets);
   }
   return targets;
 }
 
-Boxes boxes_in(const Json& given, BoxFormat stored) {
-  return read_json<Boxes>(given, [stored](const Json& object, Boxes& boxes) { add_boxes(object, stored, boxes); });
+Boxes boxes_in(const Json& given, std::optional<BoxFormat> stored) {
+  return read_json<Boxes>(
+      given, [stored](const Json& object, Boxes& boxes) { add_boxes(object, stored, boxes); },
+      [stored](const Json& annotation, Boxes& boxes) { add_box(annotation, stored, boxes); });
 }
 
 bool is_true(const Json& value) {
@@ -227,14 +233,14 @@ bool is_array_file(Bytes bytes) { return as_text(bytes).starts_with(k_array_magi
 
 }  // namespace
 
-Boxes read_boxes(Bytes bytes, BoxFormat stored) {
+Boxes read_boxes(Bytes bytes, std::optional<BoxFormat> stored) {
   if (!is_array_file(bytes)) return boxes_in(parsed_targets(bytes), stored);
   const Table table(bytes, 4);
   Boxes boxes;
   for (std::uint64_t i = 0; i < table.num_rows; ++i) {
     boxes.push_back(to_corners(
         {number_of(table.at(i, 0)), number_of(table.at(i, 1)), number_of(table.at(i, 2)), number_of(table.at(i, 3))},
-        stored));
+        stored.value_or(BoxFormat::xyxy)));
     if (table.columns == 5) boxes.back().label = label_of(table.at(i, 4));
   }
   return boxes;
@@ -266,7 +272,7 @@ NumberedBoxes read_boxes(Bytes bytes, const Field& field) {
 }
 
 KeyPoints read_keypoints(Bytes bytes) {
-  if (!is_array_file(bytes)) return read_json<KeyPoints>(parsed_targets(bytes), add_points);
+  if (!is_array_file(bytes)) return read_json<KeyPoints>(parsed_targets(bytes), add_points, add_points_of);
   const Table table(bytes, 2);
   KeyPoints points;
   for (std::uint64_t i = 0; i < table.num_rows; ++i) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "bale/formats/base/bytes.hpp"
@@ -12,9 +13,9 @@
 
 namespace bale::transform_detail {
 
-/// `stored` says what the four numbers of a box are, unless the layout does: COCO's "bbox" is xywh. Throws `damaged` if
-/// the bytes are neither JSON nor an array, and `unsupported` for another layout and for numbers that are not finite.
-Boxes read_boxes(Bytes bytes, BoxFormat stored);
+/// `stored` is Field::stored_format. Throws `damaged` if the bytes are neither JSON nor an array, and `unsupported` for
+/// another layout and for numbers that are not finite.
+Boxes read_boxes(Bytes bytes, std::optional<BoxFormat> stored);
 /// The boxes that Field::without leaves, and the number of each in the stored field.
 struct NumberedBoxes {
   Boxes boxes;

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bale._types import DType
 
 Kind = Literal["text", "json", "array", "bytes", "mask", "boxes", "keypoints"]
-Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str, int | None, list[str], list[str]]
+Options = tuple[str, str, str, bool, str, list[int] | None, int, str, str | None, int | None, list[str], list[str]]
 
 _KINDS = ("text", "json", "array", "bytes", "mask", "boxes", "keypoints")
 _BOX_FORMATS = ("xyxy", "xywh", "cxcywh")
@@ -48,8 +48,8 @@ class Field(NamedTuple):
         Of a mask: the value of pixels from outside the image, 0 to 65535. 255 is what losses often ignore.
     format : {'xyxy', 'xywh', 'cxcywh'}, default 'xyxy'
         Format of boxes in the batch, in pixels.
-    stored_format : {'xyxy', 'xywh', 'cxcywh'}, default 'xyxy'
-        Format of stored boxes. The "bbox" of COCO is always xywh.
+    stored_format : {'xyxy', 'xywh', 'cxcywh'} or None, default None
+        Format of stored boxes. None: "bbox" is COCO's xywh, and others are xyxy.
     view : int or None, default None
         Of a mask, boxes or keypoints: the number of the view that it follows, from 0. With several views it must be
         given.
@@ -82,7 +82,7 @@ class Field(NamedTuple):
     optional: bool = False
     fill: int = 0
     format: str = "xyxy"
-    stored_format: str = "xyxy"
+    stored_format: str | None = None
     view: int | None = None
     member: str | Sequence[str] | None = None
     without: Sequence[str] = ()
@@ -107,7 +107,7 @@ def _options_of_one(name: str, field: Field) -> Options:
         raise TypeError(f"fields: {name!r} is {field!r}, which is neither the name of a stored field nor a bale.Field")
     if field.kind not in (None, *_KINDS):
         raise ValueError(f"fields: {name!r} has the kind {field.kind!r}, which is not one of {', '.join(_KINDS)}")
-    for given in (field.format, field.stored_format):
+    for given in (field.format, "xyxy" if field.stored_format is None else field.stored_format):
         if given not in _BOX_FORMATS:
             raise ValueError(f"fields: {name!r} has the format {given!r}, which is not one of {', '.join(_BOX_FORMATS)}")
     fill = operator.index(field.fill)

@@ -88,7 +88,7 @@ std::vector<Field> fields_of(nb::handle given) {
     }
     field.fill = value_of<std::uint16_t>(one[6], "fields");
     field.box_format = box_format_of(one[7]);
-    field.stored_format = box_format_of(one[8]);
+    if (!one[8].is_none()) field.stored_format = box_format_of(one[8]);
     if (!one[9].is_none()) field.view = value_of<std::uint32_t>(one[9], "fields");
     for (const nb::handle member : one[10]) field.members.push_back(from_str(nb::cast<nb::str>(member)));
     for (const nb::handle member : one[11]) field.without.push_back(from_str(nb::cast<nb::str>(member)));

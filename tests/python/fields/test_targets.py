@@ -332,6 +332,20 @@ def test_a_state_continues(packed):
     assert continues(load, packed, content)
 
 
+def test_stored_formats(bale, tmp_path):
+    """"bbox" is COCO's, if the field does not say otherwise, as of datasets whose "bbox" has corners."""
+    forms = [{"bbox": [[1, 2, 4, 8]], "category": [3]}, [{"bbox": [1, 2, 4, 8], "category": 3}], {"boxes": [[1, 2, 4, 8]], "category": [3]}]
+    bl.pack([(f"{i}", {"jpg": jpeg(i, (20, 20)), "objects.json": form}) for i, form in enumerate(forms)], tmp_path / "p")
+    corners, sides, centers = [1, 2, 4, 8], [1, 2, 5, 10], [-1, -2, 3, 6]
+    for stored, expected in ((None, [sides, sides, corners]), ("xyxy", [corners] * 3), ("xywh", [sides] * 3), ("cxcywh", [centers] * 3)):
+        field = bl.Field("objects.json", kind="boxes", stored_format=stored)
+        with bl.Loader(tmp_path / "p", 3, transform=T.ragged(), workers=0, shuffle=False, seed=1, fields={"boxes": field}) as loader:
+            [batch] = loader
+            assert batch.fields["boxes"].data.tolist() == expected and batch.fields.labels("boxes").data.tolist() == [3, 3, 3]
+    with pytest.raises(ValueError, match="the format 'yx'"):
+        load(tmp_path / "p", fields={"boxes": bl.Field("objects.json", kind="boxes", stored_format="yx")})
+
+
 def test_formats_of_boxes(packed):
     with load(packed) as corners, load(packed, fields={"boxes": FIELDS["boxes"]._replace(format="xywh")}) as sides, \
          load(packed, fields={"boxes": FIELDS["boxes"]._replace(format="cxcywh")}) as centers:

@@ -61,9 +61,10 @@ struct Field {
   /// Of an array: the stored field is an object in JSON, and a row has the values of these members, or of the one.
   /// Texts of numbers count as numbers: columns of a CSV are texts.
   std::vector<std::string> members{};
-  std::uint16_t fill = 0;                     // of a mask, for pixels from outside the image
-  BoxFormat box_format = BoxFormat::xyxy;     // of boxes in the batch
-  BoxFormat stored_format = BoxFormat::xyxy;  // of stored boxes; COCO's "bbox" is xywh in any case
+  std::uint16_t fill = 0;                  // of a mask, for pixels from outside the image
+  BoxFormat box_format = BoxFormat::xyxy;  // of boxes in the batch
+  /// Of stored boxes. If it is not given, "bbox" is COCO's xywh, and others are xyxy.
+  std::optional<BoxFormat> stored_format{};
   /// Of boxes in JSON: names of members ("iscrowd", "difficult"). Boxes of which one is true, or a number other than 0,
   /// are left out.
   std::vector<std::string> without{};
