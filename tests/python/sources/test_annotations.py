@@ -136,6 +136,11 @@ def test_several_files_of_coco(bale, tmp_path):
     for image in listed:
         fields = fields_by_key(bale, tmp_path / "p")[os.path.splitext(image["file_name"])[0]]
         assert json.loads(fields["captions.json"]) == [t["caption"] for t in texts if t["image_id"] == image["id"]]
+    instances = json.loads(path.read_text())
+    captioned = tmp_path / "captioned.json"  # captions of boxes
+    captioned.write_text(json.dumps({**instances, "annotations": [{**one, "caption": "x"} for one in instances["annotations"]]}))
+    bale.ok("pack", images, tmp_path / "s", "--annotations", captioned)
+    assert all("boxes.json" in fields for fields in fields_by_key(bale, tmp_path / "s").values())
     bale.ok("pack", images, tmp_path / "q", "--annotations", points)
     at, seen, _ = rows(bale, tmp_path / "q", "keypoints", "keypoints.json")["c"]
     assert at.tolist() == [[1, 2.5], [0, 0]] and seen.tolist() == [2, 0]

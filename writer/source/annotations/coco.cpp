@@ -231,7 +231,7 @@ class Coco : public AnnotationSet {
       ++num_panoptic_;
       masks_.add(number_of(image_id), mask_name_of(annotation));
     }
-    if (annotation.contains("caption")) ++num_captions_;
+    if (annotation.contains("caption") && !annotation.contains("bbox")) ++num_captions_;  // else a caption of an object
     if (annotation.contains("keypoints")) ++num_keypoints_;
   }
 
