@@ -1,7 +1,7 @@
 """The epochs of a Loader: which one each iteration makes, and the iterator that goes through it."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from bale._loader.passes import Begun, Own, Passes, Place
 
@@ -97,6 +97,9 @@ class EpochIterator:
 
     def __iter__(self) -> Self:
         return self
+
+    def __copy__(self) -> NoReturn:
+        raise TypeError("an iterator of a Loader cannot be copied: the two would share the batches of one epoch; make two Loaders")
 
     def __len__(self) -> int:
         """Number of batches of a whole epoch, as for a DataLoader's iterator."""

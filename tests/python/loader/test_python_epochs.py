@@ -1,5 +1,6 @@
 """Passes: when an epoch is fixed, and what break, a second iter(), set_epoch() and a state mean. One rule for bale.Loader,
 bale.torch.Loader and bale.torch.IterableDataset, on any number of ranks (docs/EPOCHS.md)."""
+import copy
 import inspect
 import itertools
 import json
@@ -50,6 +51,8 @@ def test_an_iterator_that_took_nothing_is_not_a_pass(pack):
         iterator = iter(loader)
         loader.set_epoch(0)
         assert contents(iterator) == contents(other)
+        with pytest.raises(TypeError, match="an iterator of a Loader cannot be copied"):
+            copy.copy(iterator)
 
 
 @pytest.mark.parametrize("world_size", [1, 2])
