@@ -149,6 +149,8 @@ def native_options(*, batch_size: int, workers: int | None, threads: bool, prefe
                    mix: transforms.Mix | None, order: Order, reading: Reading) -> Options:
     """The options of a _bale.Loader. Raises ValueError and TypeError for values that it cannot have."""
     mixes = transforms.Mix() if mix is None else mix
+    if threads and workers == 0:
+        warn("threads: no effect with workers=0, with which next() makes the batches itself; give a number of threads as `workers`")
     return {
         **{name: value for name, value in reading._asdict().items() if name != "mode"},  # which is the transform's
         "batch_size": batch_size, "workers": workers, "threads": threads, "prefetch": prefetch, "seed": seed,

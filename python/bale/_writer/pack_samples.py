@@ -18,7 +18,7 @@ from bale._writer.field_values import is_image_field
 from bale._writer.image_files import OpenedFiles
 from bale._writer.labels import Labels, classes_of
 from bale._writer.writer import Writer
-from bale.errors import make_error
+from bale.errors import Error, error_of, make_error
 from bale.options import PackOptions
 from bale.parquet._columns import Columns, rows_of_batch
 from bale.parquet._found import find_splits, is_table_name, may_hold_tables
@@ -48,12 +48,21 @@ def pack_samples(source: object, destination: Path, make_bar: Callable[..., Bar]
     with Writer(destination, **options) as writer:
         encodes = isinstance(source, TableSamples) and source._has_keys_of_files and not writer._writer.keys_name_files()
         bar = make_bar and make_bar(desc="pack", unit="img", total=samples.size, initial=writer.count)
+        if samples.size is not None and samples.size < writer.count:
+            raise _fewer(samples.size, writer.count)
+        if isinstance(samples, _Samples) and not skips:
+            samples.is_known = writer.__contains__
         try:
             for key, fields, label in samples.after(writer.count):
                 if isinstance(fields, Exception):
                     writer._skip(key, fields)
-                else:
+                    continue
+                try:
                     writer.add(_bale.encode_key(key) if encodes else key, *labels.take(fields, label))
+                except Error as error:
+                    if not isinstance(samples, TableSamples) or error.key not in (key, _bale.encode_key(key)):
+                        raise
+                    raise error_of(error.code, f"{samples.place}: {error}", key=error.key, hint=error.hint or "") from None
                 if bar:
                     bar.update()
         finally:
@@ -155,8 +164,13 @@ def _sum(a: Any, b: Any) -> Any:
     return a + b if isinstance(a, (int, float)) and isinstance(b, (int, float)) else a
 
 
+def _fewer(size: int, count: int) -> ValueError:
+    return ValueError(f"source: {size} samples, and the interrupted run has {count}: resume needs the same samples in the same order")
+
+
 class _Samples:
-    """The samples of any source, in its order. `size` is None if the source does not know it."""
+    """The samples of any source, in its order. `size` is None if the source does not know it. `is_known`, if it is set, says whether an
+    interrupted run has a sample of this key."""
 
     def __init__(self, source: Any, image_field: str | None, skips: bool) -> None:
         self._image_field = image_field or "png"
@@ -166,6 +180,7 @@ class _Samples:
         self._has_warned = False
         self.classes: list[str] | None = None
         self.size: int | None = None
+        self.is_known: Callable[[object], bool] | None = None
         self._at: Callable[[int], Sample] | None = None
         self._items: Iterable[Any] = ()
         self._after: Callable[[int], Iterator[Sample]] | None = None
@@ -206,9 +221,13 @@ class _Samples:
                 with self._opened.watched():
                     item = next(items)
             except StopIteration:
+                if i < count:
+                    raise _fewer(i, count) from None
                 return
             if i >= count:
                 yield self._sample_or_why_not(i, item)
+            elif self.is_known and isinstance(item, tuple) and len(item) > 1 and isinstance(item[1], Mapping) and not self.is_known(item[0]):
+                raise ValueError(f"sample {i}: the interrupted run has no {item[0]!r}: resume needs the same samples in the same order")
 
     def _item(self, source: Any, i: int) -> Any:
         with self._opened.watched():

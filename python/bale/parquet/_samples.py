@@ -101,8 +101,9 @@ class TableSamples:
     classes       names of class 0, 1, ...; None if there are none
     size          number of rows; None if only reading them says it
     num_missing   rows that the last iteration left out, because they have no image
+    place         file and row of the last sample
 
-    Threads: an iteration belongs to one thread; there may be several at once, of which num_missing is the last's."""
+    Threads: an iteration belongs to one thread; there may be several at once, of which num_missing and place are the last's."""
 
     def __init__(self, files: Sequence[str], *, num_rows: int | None, image: str | None, label: str | None, key: str | None,
                  columns: Sequence[str] | None, missing: Missing) -> None:
@@ -110,6 +111,7 @@ class TableSamples:
             raise ValueError(f"missing: {missing!r} is not auto, keep, skip or fail")
         require_pyarrow()
         self.num_missing: int = 0
+        self.place: str = ""
         self._tables = [Table(file) for file in files]
         self._expected = num_rows
         self._key = key
@@ -179,6 +181,7 @@ class TableSamples:
                     continue
                 given += 1
                 if not skips or given > count:
+                    self.place = f"{table.name}: row {row}"
                     yield sample
             first = end
         if self._expected is not None and first != self._expected:

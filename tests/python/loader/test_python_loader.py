@@ -335,6 +335,11 @@ def test_options_that_make_no_sense(pack, options, word):
         small(pack, **options)
 
 
+def test_threads_without_workers_are_told(pack):
+    with pytest.warns(UserWarning, match="threads: no effect with workers=0"):
+        bl.Loader(pack, 4, workers=0, threads=True, transform=bl.transforms.val(16))
+
+
 @pytest.mark.parametrize("make", [
     lambda: transforms.train(0), lambda: transforms.train(scale=(2, 1)), lambda: transforms.train(jitter=(1, 1, 1, 2)),
     lambda: transforms.train(jitter=(-1, 0, 0, 0)), lambda: transforms.val(224, resize=100),

@@ -270,8 +270,9 @@ def test_what_cannot_be_a_sample(tmp_path):
         bale.pack(bale.parquet.samples(tmp_path / "x.parquet", label="label"), tmp_path / "bad")
     kind = image.type
     name = write(tmp_path / "x.parquet", {"image": pa.array([{"bytes": b"text", "path": "a.jpg"}, {"bytes": encoded(1), "path": "b.jpg"}], kind)})
-    with pytest.raises(bale.Error, match="a"):
+    with pytest.raises(bale.Error, match=r"x.parquet: row 0: field jpg: not an image") as caught:
         bale.pack(name, tmp_path / "bad")
+    assert caught.value.key == "a" and isinstance(caught.value, bale.errors.DamagedError)
     report = bale.pack(name, tmp_path / "skip", on_error="skip")
     assert report["samples"] == 1 and len(report["skipped"]) == 1
 

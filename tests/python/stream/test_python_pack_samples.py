@@ -90,6 +90,23 @@ def test_an_interrupted_generator_is_resumed(tmp_path):
     assert all(np.array_equal(pixels(dataset[i]["png"]), PIXELS[i]) for i in range(12))
 
 
+def test_resuming_with_other_samples_is_refused(tmp_path):
+    def samples(keys, end=None):
+        yield from ((key, {"png": PIXELS[0]}) for key in keys)
+        if end:
+            raise end
+
+    with pytest.raises(KeyError):
+        bale.pack(samples("abcdefg", KeyError()), tmp_path / "out", shard_samples=3)
+    for source in (samples("abc"), [(key, {"png": PIXELS[0]}) for key in "abc"]):
+        with pytest.raises(ValueError, match="source: 3 samples, and the interrupted run has 7"):
+            bale.pack(source, tmp_path / "out", shard_samples=3, resume=True)
+    with pytest.raises(ValueError, match="sample 1: the interrupted run has no 'x'"):
+        bale.pack(samples("axcdefghi"), tmp_path / "out", shard_samples=3, resume=True)
+    assert bale.pack(samples("abcdefghi"), tmp_path / "out", shard_samples=3, resume=True)["samples"] == 9
+    assert list(bale.Dataset(tmp_path / "out").keys) == list("abcdefghi")
+
+
 def test_what_is_not_a_source(tmp_path):
     for source in (3, object()):
         with pytest.raises(TypeError, match="not a path"):
