@@ -12,8 +12,9 @@ from bale.torch._tree import like
 def to_tv_tensors(*sample: object) -> Any:
     """Wraps images and masks, so that torchvision's v2 transforms treat them alike.
 
-    The first value is the image, PIL or tensor. Among the others, a PIL image, and a tensor of integers with two or
-    more dimensions, is a mask; tuples and lists are searched; labels and other values stay the same.
+    The first value is the image, PIL or tensor. Among the others, a PIL image, and a tensor of integers whose last two
+    dimensions are the image's, is a mask; tuples and lists are searched; labels, boxes, what torchvision has wrapped, and
+    other values stay the same.
 
     Parameters
     ----------
@@ -47,14 +48,16 @@ def to_tv_tensors(*sample: object) -> Any:
         raise ValueError("to_tv_tensors: nothing was given")
     image, *targets = sample
     image = tv_tensors.Image(image)
-    return (image, *(_target(target, tv_tensors.Mask) for target in targets)) if targets else image
+    return (image, *(_target(target, image.shape[-2:], tv_tensors) for target in targets)) if targets else image
 
 
-def _target(target: Any, mask: Any) -> Any:
+def _target(target: Any, size: Any, tv_tensors: Any) -> Any:
+    mask = tv_tensors.Mask
     if isinstance(target, (tuple, list)):
-        return like(target, [_target(entry, mask) for entry in target])
+        return like(target, [_target(entry, size, tv_tensors) for entry in target])
     if isinstance(target, torch.Tensor):
-        return mask(target) if target.dim() >= 2 and not _has_fractions(target) else target
+        is_mask = target.shape[-2:] == size and not _has_fractions(target) and not isinstance(target, tv_tensors.TVTensor)
+        return mask(target) if is_mask else target
     from PIL import Image
 
     return mask(target) if isinstance(target, Image.Image) else target
