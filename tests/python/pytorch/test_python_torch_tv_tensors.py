@@ -40,7 +40,7 @@ def test_images_and_masks(torch):
         assert type(made[0]) is tv_tensors.Image and type(made[1]) is tv_tensors.Mask
         assert made[0].data_ptr() == images.data_ptr() and made[1].data_ptr() == masks.data_ptr()
     boxes = tv_tensors.BoundingBoxes(torch.tensor([[1, 2, 3, 4]]), format="XYXY", canvas_size=(12, 8))
-    for labels in (torch.arange(4), torch.eye(4, 9, dtype=torch.int64), boxes):  # a vector of labels per image is no mask
+    for labels in (torch.arange(4), torch.eye(4, 9, dtype=torch.int64), boxes):  # labels of each image of a batch are not masks
         assert bt.to_tv_tensors(images, labels)[1] is labels
 
     # The first of joint transforms: the flip of one is the flip of the other.
