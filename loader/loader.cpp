@@ -98,7 +98,9 @@ LoaderState state_of(const Json& json) {
   const auto optional = [&](std::string_view name) { return json.contains(name) ? json.count(name) : 0; };
   LoaderState state{.position = json.count("position"),
                     .fingerprint = json.count("fingerprint"),
-                    .nodes = {.count = optional("nodes"), .ranks = optional("ranks_per_node")}};
+                    .nodes = {.count = optional("nodes"), .ranks = optional("ranks_per_node")},
+                    .shards = optional("shards"),
+                    .content = optional("content")};
   const bool is_end = state.position == 0 && optional("passes_before") != 0;  // epoch and pass are those that follow
   const std::uint64_t pass = optional(is_end ? "passes_before" : "pass");
   const std::uint64_t epoch = json.count("epoch") - (is_end ? 1 : 0) + pass;
@@ -127,6 +129,10 @@ std::string LoaderState::to_json() const {
   if (nodes.count != 0) {
     json["nodes"] = nodes.count;
     json["ranks_per_node"] = nodes.ranks;
+  }
+  if (shards != 0) {
+    json["shards"] = shards;
+    json["content"] = content;
   }
   return json.dump();
 }

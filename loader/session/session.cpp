@@ -330,6 +330,8 @@ LoaderState Session::state() const {
   if (stream_.order().parts()) {
     mark_nodes(state, stream_.order(), delivered_ == stream_.num_batches(epoch_));
   }
+  if (identity_ == 0) state.shards = shards_before(epoch_, state.position);
+  if (state.shards != 0) state.content = content_of(state.shards);
   return state;
 }
 
@@ -342,6 +344,11 @@ void Session::load_state(const LoaderState& state) {
     throw Error(ErrorCode::invalid_argument,
                 "the state is of another dataset, selection, shuffle or seed than this loader's",
                 {.hint = "open the same packed dataset with the options that the state was saved under"});
+  }
+  if (state.shards != 0 && (state.shards > dataset_.num_shards() || content_of(state.shards) != state.content)) {
+    throw Error(ErrorCode::invalid_argument, "the shards have other samples than those that the state saw",
+                {.path = spec_,
+                 .hint = "open the shards that the state was saved with, or begin an epoch of these with set_epoch()"});
   }
   if (stream_.order().parts()) check_nodes(state, stream_.order());
   go_to(state.epoch, state.position);

@@ -34,6 +34,7 @@
 #include "bale/loader/worker/workers.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/read_ahead.hpp"
+#include "bale/reader/spec/dataset_identity.hpp"
 
 namespace bale::loader_detail {
 
@@ -165,6 +166,8 @@ class Session : public std::enable_shared_from_this<Session> {
  private:
   Ring make_ring();
   bool is_other_fingerprint(std::uint64_t fingerprint) const;
+  std::uint64_t shards_before(std::uint64_t epoch, std::uint64_t position) const;
+  std::uint64_t content_of(std::size_t num_shards) const;
   std::unique_ptr<Workers> make_workers();
   void start_read_ahead();
   std::function<bool(std::uint64_t, std::uint64_t)> needed_on_node() const;
@@ -212,6 +215,8 @@ class Session : public std::enable_shared_from_this<Session> {
   BatchStream stream_;
   const std::uint64_t identity_;  // of the dataset; 0: it was not known when it was opened
   std::uint64_t fingerprint_;
+  mutable DatasetIdentity content_;                // of as many shards as contents_ has
+  mutable std::vector<std::uint64_t> contents_{};  // [n]: LoaderState::content of the first n + 1 shards
   WorkerConfig config_;
   ShardOf shard_of_;
   Ring ring_;

@@ -98,6 +98,23 @@ void Session::use_clock() {
   if (read_ahead_) start_read_ahead();
 }
 
+/// How many shards have the samples before a position; 0 if they are not counted. Does not wait.
+std::uint64_t Session::shards_before(std::uint64_t epoch, std::uint64_t position) const {
+  if (position == 0) return 0;
+  const auto samples = stream_.order().samples_for(epoch, position);
+  if (samples && dataset_.count_ready(*samples - 1) >= *samples) return dataset_.position(*samples - 1).first + 1;
+  return dataset_.num_counted_shards() == dataset_.num_shards() ? dataset_.num_shards() : 0;
+}
+
+/// Precondition: num_shards is at least 1. Only in the thread that uses the Loader.
+std::uint64_t Session::content_of(std::size_t num_shards) const {
+  while (contents_.size() < num_shards) {
+    content_.add(*dataset_.use_index(contents_.size()));
+    contents_.push_back(content_.value() >> 1);
+  }
+  return contents_[num_shards - 1];
+}
+
 /// States of other versions, or from before an index was made. Up to version 0.1.0, a state identified its dataset only
 /// by the number of samples. Shards that had no index when the state was saved were identified by their samples, or by
 /// their names.

@@ -141,6 +141,7 @@ std::uint64_t Dataset::identity() const {
 
 std::uint64_t Dataset::stamp(std::size_t num_shards) const {
   DatasetIdentity identity;
+  identity.add(std::to_string(this->num_shards()));
   for (std::size_t number = 0; number < num_shards; ++number) {
     const ManifestShard* const expected = state_->entry(number).expected;
     identity.add(expected != nullptr ? expected->digest : std::to_string(shard_identity(number).index));

@@ -167,11 +167,13 @@ class LoaderBase:
         dict
             Can be pickled and stored as JSON.
         """
-        _, position, fingerprint, nodes, ranks, dataset = self._native.state()
+        _, position, fingerprint, nodes, ranks, dataset, shards, content = self._native.state()
         place = self._epochs.place(position)
         state: Json = {**place.in_state(), "fingerprint": fingerprint, **version_in_state(dataset)}
         if self._mixture is not None:
             state["mixture"] = self._mixture.in_state(place, self._native.options["seed"])
+        if shards:
+            state.update(shards=shards, content=content)
         return {**state, "nodes": nodes, "ranks_per_node": ranks} if nodes and place.position else state
 
     def load_state_dict(self, state: Json, shares: Mapping[str, Any] | None = None) -> None:
@@ -208,7 +210,7 @@ class LoaderBase:
             if mixture.use_state(state, place, self._native.options["seed"], shares):
                 self._native.choose(mixture.selection)
             if shares is not None:  # it is the state of another order, and perhaps of other sources
-                _, _, fingerprint, _, _, dataset = self._native.made.state()
+                _, _, fingerprint, _, _, dataset, *_ = self._native.made.state()
                 state = {**state, "fingerprint": fingerprint, **version_in_state(dataset)}
             self._native.load(place, state)
         except Exception:

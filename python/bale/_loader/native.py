@@ -62,6 +62,7 @@ class Native:
         self._spec, self._device = spec, device
         self._fallbacks = Fallbacks(name, may_come_later=device is not None and device["decodes"])
         self.version = keys.version
+        self._held: tuple[int, int, str] | None = None  # what is open
         self._made, self._process = self._make(), os.getpid()
         self._place: tuple[int, ...] | None = None  # of a state within an epoch, until a batch was returned
         self._before: tuple[int, ...] | None = None  # the place before a batch that was taken, until it was returned
@@ -69,15 +70,17 @@ class Native:
         self._earlier_bad: list[BadSample] = []     # of those made before
         self._earlier_counters: dict[str, object] = {}
         self.is_used = False
-        keys.bind(self._made.version())
-        self.version = self._made.version()[2]
+        self._held = self._made.version()
+        keys.bind(self._held)
+        self.version = self._held[2]
         self.num_deliveries_known: int | None = None
         if self._made.is_counted():
             self.num_deliveries  # noqa: B018 - known from now on, also after close()
 
     def _make(self) -> _bale.Loader | _bale.CudaLoader:
         made = self._open(self._spec)
-        if self.version is None or made.version()[2] == self.version:
+        is_same = self.version in (None, made.version()[2]) if self._held is None else made.has_version(self._held)
+        if is_same:
             return made
         made.close()  # another version was published in the meantime
         if self.version and "::" not in self._spec:
@@ -127,7 +130,7 @@ class Native:
     def load(self, place: Place, state: Json) -> None:
         """Raises ValueError if the state is of another dataset, selection, shuffle or seed."""
         wanted = (place.number, place.position, state["fingerprint"], state.get("nodes", 0), state.get("ranks_per_node", 0),
-                  version_of_state(state))
+                  version_of_state(state), state.get("shards", 0), state.get("content", 0))
         self.made.load_state(*wanted)
         self._place, self._before = wanted if place.position else None, None
 

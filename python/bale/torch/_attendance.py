@@ -96,7 +96,7 @@ class Attendance:
         self._has_warned = True
         warn(shown(f"{ended.spec}: this rank has read its share, one of {ended.world_size}, of epoch {ended.epoch}, which "
                    f"{ended.world_size - begun} of {ended.world_size} ranks did not begin: the other shares were not read. A loader that one "
-                   f"rank reads alone needs world_size=1. If all ranks read it, they need the same options and epochs"))
+                   f"rank reads alone needs world_size=1. If all ranks read it, they need the same options, epochs and version of the dataset, such as PACKED@ID"))
 
 
 def _turn_key(turn: int) -> str:

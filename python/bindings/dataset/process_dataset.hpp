@@ -27,6 +27,13 @@ inline HeldVersion held_version(const Dataset& dataset) {
   return {num_shards, dataset.stamp(num_shards), dataset.manifest() ? dataset.version() : std::string()};
 }
 
+/// Whether a dataset that was opened later is the same.
+inline bool holds_version(const Dataset& dataset, const HeldVersion& wanted) {
+  const auto& [num_shards, stamp, version] = wanted;
+  if (!version.empty() && !(dataset.manifest() && dataset.version() == version)) return false;
+  return num_shards <= dataset.num_shards() && dataset.stamp(num_shards) == stamp;
+}
+
 class ProcessDataset {
  public:
   /// `wanted`: what another process has open under the spec; this one opens the same, or throws `changed`.
@@ -53,7 +60,7 @@ class ProcessDataset {
   const HeldVersion& version() const { return *version_; }
   /// Throws `changed` if this dataset is another one.
   void require_version(const HeldVersion& wanted) {
-    if (!has(get(), wanted)) refuse();
+    if (!holds_version(get(), wanted)) refuse();
   }
 
   /// The index of a shard of get(), as Dataset::use_index() has it. Releases the GIL if that may wait.
@@ -81,7 +88,7 @@ class ProcessDataset {
   void open() {
     const WithoutGil without_gil;
     auto opened = std::make_unique<Dataset>(Dataset::open(spec_, options_));
-    if (version_ && !has(*opened, *version_)) opened = open_earlier();
+    if (version_ && !holds_version(*opened, *version_)) opened = open_earlier();
     version_ = held_version(*opened);
     dataset_ = std::move(opened);
     kept_indexes_.assign(dataset_->num_shards(), nullptr);
@@ -101,12 +108,6 @@ class ProcessDataset {
       if (error.code() != ErrorCode::not_found) throw;
       refuse();
     }
-  }
-  static bool has(const Dataset& dataset, const HeldVersion& wanted) {
-    const auto& [num_shards, stamp, version] = wanted;
-    if (!version.empty())
-      return dataset.manifest() && dataset.version() == version && dataset.stamp(num_shards) == stamp;
-    return num_shards <= dataset.num_shards() && dataset.stamp(num_shards) == stamp;
   }
   [[noreturn]] void refuse() const {
     throw Error(ErrorCode::changed, "the dataset was replaced since it was opened",

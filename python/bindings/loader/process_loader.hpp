@@ -167,6 +167,14 @@ void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
              return dataset.num_counted_shards() == dataset.num_shards();
            })
       .def("version", [](Self& self) { return held_version(self.get().dataset()); })
+      .def(
+          "has_version",
+          [](Self& self, const HeldVersion& wanted) {
+            bool has = false;
+            self.change([&](AnyLoader& held) { has = holds_version(held.dataset(), wanted); });
+            return has;
+          },
+          nb::arg("wanted"))
       .def("notices", [](Self& self) { return list_of(self.get().dataset().notices()); })
       .def("num_samples",
            [](Self& self) { return self.wait_for([](AnyLoader& held, const auto&) { return held.dataset().size(); }); })
@@ -174,22 +182,24 @@ void bind_common(nb::class_<ProcessLoader<AnyLoader>>& loader) {
            [](Self& self) {
              const LoaderState state = self.look().state();
              return std::make_tuple(state.epoch, state.position, state.fingerprint, state.nodes.count,
-                                    state.nodes.ranks, state.dataset);
+                                    state.nodes.ranks, state.dataset, state.shards, state.content);
            })
       .def(
           "load_state",
           [](Self& self, std::uint64_t epoch, std::uint64_t position, std::uint64_t fingerprint, std::uint64_t nodes,
-             std::uint64_t ranks_per_node, std::uint64_t dataset) {
+             std::uint64_t ranks_per_node, std::uint64_t dataset, std::uint64_t shards, std::uint64_t content) {
             self.change([&](AnyLoader& held) {
               held.load_state({.epoch = epoch,
                                .position = position,
                                .fingerprint = fingerprint,
                                .dataset = dataset,
-                               .nodes = {.count = nodes, .ranks = ranks_per_node}});
+                               .nodes = {.count = nodes, .ranks = ranks_per_node},
+                               .shards = shards,
+                               .content = content});
             });
           },
           nb::arg("epoch"), nb::arg("position"), nb::arg("fingerprint"), nb::arg("nodes") = 0,
-          nb::arg("ranks_per_node") = 0, nb::arg("dataset") = 0)
+          nb::arg("ranks_per_node") = 0, nb::arg("dataset") = 0, nb::arg("shards") = 0, nb::arg("content") = 0)
       .def_prop_ro("workers", [](Self& self) { return self.get().options().workers; })
       .def("worker_pids", [](Self& self) { return self.get().worker_pids(); })
       .def("bad_samples", [](Self& self) -> BadSamples { return BadSamples(list_of(self.get().bad_samples())); });

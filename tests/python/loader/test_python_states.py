@@ -81,6 +81,25 @@ def test_shards_that_are_indexed_later(bale, packs, tmp_path):
     assert load(shard, state)["position"] == state["position"]
 
 
+@pytest.mark.parametrize("shuffle", [False, "stream"])
+def test_shards_without_an_index_that_changed(packs, tmp_path, shuffle):
+    """They are not all counted when the Loader is opened, so the state knows those that it is in."""
+    spec = tmp_path / "x-{0..1}.tar"
+    for number in range(2):
+        shutil.copy(shards(packs / "one")[0], tmp_path / f"x-{number}.tar")
+    with bl.Loader(spec, shuffle=shuffle, **OPTIONS) as loader:
+        batches = iter(loader)
+        next(batches)
+        state = loader.state_dict()
+        rest = [batch.samples.tolist() for batch in batches]
+    with bl.Loader(spec, shuffle=shuffle, **OPTIONS) as loader:
+        loader.load_state_dict(state)
+        assert loader.state_dict() == state and [batch.samples.tolist() for batch in loader] == rest
+    shutil.copy(shards(packs / "two")[0], tmp_path / "x-0.tar")
+    with bl.Loader(spec, shuffle=shuffle, **OPTIONS) as loader, pytest.raises(ValueError, match="other samples"):
+        loader.load_state_dict(state)
+
+
 def test_a_workers_state_is_not_a_loaders(run):
     run("""
     worker = {"worker": 0, "num_workers": 2, "world_size": 1, "batch_size": 2, "taken": 1}

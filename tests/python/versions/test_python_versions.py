@@ -150,6 +150,26 @@ def test_loaders_stay_at_the_version_that_was_opened(versions, tmp_path):
         assert len(loader) == 6
 
 
+def require_changed(loader):
+    with pytest.raises(bl.errors.ChangedError, match="make the Loader again"):
+        next(iter(loader))
+
+
+def test_what_has_no_version_is_an_error_if_it_grew(versions, tmp_path):
+    """The shards that were there are the same, so only their number tells."""
+    packed = shutil.copytree(versions.old, tmp_path / "packed")
+    dataset = bl.Dataset([versions.new, packed])
+    with loader_of([versions.new, packed]) as loader:
+        pickle.loads(pickle.dumps(dataset))
+        publish(versions, packed)
+        with pytest.raises(bl.errors.ChangedError, match="open the dataset again"):
+            pickle.loads(pickle.dumps(dataset))
+        process = multiprocessing.get_context("fork").Process(target=require_changed, args=(loader,))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+
+
 def test_streams(torch, versions):  # noqa: F811
     torch("""
     import sys, bale

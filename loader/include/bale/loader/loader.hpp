@@ -44,6 +44,10 @@ struct LoaderState {
   std::uint64_t fingerprint = 0;        // of dataset, selection, shuffle and seed; below 2^63
   std::uint64_t dataset = 0;            // Dataset::identity(), by which a refused state names its version; 0: unknown
   Nodes nodes{.count = 0, .ranks = 0};  // Shuffle::node_local(), within an epoch: only they can continue; else 0 and 0
+  /// Of shards without an index that were not all counted when the loader was opened: how many of them have the
+  /// samples before the position, and a hash of keys, labels and sizes in these; else 0 and 0.
+  std::uint64_t shards = 0;
+  std::uint64_t content = 0;
 
   /// One line, which Python's loaders read: json.loads() makes it an argument of load_state_dict().
   std::string to_json() const;

@@ -146,9 +146,9 @@ class Dataset {
   /// shard.
   std::uint64_t identity_of_samples() const;
 
-  /// Tells this dataset from one that was opened under the same spec earlier or later: a hash of the classes, and of
-  /// what is held of the first `num_shards` shards (their digests in the manifest, else their indexes). Opens no shard
-  /// that is counted.
+  /// Tells this dataset from one that was opened under the same spec earlier or later: a hash of the classes, of
+  /// the number of shards, and of what is held of the first `num_shards` of them (their digests in the manifest, else
+  /// their indexes). Opens no shard that is counted.
   std::uint64_t stamp(std::size_t num_shards) const;
 
   // Every method with a shard number throws `invalid_argument` unless it is below num_shards().
