@@ -26,9 +26,12 @@ constexpr std::uint64_t k_spare_part = 512;
 constexpr std::size_t k_few_files = 20'000;   // which are counted in some milliseconds
 constexpr std::uint64_t k_trusted_parts = 4;  // of the limit: less than all but one of them may be in use uncounted
 
+/// Also of a path that is to be made.
 std::uint64_t free_bytes_of_disk(const std::string& path) {
   struct statvfs disk {};
-  return ::statvfs(path.c_str(), &disk) == 0 ? static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize : 0;
+  if (::statvfs(path.c_str(), &disk) == 0) return static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
+  const std::string parent = parent_directory(path);
+  return errno == ENOENT && parent != path ? free_bytes_of_disk(parent) : 0;
 }
 
 }  // namespace
@@ -38,6 +41,10 @@ void CacheDirectory::check_limit(const CacheSettings& settings) {
   throw Error(ErrorCode::invalid_argument,
               fmt::format("the limit of the cache is {} bytes, which is too little", settings.limit_bytes),
               {.hint = fmt::format("give BALE_CACHE_LIMIT at least {}MiB", k_least_limit >> 20)});
+}
+
+std::uint64_t CacheDirectory::default_limit(const std::string& path, std::uint64_t used) {
+  return (free_bytes_of_disk(path) + used) / 10 * 9;
 }
 
 CacheDirectory::CacheDirectory(const CacheSettings& settings, bool counts_all)
@@ -53,7 +60,7 @@ CacheDirectory::CacheDirectory(const CacheSettings& settings, bool counts_all)
   remove_stale_temporaries(path_);              // of who was killed while it made one of the files above
   if (!slots_.has_others()) count(counts_all);  // nothing is being written, so the disk says how full it is
   if (limit_bytes_ != 0) return;
-  limit_bytes_ = (free_bytes_of_disk(path_) + usage_.bytes()) / 10 * 9;
+  limit_bytes_ = default_limit(path_, usage_.bytes());
   if (limit_bytes_ >= k_least_limit) return;
   throw Error(ErrorCode::io, fmt::format("the disk has room for a cache of {} bytes only", limit_bytes_),
               {.path = path_,

@@ -41,6 +41,8 @@ class CacheDirectory {
   explicit CacheDirectory(const CacheSettings& settings, bool counts_all = false);
   /// Throws `invalid_argument` if the limit is below k_least_limit.
   static void check_limit(const CacheSettings& settings);
+  /// The limit of a cache at `path`, which need not exist yet, if the settings have none.
+  static std::uint64_t default_limit(const std::string& path, std::uint64_t used);
   ~CacheDirectory();
   CacheDirectory(const CacheDirectory&) = delete;
   CacheDirectory& operator=(const CacheDirectory&) = delete;

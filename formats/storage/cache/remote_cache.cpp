@@ -102,13 +102,19 @@ void warn_of_cache(const std::string& what) {
 
 struct RemoteCache::State {
   CacheSettings settings = settings_of_environment();
-  CacheDirectory cache{settings, true};
+  std::optional<CacheDirectory> cache;  // nullopt: there is none yet
+
+  State() {
+    CacheDirectory::check_limit(settings);
+    if (name_is_taken(join_path(settings.directory, k_cache_name))) cache.emplace(settings, true);
+  }
 
   std::vector<std::string> paths() const {
     std::vector<std::string> found;
+    if (!cache) return found;
     std::error_code error;
     const std::filesystem::recursive_directory_iterator end;
-    for (std::filesystem::recursive_directory_iterator at(cache.files(), error); !error && at != end;
+    for (std::filesystem::recursive_directory_iterator at(cache->files(), error); !error && at != end;
          at.increment(error)) {
       if (at->is_regular_file(error)) found.push_back(at->path().string());
     }
@@ -151,7 +157,7 @@ struct RemoteCache::State {
         bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
       }
     }
-    cache.removed(bytes);
+    cache->removed(bytes);
     return bytes;
   }
 
@@ -162,7 +168,7 @@ struct RemoteCache::State {
       data = bale::File::open_update(entry.data_path);
     } catch (const Error&) {  // then nothing of it is right
     }
-    const std::uint32_t token = cache.slots().token();
+    const std::uint32_t token = cache->slots().token();
     std::vector<std::byte> buffer(k_units_per_region * k_unit_bytes);
     std::uint64_t wrong = 0;
     for (std::uint64_t region = 0; region < entry.map->num_regions(); ++region) {
@@ -186,7 +192,7 @@ struct RemoteCache::State {
         progress.bytes += size;
         if (begin + size <= got && crc32c(Bytes(buffer).subspan(begin, size)) == expected) continue;
         if (!entry.map->claim_wrong(unit, expected, token)) continue;  // evicted in the meantime
-        cache.removed(remove_claimed(*entry.map, data, {unit, unit + 1}, token));
+        cache->removed(remove_claimed(*entry.map, data, {unit, unit + 1}, token));
         wrong += size;
       }
     }
@@ -200,8 +206,12 @@ RemoteCache::RemoteCache(RemoteCache&&) noexcept = default;
 RemoteCache& RemoteCache::operator=(RemoteCache&&) noexcept = default;
 
 const std::string& RemoteCache::directory() const { return state_->settings.directory; }
-std::uint64_t RemoteCache::limit_bytes() const { return state_->cache.limit_bytes(); }
-std::uint64_t RemoteCache::used_bytes() const { return state_->cache.used_bytes(); }
+std::uint64_t RemoteCache::limit_bytes() const {
+  if (state_->cache) return state_->cache->limit_bytes();
+  const CacheSettings& settings = state_->settings;
+  return settings.limit_bytes != 0 ? settings.limit_bytes : CacheDirectory::default_limit(settings.directory, 0);
+}
+std::uint64_t RemoteCache::used_bytes() const { return state_->cache ? state_->cache->used_bytes() : 0; }
 
 std::vector<RemoteCache::File> RemoteCache::files() const {
   std::vector<File> files;
@@ -228,13 +238,14 @@ RemoteCache::CheckReport RemoteCache::check(Progress& progress) {
 
 std::uint64_t RemoteCache::trim(std::uint64_t down_to) {
   const std::uint64_t before = used_bytes();
-  state_->cache.trim(down_to);
+  if (state_->cache) state_->cache->trim(down_to);
   const std::uint64_t after = used_bytes();
   return before > after ? before - after : 0;
 }
 
 std::uint64_t RemoteCache::clear() {
-  const CacheDirectory::Removal removal(state_->cache);
+  if (!state_->cache) return 0;
+  const CacheDirectory::Removal removal(*state_->cache);
   return state_->remove(state_->paths());
 }
 
@@ -249,7 +260,8 @@ std::uint64_t remove_from_cache(const UnwantedFiles& unwanted) {
     throw;
   }
   RemoteCache::State& state = *cache->state_;
-  const CacheDirectory::Removal removal(state.cache);
+  if (!state.cache) return 0;
+  const CacheDirectory::Removal removal(*state.cache);
   std::vector<std::string> paths;
   for (const Entry& entry : state.entries()) {
     const std::string& pin = entry.record.pin;

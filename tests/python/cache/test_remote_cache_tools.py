@@ -290,6 +290,12 @@ def test_ls(remote, server, heavy_tar):
     assert all(name in text for name in names) and f"{len(names)} files" in text and "500 MiB" in text
 
 
+@pytest.mark.parametrize("words", [["ls"], ["verify"], ["trim"], ["clear"], ["clear", "--dry-run"]], ids=" ".join)
+def test_a_cache_that_is_not_there_is_empty_and_not_made(remote, words):
+    assert "0 " in remote.ok("cache", *words).out
+    assert not remote.cache.exists()
+
+
 def test_ls_shows_no_secrets(remote, server):
     remote.ok("ls", f"{server.url}/p-000000.tar?X-Amz-Signature=hidden")
     assert "hidden" not in remote.ok("cache", "ls").out

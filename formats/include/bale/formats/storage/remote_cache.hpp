@@ -64,8 +64,8 @@ class RemoteCache {
     std::vector<Damage> damages;
   };
 
-  /// Opens the cache and makes it if there is none. Throws `invalid_argument` if it is turned off, or for a limit that
-  /// is not a size or too small, and `io`.
+  /// Opens the cache. If there is none, it is empty, and nothing is made. Throws `invalid_argument` if it is turned
+  /// off, or for a limit that is not a size or too small, and `io`.
   RemoteCache();
   ~RemoteCache();
   RemoteCache(RemoteCache&&) noexcept;
