@@ -278,12 +278,17 @@ class ShardRun {
       const bool policy_applies = job_.options.on_error != OnError::fail && error.code() != ErrorCode::interrupted;
       if (job_.fixed_source && error.code() == ErrorCode::changed) throw;
       if (writing_failed || is_lack_of_resources(error) || !policy_applies) throw;
-      // A file of a folder that cannot be read is one sample; a shard on a server that cannot be read is many good
+      // A file of a folder that cannot be read is one sample; a shard that cannot be read, or has changed, is many good
       // ones.
-      if (remote_storage_of(error.context().path) != nullptr && !is_data_error(error)) throw;
+      if (is_in_shard(number, error) && !is_data_error(error)) throw;
       skip(number, error);
     }
     progress_.samples.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  bool is_in_shard(std::uint32_t number, const Error& error) const {
+    if (remote_storage_of(error.context().path) != nullptr) return true;
+    return job_.source.files(number).empty() && !job_.source.places().empty();
   }
 
   SampleView edited(std::uint32_t number, const SampleView& sample) {

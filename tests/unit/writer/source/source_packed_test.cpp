@@ -52,6 +52,23 @@ TEST_CASE_METHOD(Packed, "a packed dataset is a source with what was packed") {
   CHECK(open_source(dir / "packed", {})->classes() == Names{"a", "b"});
 }
 
+TEST_CASE_METHOD(Packed, "a shard that changes while it is packed is no bad sample") {
+  const auto source = open_source(dir / "packed", {.skip_damaged = true});
+  for (const auto& entry : fs::directory_iterator(dir / "packed")) {
+    const std::string file = entry.path().string();
+    if (file.ends_with(formats().front()->layouts.front().suffix))
+      write_file(file, std::string(slurp(file).size(), 'x'));
+  }
+  Progress progress;
+  const Error error = error_of([&] {
+    pack(*source,
+         {.destination = dir / "out", .format = find_format(formats().front()->name), .on_error = OnError::skip},
+         progress);
+  });
+  CHECK(error.code() == ErrorCode::changed);
+  CHECK_FALSE(fs::exists(dir / "out/manifest.json"));
+}
+
 TEST_CASE_METHOD(Packed, "packing from a packed source gives the same files") {
   pack_to("again", *open_source(dir / "packed", {}));
   std::size_t compared = 0;
