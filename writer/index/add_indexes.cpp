@@ -1,5 +1,7 @@
 #include "bale/writer/index/add_indexes.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
@@ -363,7 +365,14 @@ void add_to_shard(const Shard& shard, unsigned jobs, Progress& progress, AddedSe
       if (!records[i].empty()) ++added.num_images;
     }
   }
-  StagedFile(find_seek_points(shard.path()), builder.build(shard.index().shard_bytes())).publish(shard.path());
+  const std::string path = find_seek_points(shard.path());
+  StagedFile(path, builder.build(shard.index().shard_bytes())).publish(shard.path());
+  // Whoever moves or removes a shard has looked for its files before these were there.
+  if (!path_exists(shard.path())) {
+    ::unlink(path.c_str());
+    throw Error(ErrorCode::retryable, "another run wrote the shard again in the meantime",
+                {.path = shard.path(), .hint = "run the same again"});
+  }
   added.num_unreadable += num_unreadable;
   ++progress.shards;
 }

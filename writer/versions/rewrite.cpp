@@ -405,7 +405,9 @@ class Rewriting {
     }
     for (const std::string& file : named) {
       if (needed.contains(file)) continue;
-      for (std::string& path : held.paths_of(file)) {
+      std::vector<std::string> paths = held.paths_of(file);
+      if (paths.empty() && !is_object_store(asked_.destination)) paths.push_back(file);  // seek points may come yet
+      for (std::string& path : paths) {
         if (!unwanted_.digests.empty()) unwanted_.sizes.insert(held.size_of(path));
         rewritten().removed.push_back(std::move(path));
       }

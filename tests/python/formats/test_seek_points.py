@@ -1,13 +1,15 @@
 """Seek points next to shards, and JPEGs written again: as the program makes, checks, keeps and removes them."""
 import io
+import os
 import re
 import shutil
+import signal
 import subprocess
 import tarfile
 
 import numpy as np
 import pytest
-from conftest import BUILD, FORMATS, flip, manifest_of, shards, shim, tree_bytes
+from conftest import BUILD, FORMATS, PROGRAM, SHIM, by_tier, flip, manifest_of, shards, shim, tree_bytes
 from fault_support import KILLED, count_calls
 from golden_support import copy_of
 from PIL import Image
@@ -109,6 +111,26 @@ def test_killed_while_making_seek_points(bale, noisy, tmp_path):
             assert name.startswith((".bale-tmp-", ".bale-partial/", ".bale-removed/")) or content in (before.get(name), after[name]), (n, name)
         bale.ok("index", out, "--seek-points")
         assert tree_bytes(out) == after, n
+
+
+def test_a_purge_in_the_meantime(bale, noisy, tmp_path):
+    """At each call of the run: no seek points stay without their shard."""
+    bale.pack(noisy, tmp_path / "packed", "--name", "x", "--shard-samples", "4")
+    words = "--seek-points", "--jobs", "1"
+    calls = count_calls(bale, tmp_path, "index", shutil.copytree(tmp_path / "packed", tmp_path / "count"), *words)
+    codes = set()
+    for n in range(1, calls + 1, by_tier(3, 1)):
+        out = shutil.copytree(tmp_path / "packed", tmp_path / f"out-{n}")
+        run = subprocess.Popen([PROGRAM, "index", out, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               env={**os.environ, "LD_PRELOAD": str(SHIM), "BALE_SHIM_STOP_AT": str(n)})
+        os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        purged = bale("remove", out, "class0/0", "--purge").code
+        run.send_signal(signal.SIGCONT)
+        error = run.communicate(timeout=60)[1].decode()
+        codes.add((purged, run.returncode))
+        assert all(points.with_suffix("").exists() for points in out.rglob("*.bseek")), n
+        assert run.returncode == 0 or "run the same again" in error, error
+    assert codes == {(0, 5), (5, 0), (0, 0)}
 
 
 def test_the_benchmark_of_decoding_compares_pixels(noisy):
