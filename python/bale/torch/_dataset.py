@@ -1,12 +1,16 @@
 """bale.torch.Dataset: samples by position, for torch's DataLoader."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch.utils.data
 
+from bale._dataset.spec import shown
 from bale._docs import torch_dataset
+from bale._loader.passes import version_in_state, version_of_state
+from bale._types import Json
 from bale.torch._samples import Decode, Samples, Spec
 
 if TYPE_CHECKING:
@@ -55,6 +59,38 @@ class Dataset(Samples, torch.utils.data.Dataset[Any]):
 
     def __len__(self) -> int:
         return len(self.samples)
+
+    def state_dict(self) -> Json:
+        """Returns the version that is open, which a torchdata StatefulDataLoader keeps in its states.
+
+        Returns
+        -------
+        dict
+            "dataset" is the version (bale.Dataset.version).
+        """
+        return version_in_state(self._identity)
+
+    def load_state_dict(self, state: Json) -> None:
+        """Changes nothing. The positions that a sampler gives are of the version of the state.
+
+        Parameters
+        ----------
+        state : dict
+            What state_dict() returned.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another version.
+        """
+        saw = version_of_state(state)
+        if saw not in (0, self._identity):
+            raise ValueError(f"this state is of version {saw:016x}, and {shown(self.samples.spec)} is at {self._identity:016x}; open PACKED@{saw:016x} "
+                             f"to continue, or begin without the state")
+
+    @functools.cached_property
+    def _identity(self) -> int:
+        return self.samples._dataset.identity()
 
     def _repr_html_(self) -> str:
         return self.samples._repr_html_()

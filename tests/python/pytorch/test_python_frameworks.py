@@ -253,6 +253,11 @@ for number_of_case, ((workers, persistent, every), when) in enumerate(itertools.
             outcomes[True, "refused"] += 1
 assert outcomes[False, "followed"] == 24 and outcomes[True, "followed"] >= 24, outcomes
 
+# Of samples by position, a state names the version.
+rows = StatefulDataLoader(bt.Dataset(sys.argv[1], decode="bytes"), 4)
+next(iter(rows))
+assert rows.state_dict()["dataset_state"] == {"dataset": stored.version}
+
 # A state of one epoch, and another that was set: of the beginning it gives way, else it is an error.
 for workers, taken in ((1, 2), (2, 3)):
     stream, rows = made(workers, False, 1)

@@ -170,10 +170,10 @@ def test_what_has_no_version_is_an_error_if_it_grew(versions, tmp_path):
         assert process.exitcode == 0
 
 
-def test_streams(torch, versions):  # noqa: F811
+def test_streams_and_samples_by_position(torch, versions):  # noqa: F811
     torch("""
     import sys, bale
-    from bale.torch import IterableDataset
+    from bale.torch import Dataset, IterableDataset
     OLD, PACKED = sys.argv[1:]
     old = IterableDataset(OLD, seed=3)
     next(iter(old))
@@ -182,6 +182,10 @@ def test_streams(torch, versions):  # noqa: F811
     IterableDataset(f"{PACKED}@{state['dataset']}", seed=3).load_state_dict(state)
     raises(ValueError, f"@{state['dataset']} (now {bale.Dataset(PACKED).version})",
            lambda: IterableDataset(PACKED, seed=3).load_state_dict(state))
+    state = Dataset(OLD).state_dict()
+    assert state == {"dataset": bale.Dataset(OLD).version}
+    Dataset(f"{PACKED}@{state['dataset']}").load_state_dict(state)
+    raises(ValueError, f"open PACKED@{state['dataset']}", lambda: Dataset(PACKED).load_state_dict(state))
     """, versions.old, versions.packed)
 
 
