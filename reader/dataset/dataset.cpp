@@ -293,13 +293,16 @@ void Dataset::State::name_classes() {
   std::vector<NamedClasses> datasets;
   for (std::size_t number = 0; number < parts.size(); ++number) {
     const Part& part = parts[number];
-    if (part.classes.empty() && has_labels(number)) {
+    const bool is_labeled = part.classes.empty() && has_labels(number);
+    const std::string field = part.classes.empty() ? field_with_numbers(number, /*is_labeled=*/true) : std::string();
+    if (is_labeled || !field.empty()) {
       throw Error(
           ErrorCode::invalid_argument,
-          fmt::format("its labels have no class names, those of {} have: which numbers mean the same is not known",
-                      printable(named->path)),
+          fmt::format("{} have no class names, those of {} have: which numbers mean the same is not known",
+                      is_labeled ? "its labels" : "the numbers in " + printable(field), printable(named->path)),
           {.path = part.path,
-           .hint = "read the two apart, or pack this one again from folders that are named by class"});
+           .hint = is_labeled ? "read the two apart, or pack this one again from folders that are named by class"
+                              : "read the two apart, or pack this one again with the names of its classes"});
     }
     if (!part.classes.empty()) datasets.push_back({part.path, part.classes});
   }
@@ -316,6 +319,20 @@ void Dataset::State::name_classes() {
   }
 }
 
+std::string Dataset::State::field_with_numbers(std::size_t part, bool is_labeled) const {
+  const auto first = [is_labeled](const auto& stored) -> std::string {
+    const auto found = std::find_if(stored.begin(), stored.end(),
+                                    [&](const auto& one) { return has_class_numbers(one.name, is_labeled); });
+    return found == stored.end() ? std::string() : found->name;
+  };
+  if (parts[part].manifest) return first(parts[part].manifest->fields);
+  std::string field;
+  for (std::size_t entry = 0; entry < entries.size() && field.empty(); ++entry) {
+    if (entries[entry].part == part) field = first(shards->use_index(entry)->fields());
+  }
+  return field;
+}
+
 void Dataset::State::require_numbers_inside(std::size_t number) const {
   const Part& part = parts[number];
   const auto is_moved = [&](std::int64_t label) {
@@ -324,27 +341,16 @@ void Dataset::State::require_numbers_inside(std::size_t number) const {
   std::int64_t moved = 0;
   while (moved < std::ssize(part.classes) && !is_moved(moved)) ++moved;
   if (moved == std::ssize(part.classes)) return;
-  const bool is_labeled = has_labels(number);
-  const auto refuse_with = [&](std::string_view field) {
-    if (!has_class_numbers(field, is_labeled)) return;
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("class \"{}\" has the number {} and would get {} with the other datasets, and the field {} "
-                            "has the old numbers",
-                            printable(part.classes[static_cast<std::size_t>(moved)]), moved, part.labels(moved),
-                            printable(field)),
-                {.path = part.path,
-                 .hint = "read it alone, or with numbers of its own (reading=bale.Reading(labels=\"separate\") in "
-                         "Python), or pack it again with the classes of the others in the same order"});
-  };
-  if (part.manifest) {
-    for (const ManifestField& field : part.manifest->fields) refuse_with(field.name);
-    return;
-  }
-  for (std::size_t entry = 0; entry < entries.size(); ++entry) {
-    if (entries[entry].part != number) continue;
-    const IndexInUse index = shards->use_index(entry);
-    for (const FieldInfo& field : index->fields()) refuse_with(field.name);
-  }
+  const std::string field = field_with_numbers(number, has_labels(number));
+  if (field.empty()) return;
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("class \"{}\" has the number {} and would get {} with the other datasets, and the field {} "
+                          "has the old numbers",
+                          printable(part.classes[static_cast<std::size_t>(moved)]), moved, part.labels(moved),
+                          printable(field)),
+              {.path = part.path,
+               .hint = "read it alone, or with numbers of its own (reading=bale.Reading(labels=\"separate\") in "
+                       "Python), or pack it again with the classes of the others in the same order"});
 }
 
 Bytes Dataset::State::translated(std::size_t shard, Bytes cls) const {

@@ -157,6 +157,8 @@ struct Dataset::State {
   /// Counts a shard that is about to be scanned.
   void report_scan() const;
   bool has_labels(std::size_t part) const;
+  /// The first field of the part that may have numbers of classes inside (has_class_numbers()); else empty.
+  std::string field_with_numbers(std::size_t part, bool is_labeled) const;
 };
 
 }  // namespace bale

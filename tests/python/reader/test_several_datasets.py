@@ -90,6 +90,13 @@ def test_numbers_inside_of_fields_are_not_merged(bale, photos, tmp_path, as_shar
     assert result.code == 2 and f'{tmp_path / "p1"}: class "dog" has the number 0 and would get 1 with the other datasets' in result.error_line(), result
     assert "boxes.json has the old numbers" in result.error_line() and not (tmp_path / "out").exists()
     bale.ok("convert", f"{packed[2]}::{packed[3]}", tmp_path / "out")  # numbers that stay
+    (tmp_path / "n.csv").write_text(f"filename,class,xmin,ymin,xmax,ymax\n0{image.suffix},1,0,0,1,1\n")
+    bale.pack(tmp_path / "images0", tmp_path / "n", "--annotations", tmp_path / "n.csv")
+    nameless = shards(tmp_path / "n")[0] if as_shards else tmp_path / "n"
+    result = bale("ls", f"{nameless}::{packed[1]}")
+    assert result.code == 2 and "the numbers in boxes.json have no class names" in result.error_line(), result
+    result = bale("add", tmp_path / "p1", tmp_path / "images0", "--annotations", tmp_path / "n.csv")
+    assert result.code == 2 and "has names of classes, and the new samples do not" in result.error_line(), result
     assert class_names(tmp_path / "out") == [b"", b"cat", b"dog", b"emu"]
 
 
