@@ -50,13 +50,15 @@ const std::vector<Json>& list_of(const Json& object, const char* name) {
 // As COCO, the Hugging Face Hub and torchvision call what a box shows.
 constexpr const char* k_label_names[] = {"category_id", "category", "categories", "labels", "label"};
 
-/// Gives each target its label, if there are labels.
+/// Gives each target its label, if there are labels. A null is none.
 template <typename Targets>
 void add_labels(const Json& object, const char* name, Targets& targets) {
   if (!object.contains(name)) return;
   const std::vector<Json>& labels = list_of(object, name);
   if (labels.size() != targets.size()) refuse(fmt::format("{} labels for {} targets", labels.size(), targets.size()));
-  for (std::size_t i = 0; i < targets.size(); ++i) targets[i].label = label_of(labels[i]);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!labels[i].is_null()) targets[i].label = label_of(labels[i]);
+  }
 }
 
 // --- boxes
@@ -67,7 +69,10 @@ const char* label_name_in(const Json& given) {
     const Json* const value = given.find(name);
     if (value == nullptr || !value->is_array()) return value != nullptr && value->is_number();
     const std::vector<Json>& items = value->as_list(name);
-    return std::all_of(items.begin(), items.end(), [](const Json& item) { return item.is_number(); });
+    const auto is_number = [](const Json& item) { return item.is_number(); };
+    return items.empty() || (std::any_of(items.begin(), items.end(), is_number) &&
+                             std::all_of(items.begin(), items.end(),
+                                         [&](const Json& item) { return is_number(item) || item.is_null(); }));
   };
   const auto found = std::find_if(std::begin(k_label_names), std::end(k_label_names), has_numbers);
   return found == std::end(k_label_names) ? k_label_names[0] : *found;

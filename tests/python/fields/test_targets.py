@@ -226,6 +226,7 @@ def test_stored_forms_of_boxes():
     for stored, labels in ((boxes_of(corners), [-1, -1]), (boxes_of(corners, labels=[7, 9]), [7, 9]),
                            (json.dumps(coco).encode(), [7, 9]), (json.dumps({"annotations": coco}).encode(), [7, 9]),
                            (json.dumps({"bbox": [one["bbox"] for one in coco], "category_id": [7, 9]}).encode(), [7, 9]),
+                           (json.dumps({"bbox": [one["bbox"] for one in coco], "category": [None, 9]}).encode(), [-1, 9]),
                            (npy(corners), [-1, -1]), (npy(np.c_[corners, [7, 9]].astype("int16")), [7, 9])):
         found = follow([], "boxes", stored, (20, 20))
         assert np.array_equal(found[0], corners) and found[1].tolist() == labels, stored
