@@ -1,5 +1,7 @@
 #include "bale/reader/fetch_dataset.hpp"
 
+#include <memory>
+
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
@@ -54,6 +56,12 @@ void fetch(const FetchList& plan, Progress& progress) {
     }
     ++progress.shards;
   });
+  for (const std::string& path : plan.files) {
+    const std::shared_ptr<const RemoteFile> file = remote_storage_of(path)->open(path);
+    if (file->size() == 0 || file->is_cached(0, file->size())) continue;
+    throw Error(ErrorCode::io, "was fetched, and is not all in the cache",
+                {.path = path, .hint = "free some space on the disk of the cache, or give BALE_CACHE_LIMIT more"});
+  }
 }
 
 }  // namespace bale

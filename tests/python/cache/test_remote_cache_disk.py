@@ -141,6 +141,12 @@ def test_a_full_disk(bale, remote, heavy, serve, small_disk, name, size):
         assert len(warnings_of(result)) == 1 and str(remote.cache) in warnings_of(result)[0], result
 
 
+def test_what_a_full_disk_did_not_keep_is_not_warm(remote, server, small_disk):
+    small_disk("2m")
+    result = remote("cache", "warm", server.url)
+    assert result.code == FAILURE and "not all in the cache" in result.error_line(), result
+
+
 def test_a_full_disk_has_no_room_for_a_copy(remote, heavy, serve, small_disk):
     """The HDF5 library opens files only, and verify uses it."""
     small_disk("1m")

@@ -19,7 +19,8 @@ struct FetchList {
 FetchList plan_fetch(const std::vector<std::string>& specs);
 
 /// Reads every file through the cache; what is there is not fetched again. Progress: bytes, shards (files) and their
-/// totals. Throws `retryable`, `changed`, `io`, and `interrupted` if its stop flag is set.
+/// totals. Throws `retryable`, `changed`, `io`, also if the cache did not keep all of them, and `interrupted` if its
+/// stop flag is set.
 void fetch(const FetchList& plan, Progress& progress);
 
 }  // namespace bale
