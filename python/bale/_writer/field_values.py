@@ -71,6 +71,7 @@ class FieldValues:
         if pillow is not None and isinstance(value, pillow.Image):
             return self._image(name, extension, value)
         if hasattr(value, "detach") and hasattr(value, "cpu"):  # a torch tensor
+            _require_corners(value)
             value = value.detach().cpu().numpy()
         numpy = sys.modules.get("numpy")
         if numpy is None or not isinstance(value, numpy.ndarray):
@@ -149,10 +150,18 @@ def _untouched_file(image: object) -> bytes | None:
 
 def plain(value: object) -> object:
     """A value inside of JSON that the json module does not know: of numpy or torch."""
+    _require_corners(value)
     for method in ("tolist", "item"):
         if hasattr(value, method):
             return getattr(value, method)()
     raise TypeError(f"{type(value).__name__} cannot be JSON")
+
+
+def _require_corners(value: object) -> None:
+    """Of BoundingBoxes of torchvision, whose format would be lost."""
+    kind = getattr(value, "format", None)
+    if kind is not None and hasattr(value, "canvas_size") and getattr(kind, "value", kind) != "XYXY":
+        raise TypeError(f"BoundingBoxes in the format {getattr(kind, 'value', kind)}: convert them to XYXY, or give their tolist()")
 
 
 def _wrong(name: str, value: object) -> TypeError:

@@ -31,6 +31,11 @@ class Labels:
             self.classes = class_names(wanted)
             self._numbers = {name: number for number, name in enumerate(self.classes) if name}
 
+    @property
+    def are_moved(self) -> bool:
+        """Whether classes of the source get other numbers, or none."""
+        return self._numbers is not None and any(name and self._numbers.get(name) != number for number, name in enumerate(self._own or ()))
+
     def number(self, label: Any) -> Any:
         """The class number of a label of the source, which may be a number, a name or None. Raises ValueError for a class that was not
         asked for."""

@@ -42,6 +42,9 @@ def pack_samples(source: object, destination: Path, make_bar: Callable[..., Bar]
     skips = options.get("on_error") == "skip"
     samples = source if isinstance(source, TableSamples) else _Samples(source, options.pop("image_field", None), skips)
     labels = Labels(samples.classes, options.pop("classes", None), options.pop("class_map", None))
+    if samples.has_numbers_inside and labels.are_moved:
+        raise make_error("invalid_argument", "source: `classes` or `class_map` would give classes other numbers, and columns have the old ones inside",
+                         hint="leave it out, or change the numbers in the source")
     options["classes"] = labels.classes
     if options.get("jobs") == "auto":
         del options["jobs"]
@@ -179,6 +182,7 @@ class _Samples:
         self._skips = skips
         self._has_warned = False
         self.classes: list[str] | None = None
+        self.has_numbers_inside = False  # of its classes, and no labels
         self.size: int | None = None
         self.is_known: Callable[[object], bool] | None = None
         self._at: Callable[[int], Sample] | None = None
@@ -322,7 +326,7 @@ class _Samples:
         if getattr(table, "format", {}).get("type") == "custom":
             raise ValueError("source: a transform changes its rows; pack source.with_format(None), or a generator of its rows")
         columns = Columns(table.features.arrow_schema, image=None, label=None, keep=None, key=None)
-        self.classes = columns.classes
+        self.classes, self.has_numbers_inside = columns.classes, columns.label is None
         columns.warn_of_lost_names("source")
         arrow = table.with_format("arrow")
 

@@ -100,6 +100,7 @@ class TableSamples:
 
     classes       names of class 0, 1, ...; None if there are none
     size          number of rows; None if only reading them says it
+    has_numbers_inside   whether the classes can only be of numbers inside of columns: no column is the label
     num_missing   rows that the last iteration left out, because they have no image
     place         file and row of the last sample
 
@@ -128,6 +129,7 @@ class TableSamples:
         self.size: int | None = None if None in counts or "skip" in self._missing else sum(count or 0 for count in counts)
         self.classes: list[str] | None = self._find_classes()
         self._numbers = {name: number for number, name in enumerate(self.classes or ())}
+        self.has_numbers_inside = all(columns.label is None for columns in self._columns)
         if self._tables:
             self._columns[0].warn_of_lost_names(self._tables[0].name)
 

@@ -161,6 +161,17 @@ def test_numbers_of_classes_inside_of_columns_are_not_merged(tmp_path):
     assert len(bale.Dataset([tmp_path / "a", tmp_path / "c"])) == 2  # numbers that stay
 
 
+def test_numbers_of_classes_inside_of_columns_stay(tmp_path):
+    """`classes` renumbers labels, and nothing inside of a column."""
+    detection(["cat", "dog"], "a").to_parquet(tmp_path / "x.parquet")
+    for source in (detection(["cat", "dog"], "a"), tmp_path / "x.parquet"):
+        for classes in (["dog", "cat"], ["cat"]):
+            with pytest.raises(ValueError, match="columns have the old ones inside"):
+                bale.pack(source, tmp_path / "out", classes=classes)
+        bale.pack(source, tmp_path / "out", classes=["cat", "dog", "emu"], overwrite=True)
+    assert bale.Dataset(tmp_path / "out").classes == ["cat", "dog", "emu"]
+
+
 def test_names_of_classes_that_are_not_kept_are_told(tmp_path):
     named = detection(["cat", "dog"], "a").add_column("label", [0]).cast_column("label", datasets.ClassLabel(names=["x"]))
     named.to_parquet(tmp_path / "x.parquet")

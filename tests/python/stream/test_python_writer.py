@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -98,6 +99,7 @@ def test_pixels_and_images(tmp_path):
     ("bin", {"a": 1}, "use a json field"), ("bin", None, "use a json field"), ("bin", object(), "type object"),
     ("bin", np.zeros(3), "type ndarray: use bytes"), ("png", np.zeros((3, 4, 5), np.uint8), "uint8 array"),
     ("png", np.zeros((4, 4), np.float32), "uint8 array of shape"), ("json", {1, 2}, "cannot be JSON"),
+    ("json", {"boxes": SimpleNamespace(format=SimpleNamespace(value="XYWH"), canvas_size=(1, 1), tolist=list)}, "in the format XYWH"),
     ("npy", np.array([None]), "allow_pickle"), ("bin", Image.new("L", (1, 1)), "to store an image"),
     ("jpg", Image.new("RGBA", (1, 1)), "Pillow cannot write an image of mode RGBA as JPEG")])
 def test_values_that_a_field_cannot_hold(tmp_path, name, value, words):
