@@ -310,6 +310,13 @@ class PackedSource : public Source {
       throw Error(ErrorCode::invalid_argument, "`class_folders` of samples that have labels",
                   {.path = spec_, .key = dataset_.key(at(i)), .hint = "leave `class_folders` out"});
     }
+    for (const std::string& field : dataset_.fields()) {
+      if (dataset_.classes().empty() || !has_class_numbers(field, /*has_labels=*/false)) continue;
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("`class_folders`: the folders would name the classes, whose numbers are in the field {}",
+                              printable(field)),
+                  {.path = spec_, .hint = "leave `class_folders` out"});
+    }
     const KeyFolders found = class_folders_of(
         size(), [&](std::uint64_t i) { return path_of(i); }, spec_);
     labels.take_names(found.names);
@@ -343,7 +350,7 @@ class PackedSource : public Source {
     const auto moved =
         std::find_if(numbers.begin(), numbers.end(), [](const auto& pair) { return pair.first != pair.second; });
     for (const std::string& field : dataset_.fields()) {
-      if (moved == numbers.end() || !has_class_numbers(field, true)) continue;
+      if (moved == numbers.end() || !has_class_numbers(field, /*has_labels=*/true)) continue;
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("class {} would get the number {}, and the field {} has the old numbers", moved->first,
                               moved->second, printable(field)),

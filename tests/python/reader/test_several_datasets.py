@@ -98,6 +98,8 @@ def test_numbers_inside_of_fields_are_not_merged(bale, photos, tmp_path, as_shar
     result = bale("add", tmp_path / "p1", tmp_path / "images0", "--annotations", tmp_path / "n.csv")
     assert result.code == 2 and "has names of classes, and the new samples do not" in result.error_line(), result
     assert class_names(tmp_path / "out") == [b"", b"cat", b"dog", b"emu"]
+    result = bale("convert", packed[0], tmp_path / "folders", "--class-folders")  # would rename the numbers
+    assert result.code == 2 and "whose numbers are in the field boxes.json" in result.error_line(), result
 
 
 def test_the_same_classes_stay_as_they_are(bale, tmp_path):
