@@ -45,6 +45,8 @@ def pack_samples(source: object, destination: Path, make_bar: Callable[..., Bar]
     if samples.has_numbers_inside and labels.are_moved:
         raise make_error("invalid_argument", "source: `classes` or `class_map` would give classes other numbers, and columns have the old ones inside",
                          hint="leave it out, or change the numbers in the source")
+    if labels.classes is None and getattr(getattr(source, "coco", None), "cats", None):
+        warn("source: the names of its categories are not kept; bale.pack(IMAGES, DST, annotations=FILE) packs files and annotations of COCO with them")
     options["classes"] = labels.classes
     if options.get("jobs") == "auto":
         del options["jobs"]
@@ -327,7 +329,7 @@ class _Samples:
             raise ValueError("source: a transform changes its rows; pack source.with_format(None), or a generator of its rows")
         columns = Columns(table.features.arrow_schema, image=None, label=None, keep=None, key=None)
         self.classes, self.has_numbers_inside = columns.classes, columns.label is None
-        columns.warn_of_lost_names("source")
+        columns.warn_of_classes_inside("source")
         arrow = table.with_format("arrow")
 
         def after(count: int) -> Iterator[Sample]:

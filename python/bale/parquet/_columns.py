@@ -34,6 +34,8 @@ IMAGE_NAMES = ("image", "img", "picture", "jpg", "jpeg", "png", "webp", "x", "da
 CLASSES_NOTE = b"bale_classes"  # of a schema: names of classes that no ClassLabel can have
 KEYS_NOTE = b"bale_keys"  # of a schema: "encoded" if keys that every format encodes are the names of files here
 LABEL_NAMES = ("label", "class", "target", "y", "cls")
+LABELS_OF_BOXES = ("category_id", "category", "categories", "labels", "label")  # as Loaders read them
+NOT_OF_CLASSES = {"bbox", "boxes", "id", "image_id", "area", "iscrowd", "segmentation"}
 
 
 class Column(NamedTuple):
@@ -139,12 +141,21 @@ class Columns:
         """A column that becomes a field and has the name of a label."""
         return next((column.name for column in self.fields if column.name.lower() in LABEL_NAMES and column.kind in ("text", "number")), None)
 
-    def warn_of_lost_names(self, source: str) -> None:
-        """Of the columns with a ClassLabel inside whose names are not `classes`."""
+    def warn_of_classes_inside(self, source: str) -> None:
+        """Of the columns with a ClassLabel inside whose names are not `classes`, and of those with boxes that have no numbers of classes."""
         lost = [repr(column.name) for column in self.fields if column.kind in ("json", "array")
                 and any(names != self.classes for names in _class_labels(self._features.get(column.name)))]
         if lost:
             warn(f"{source}: the names of the classes inside of {', '.join(lost)} are not kept: a dataset has one list of classes")
+        for column in self.fields:
+            kind = storage_of(self._schema.field(column.name).type)
+            members = members_of(kind.value_type if is_list(kind) else kind)
+            if members.keys().isdisjoint(("bbox", "boxes")) or members.keys() <= NOT_OF_CLASSES:
+                continue
+            kinds = [kind.value_type if is_list(kind) else kind for kind in map(members.get, LABELS_OF_BOXES)]
+            if not any(is_any(kind, "integer", "floating") for kind in kinds):
+                warn(f"{source}: boxes in {column.name!r} have no numbers of classes called {', '.join(LABELS_OF_BOXES)}, so Loaders give "
+                     f"them the label -1; there are {', '.join(members)}")
 
     def _find_classes(self, schema: pa.Schema) -> list[str] | None:
         own = classes_in(schema)

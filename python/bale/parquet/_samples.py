@@ -131,7 +131,7 @@ class TableSamples:
         self._numbers = {name: number for number, name in enumerate(self.classes or ())}
         self.has_numbers_inside = all(columns.label is None for columns in self._columns)
         if self._tables:
-            self._columns[0].warn_of_lost_names(self._tables[0].name)
+            self._columns[0].warn_of_classes_inside(self._tables[0].name)
 
     @property
     def _has_keys_of_files(self) -> bool:

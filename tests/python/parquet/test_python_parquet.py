@@ -180,6 +180,17 @@ def test_names_of_classes_that_are_not_kept_are_told(tmp_path):
             bale.pack(source, tmp_path / "out", overwrite=True)
 
 
+@pytest.mark.parametrize("objects, is_told", [
+    ({"bbox": [[1, 2, 3, 4]], "category": ["cat"]}, True), ([{"bbox": [1, 2, 3, 4], "class_number": 3}], True), ({"bbox": [[1, 2, 3, 4]], "area": [9]}, False),
+    ([{"bbox": [1, 2, 3, 4], "category": "cat", "category_id": 3}], False), ({"labels": [3]}, False)])
+def test_boxes_without_numbers_of_classes_are_told(tmp_path, objects, is_told):
+    name = write(tmp_path / "x.parquet", {"image": pictures("x.jpg"), "objects": [objects]})
+    with pytest.warns(UserWarning, match="boxes in 'objects' have no numbers of classes") if is_told else contextlib.nullcontext():
+        with warnings.catch_warnings():
+            warnings.simplefilter("default" if is_told else "error")
+            bale.pack(name, tmp_path / "out")
+
+
 def test_images_that_features_call_structs(tmp_path):
     """As after Dataset.from_parquet() of what another writer wrote."""
     values = {"data": [{"bytes": b"%d" % i, "path": "a"} for i in range(2)], "image": [{"bytes": encoded(i), "path": f"{i}.jpg"} for i in range(2)]}
