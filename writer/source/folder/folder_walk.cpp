@@ -102,8 +102,10 @@ void DirectoryWalk::read_directory(const std::string& path, std::size_t number) 
   if (listing.open_error() != 0) {
     errno = listing.open_error();
     if (errno != ENOENT) refuse_directory(path);
-    notices_.add(path, "gone since it was listed");
-    return;
+    return lose(path, Error(ErrorCode::changed, "gone since the folder above it was listed",
+                            {.path = path,
+                             .hint = "pack again when nothing moves folders there, or continue without it with "
+                                     "`on_error` skip"}));
   }
   Node& node = nodes_[number];
   node.device = listing.device();
@@ -152,8 +154,10 @@ std::string_view why_ignored(std::string_view name, std::string_view otherwise) 
 }
 
 void DirectoryWalk::take_file(const char* name, Kind kind, DirectoryFiles& files) {
-  // Reading a broken link reports it, as any sample that cannot be read.
-  if ((kind == Kind::file || kind == Kind::broken_link) && rules_.wanted(name)) return files.add(name);
+  // Reading what is gone, or a broken link, reports it, as any sample that cannot be read.
+  if ((kind == Kind::file || kind == Kind::broken_link || kind == Kind::gone) && rules_.wanted(name)) {
+    return files.add(name);
+  }
   const std::string path = below(files.path(), name);
   if (rules_.excluded && rules_.excluded(path, false)) return notices_.leave_out(path, NameFilter::k_filtered);
   const bool is_image = !rules_.why_unwanted_image.empty() && is_image_name(name);

@@ -131,7 +131,12 @@ SteadyFile FileSource::open_file(std::uint64_t i, std::size_t n, const FileRow* 
     compare_with_listing(i, *row, file, path);
     return file;
   } catch (const Error& error) {
-    if (is_saved_ && error.code() == ErrorCode::not_found && row->mtime_ns != 0) refuse_changed("is gone", path);
+    const bool is_gone = error.code() == ErrorCode::not_found && row->mtime_ns != 0;
+    if (is_gone && is_saved_) refuse_changed("is gone", path);
+    if (is_gone && n == 0) {
+      throw Error(ErrorCode::not_found, "gone since it was listed",
+                  {.path = path, .hint = "pack again when nothing moves files there"});
+    }
     if (n == 0 || error.code() != ErrorCode::not_found) throw;
     refuse(fmt::format("at {}", printable(path)));
     throw;

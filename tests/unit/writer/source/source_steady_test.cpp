@@ -1,10 +1,11 @@
-// Files that change while they are read.
+// Files that change while they are read, and what goes after it was listed.
 #include <utime.h>
 
 #include <functional>
 
 #include "bale/tests/unit/writer/source/source_support.hpp"
 #include "bale/writer/source/files/steady_file.hpp"
+#include "bale/writer/source/folder/folder_walk.hpp"
 
 using namespace bale;
 using namespace bale::test;
@@ -17,6 +18,11 @@ bool read_after(const std::string& path, const std::function<void()>& change) {
   change();
   std::vector<std::byte> out(file.size() + 1);
   return file.read(out, path);
+}
+
+void add_tree_files(const TempDir& dir) {
+  write_file(dir / "a/1.jpg", pixmap());
+  write_file(dir / "b/1.jpg", pixmap());
 }
 
 }  // namespace
@@ -45,4 +51,27 @@ TEST_CASE_METHOD(InTempDir, "an empty file, a file that is too large and a direc
   CHECK(error_of([&] { SteadyFile file(dir / "sparse"); }).code() == ErrorCode::unsupported);
   CHECK(error_of([&] { SteadyFile file(dir.path()); }).code() == ErrorCode::unsupported);
   CHECK(error_of([&] { SteadyFile file(dir / "empty/x"); }).code() == ErrorCode::not_found);
+}
+
+TEST_CASE_METHOD(InTempDir, "a file and a folder that go after they are listed are missed") {
+  add_tree_files(dir);
+  const auto source = open_folder_source(dir.path(), {});
+  fs::remove(dir / "b/1.jpg");
+  Scratch scratch;
+  CHECK(error_of([&] { source->read(1, scratch); }).message() == "gone since it was listed");
+
+  for (const bool skips : {false, true}) {
+    add_tree_files(dir);
+    WalkRules rules{.wanted = [](std::string_view) { return true; }, .skip_unreadable = skips};
+    rules.excluded = [&](const std::string& path, bool) { return path == dir / "b" && fs::remove_all(path) == 0; };
+    NoticeLog notices;
+    std::vector<SourceLoss> losses;
+    DirectoryWalk walk(dir.path(), std::move(rules), notices, losses, 1);
+    if (skips) {
+      CHECK(walk.files_below(dir.path()).size() == 1);
+      CHECK(losses.at(0).path == dir / "b");
+    } else {
+      CHECK(error_of([&] { walk.files_below(dir.path()); }).message() == "gone since the folder above it was listed");
+    }
+  }
 }
