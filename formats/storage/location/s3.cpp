@@ -21,6 +21,8 @@ namespace {
 constexpr std::array<std::string_view, 5> k_passing_codes{"RequestTimeout", "SlowDown", "InternalError",
                                                           "ServiceUnavailable", "OperationAborted"};
 
+constexpr std::string_view k_may_be_missing =
+    "; to credentials without s3:ListBucket S3 answers this for a missing file, too";
 constexpr std::string_view k_sources =
     ": they come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the profile that AWS_PROFILE names, web identity, "
     "or the "
@@ -82,7 +84,9 @@ class S3ObjectLocation final : public RemoteUrl {
       return Error(error.code(), fmt::format("{}, and no AWS credentials were found", what),
                    {.path = shown(), .hint = error.context().hint + std::string(k_sources)});
     }
-    return Error(error.code(), what, {.path = shown(), .hint = error.context().hint});
+    const bool may_be_missing = answer.code == "AccessDenied";
+    return Error(error.code(), what,
+                 {.path = shown(), .hint = error.context().hint + std::string(may_be_missing ? k_may_be_missing : "")});
   }
 
   std::shared_ptr<const RemoteUrl> moved() const override {

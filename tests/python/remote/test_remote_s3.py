@@ -190,7 +190,7 @@ def test_errors_that_pass(bale, remote, endpoint, packed, status, code, times):
 
 
 @pytest.mark.parametrize("status, code, words", [
-    (403, "AccessDenied", "credentials"), (403, "SignatureDoesNotMatch", "credentials"), (403, "InvalidAccessKeyId", "credentials"),
+    (403, "AccessDenied", "credentials.*s3:ListBucket.*missing"), (403, "SignatureDoesNotMatch", "credentials"), (403, "InvalidAccessKeyId", "credentials"),
     (400, "ExpiredToken", "credentials"), (403, "RequestTimeTooSkewed", "clock|time"), (404, "NoSuchBucket", "bucket|no such file"),
     (301, "PermanentRedirect", "region|AWS_REGION"), (400, "AuthorizationHeaderMalformed", "region|AWS_REGION")])
 def test_errors_that_stay(remote, endpoint, status, code, words):
