@@ -152,7 +152,7 @@ class Columns:
             members = members_of(kind.value_type if is_list(kind) else kind)
             if members.keys().isdisjoint(("bbox", "boxes")) or members.keys() <= NOT_OF_CLASSES:
                 continue
-            kinds = [kind.value_type if is_list(kind) else kind for kind in map(members.get, LABELS_OF_BOXES)]
+            kinds = [getattr(kind, "value_type", kind) for kind in map(members.get, LABELS_OF_BOXES)]
             if not any(is_any(kind, "integer", "floating") for kind in kinds):
                 warn(f"{source}: boxes in {column.name!r} have no numbers of classes called {', '.join(LABELS_OF_BOXES)}, so Loaders give "
                      f"them the label -1; there are {', '.join(members)}")
