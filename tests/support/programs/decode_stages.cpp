@@ -159,7 +159,7 @@ class HuffmanStage {
                    .blocks_across = across};
       }
     }
-    entropy_.store_in({rows_.data(), seeks_ ? rows_.size() : 1}, pixels_.mcus(), pixels_.layout());
+    entropy_.store_in({rows_.data(), seeks_ ? rows_.size() : 1}, pixels_.mcus(), BlockOrder::pairs);
   }
 
   JpegDecoder jpeg_{};
@@ -182,7 +182,7 @@ class PlaneStage {
     jpeg_.open(header_.is_verbatim() ? header_.verbatim() : header_.head());
     const auto frame = baseline_frame(jpeg_.info());
     if (part == Part::headers || header_.is_verbatim() || !frame) return;
-    if (!pixels_.prepare(*frame, sample.region, baseline_kernels())) return;
+    if (!pixels_.prepare(*frame, sample.region, widest_baseline_kernels())) return;
     decoder_.open(*frame);
     header_.classes(0, decoder_.num_blocks());
     if (part == Part::tables) return;
@@ -192,7 +192,7 @@ class PlaneStage {
       const std::size_t size = across * frame->components[i].blocks_down * k_block_size;
       rows[i] = {.coefficients = reinterpret_cast<std::int16_t*>(memory_[i].get(size * 2)), .blocks_across = across};
     }
-    decoder_.store_in(rows, pixels_.mcus(), pixels_.layout());
+    decoder_.store_in(rows, pixels_.mcus(), BlockOrder::pairs);
     for (std::uint32_t row = pixels_.first_mcu_row(); row < pixels_.end_mcu_row(); ++row) {
       decoder_.decode_row(header_.row(row), header_.after_row(row), header_.classes(row, decoder_.num_blocks()));
     }

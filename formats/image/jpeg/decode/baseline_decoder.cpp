@@ -136,7 +136,7 @@ void BaselineDecoder::allocate(std::size_t rows_at_once) {
       at += sizes[i];
     }
   }
-  entropy_.store_in({coefficients_.data(), rows_at_once}, pixels_.mcus(), pixels_.layout());
+  entropy_.store_in({coefficients_.data(), rows_at_once}, pixels_.mcus(), BlockOrder::pairs);
 }
 
 }  // namespace bale::image_detail

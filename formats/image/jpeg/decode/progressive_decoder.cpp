@@ -30,7 +30,7 @@ bool ProgressiveDecoder::decode(const jpeg_decompress_struct& info, const Region
   const bool plain = use == BaselineUse::plain;
   if (!pixels_.prepare(frame_, region, plain ? baseline_kernels_plain() : baseline_kernels())) return false;
   allocate();
-  entropy_.open(frame_, {planes_.data(), frame_.num_components}, pixels_.layout(), plain);
+  entropy_.open(frame_, {planes_.data(), frame_.num_components}, BlockOrder::pairs, plain);
   if (!decode_scans(info) || !make_pixels(rgb)) return false;
   g_progressive_count.fetch_add(1, std::memory_order_relaxed);
   return true;

@@ -13,21 +13,15 @@ namespace {
 
 using ScanPlaces = std::array<std::uint16_t, 64>;
 
-constexpr ScanPlaces make_scan_places(std::uint32_t group_shift) {
+constexpr ScanPlaces make_scan_places(BlockOrder order) {
   ScanPlaces places{};
-  for (std::size_t bit = 0; bit < places.size(); ++bit) places[bit] = place_in_group(63 - bit, group_shift);
+  for (std::size_t bit = 0; bit < places.size(); ++bit) places[bit] = place_in(order, 63 - bit);
   return places;
 }
 
-constexpr ScanPlaces k_scan_places[2] = {make_scan_places(0), make_scan_places(1)};
-
-constexpr ScanPlaces make_zigzag_places() {
-  ScanPlaces places{};
-  for (std::size_t bit = 0; bit < places.size(); ++bit) places[bit] = static_cast<std::uint16_t>(63 - bit);
-  return places;
-}
-
-constexpr ScanPlaces k_zigzag_places = make_zigzag_places();
+/// By order.
+constexpr std::array<ScanPlaces, 3> k_scan_places{
+    make_scan_places(BlockOrder::natural), make_scan_places(BlockOrder::zigzag), make_scan_places(BlockOrder::pairs)};
 
 constexpr std::uint32_t k_max_scan_ac_size = 10;
 // The range of a coefficient, shifts included.
@@ -40,13 +34,11 @@ constexpr std::uint64_t mask_of(std::uint32_t first, std::uint32_t last) {
 
 }  // namespace
 
-void ProgressiveEntropy::open(const BaselineFrame& frame, std::span<BlockPlane> planes, const BlockLayout& layout,
-                              bool plain) {
+void ProgressiveEntropy::open(const BaselineFrame& frame, std::span<BlockPlane> planes, BlockOrder order, bool plain) {
   planes_ = planes;
   mcus_across_ = frame.mcus_across;
   end_mcu_row_ = planes[0].end_row / planes[0].mcu_down;
-  group_shift_ = layout.group_shift;
-  places_ = layout.order == BlockOrder::zigzag ? k_zigzag_places.data() : k_scan_places[layout.group_shift].data();
+  places_ = k_scan_places[static_cast<std::size_t>(order)].data();
   read_every_byte_ = true;
   has_bmi2_ = !plain && use_bmi2();
   for (BlockPlane& plane : planes) {
@@ -113,7 +105,7 @@ std::uint32_t ProgressiveEntropy::begin_units(std::uint32_t wanted) {
 
 inline std::int16_t* ProgressiveEntropy::block(const BlockPlane& plane, std::uint32_t column, std::uint32_t row) const {
   const std::size_t index = (row - plane.first_row) * plane.stored_across + (column - plane.first_column);
-  return block_in(plane.coefficients, index, group_shift_);
+  return plane.coefficients + index * k_block_size;
 }
 
 bool ProgressiveEntropy::decode_dc(const ScanHeader& scan) {

@@ -47,7 +47,7 @@ class ProgressiveEntropy {
  public:
   /// Begins an image, whose planes must outlive the decoding. `plain` is for
   /// tests: no instructions that only some CPUs have.
-  void open(const BaselineFrame& frame, std::span<BlockPlane> planes, const BlockLayout& layout, bool plain);
+  void open(const BaselineFrame& frame, std::span<BlockPlane> planes, BlockOrder order, bool plain);
 
   /// Decodes the current scan down to the last row that is stored. False if libjpeg must decode the image.
   bool decode(const ProgressiveScans& scans);
@@ -98,7 +98,6 @@ class ProgressiveEntropy {
   std::uint32_t mcus_across_ = 0;
   std::uint32_t end_mcu_row_ = 0;
   std::uint32_t restart_interval_ = 0;
-  std::uint32_t group_shift_ = 0;
   const std::uint16_t* places_ = nullptr;  // offsets in a block, by bit of a mask
   bool has_bmi2_ = false;
   std::array<SymbolTable, 3> tables_;

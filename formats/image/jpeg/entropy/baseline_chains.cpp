@@ -162,12 +162,12 @@ struct EntropyDecoder::ChainsUntilOneIsDone {
   }
   template <std::size_t k_chains, Use k_use>
   static bool any(Chain* chains, BlockOrder order, bool has_bmi2) {
-    constexpr How k_in_rows{k_use, BlockOrder::natural};
+    constexpr How k_by_places{k_use, BlockOrder::pairs};  // any order but zigzag
     constexpr How k_in_zigzag{k_use, BlockOrder::zigzag};
-    if (order == BlockOrder::natural) {
-      return has_bmi2 ? with_bmi2<k_chains, k_in_rows>(chains) : plain<k_chains, k_in_rows>(chains);
+    if (order == BlockOrder::zigzag) {
+      return has_bmi2 ? with_bmi2<k_chains, k_in_zigzag>(chains) : plain<k_chains, k_in_zigzag>(chains);
     }
-    return has_bmi2 ? with_bmi2<k_chains, k_in_zigzag>(chains) : plain<k_chains, k_in_zigzag>(chains);
+    return has_bmi2 ? with_bmi2<k_chains, k_by_places>(chains) : plain<k_chains, k_by_places>(chains);
   }
 };
 

@@ -19,17 +19,16 @@ constexpr std::size_t k_targets_behind = 2;
 
 using Places = std::array<std::uint16_t, k_num_places>;
 
-constexpr Places make_places(std::uint32_t group_shift) {
+constexpr Places make_places(BlockOrder order) {
   Places places{};
-  for (std::size_t i = 0; i < k_num_places; ++i) {
-    places[i] = place_in_group(std::min<std::size_t>(i, 63), group_shift);
-  }
+  for (std::size_t i = 0; i < k_num_places; ++i) places[i] = place_in(order, std::min<std::size_t>(i, 63));
   return places;
 }
 
-constexpr Places k_places[2] = {make_places(0), make_places(1)};
+constexpr Places k_natural_places = make_places(BlockOrder::natural);
+constexpr Places k_pair_places = make_places(BlockOrder::pairs);
 
-// For a block that is not stored, in natural order: one place for DC, and one for all other coefficients.
+// For a block that is not stored, not in zigzag order: one place for DC, and one for all other coefficients.
 constexpr Places make_passing_places() {
   Places places{};
   for (std::size_t i = 1; i < k_num_places; ++i) places[i] = 1;
@@ -102,10 +101,11 @@ EntropyDecoder::BlockTarget EntropyDecoder::stop_target() {
   return {&stop_table_, &stop_table_, &passed_values_[0].back() - 1, k_passing_places.data()};
 }
 
-void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, const BlockLayout& layout) {
-  const std::uint16_t* const places =
-      layout.order == BlockOrder::zigzag ? nullptr : k_places[layout.group_shift].data();
-  order_ = layout.order;
+void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRange& stored, BlockOrder order) {
+  const std::uint16_t* const places = order == BlockOrder::zigzag  ? nullptr
+                                      : order == BlockOrder::pairs ? k_pair_places.data()
+                                                                   : k_natural_places.data();
+  order_ = order;
   passed_.clear();
   end_stored_ = stored.end;
   for (std::size_t n = 0; n < to.size(); ++n) {
@@ -120,7 +120,7 @@ void EntropyDecoder::store_in(std::span<const CoefficientRows> to, const McuRang
         }
         const CoefficientRow& row = to[n][block.component];
         const std::size_t index = block.row * row.blocks_across + (mcu - stored.begin) * block.across + block.column;
-        targets.push_back({block.dc, block.ac, block_in(row.coefficients, index, layout.group_shift), places});
+        targets.push_back({block.dc, block.ac, row.coefficients + index * k_block_size, places});
       }
     }
     targets.resize(targets.size() + k_targets_behind);

@@ -1,6 +1,5 @@
-// The inverse DCT of several blocks at once, one per 16 bytes of a vector: each 16 bytes hold a row of one block.
-// Blocks are stored as groups of such vectors, or in zigzag order if the target permutes a whole block quickly.
-// Included once per target by baseline_kernels.cpp.
+// The inverse DCT of several blocks at once, one per 16 bytes of a vector: each 16 bytes hold a row of one block, or
+// half of two rows in turn (BlockOrder::pairs). Included once per target by baseline_kernels.cpp.
 #if defined(BALE_BASELINE_DCT_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef BALE_BASELINE_DCT_INL
 #undef BALE_BASELINE_DCT_INL
@@ -8,9 +7,10 @@
 #define BALE_BASELINE_DCT_INL
 #endif
 
+#include "bale/formats/image/simd/avx3_dl-inl.hpp"
 #include "bale/formats/image/simd/pack_blocks-inl.hpp"
 
-HWY_BEFORE_NAMESPACE();
+BALE_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -20,25 +20,35 @@ using DHalf8 = hn::Half<D8>;
 
 constexpr std::size_t k_lanes16 = BALE_VECTOR_BYTES / 2;
 constexpr std::uint32_t k_group_shift = BALE_VECTOR_BYTES == 64 ? 2 : BALE_VECTOR_BYTES == 32 ? 1 : 0;
-// AVX3_DL is the only target with such vectors.
-constexpr BlockOrder k_order = BALE_VECTOR_BYTES == 64 ? BlockOrder::zigzag : BlockOrder::natural;
 
-/// Two vectors interleaved, to be multiplied by a pair of factors and added.
+/// Two rows of each block interleaved, to be multiplied by a pair of factors and added.
 struct Pairs {
-  HWY_INLINE Pairs(V16 a, V16 b) : low(hn::InterleaveLower(D16(), a, b)), high(hn::InterleaveUpper(D16(), a, b)) {}
   V16 low;
   V16 high;
 };
+
+HWY_INLINE Pairs interleave(V16 a, V16 b) {
+  return {hn::InterleaveLower(D16(), a, b), hn::InterleaveUpper(D16(), a, b)};
+}
+
+/// The same pointer. The compiler no longer knows what it points to: GCC makes known vectors again, by several
+/// instructions, wherever they are used.
+template <typename T>
+HWY_INLINE const T* opaque(const T* pointer) {
+  asm("" : "+r"(pointer));
+  return pointer;
+}
 
 struct Sum {
   V32 low;
   V32 high;
 };
 
-HWY_INLINE V16 factors(std::int32_t a, std::int32_t b) {
-  const std::uint32_t both = (static_cast<std::uint32_t>(a) & 0xFFFF) | static_cast<std::uint32_t>(b) << 16;
-  return hn::BitCast(D16(), hn::Set(D32(), static_cast<std::int32_t>(both)));
+/// A pair of factors.
+constexpr std::int32_t pair_of(std::int32_t a, std::int32_t b) {
+  return static_cast<std::int32_t>((static_cast<std::uint32_t>(a) & 0xFFFF) | static_cast<std::uint32_t>(b) << 16);
 }
+HWY_INLINE V16 factors(std::int32_t pair) { return hn::BitCast(D16(), hn::Set(D32(), pair)); }
 
 HWY_INLINE V32 multiply(V16 pairs, V16 by) {
 #if HWY_ARCH_X86 && BALE_VECTOR_BYTES == 64
@@ -54,9 +64,22 @@ HWY_INLINE V32 multiply(V16 pairs, V16 by) {
 #endif
 }
 
-HWY_INLINE Sum multiply(const Pairs& pairs, std::int32_t a, std::int32_t b) {
-  const V16 by = factors(a, b);
+HWY_INLINE V32 multiply_add(V32 sum, V16 pairs, V16 by) {
+#if BALE_AVX3_DL
+  return V32{_mm512_dpwssd_epi32(sum.raw, pairs.raw, by.raw)};
+#else
+  return hn::Add(sum, multiply(pairs, by));
+#endif
+}
+
+HWY_INLINE Sum multiply(const Pairs& pairs, std::int32_t pair) {
+  const V16 by = factors(pair);
   return {multiply(pairs.low, by), multiply(pairs.high, by)};
+}
+
+HWY_INLINE Sum multiply_add(const Sum& sum, const Pairs& pairs, std::int32_t pair) {
+  const V16 by = factors(pair);
+  return {multiply_add(sum.low, pairs.low, by), multiply_add(sum.high, pairs.high, by)};
 }
 
 HWY_INLINE Sum add(const Sum& a, const Sum& b) { return {hn::Add(a.low, b.low), hn::Add(a.high, b.high)}; }
@@ -74,27 +97,60 @@ constexpr std::int32_t k_half_first = 1 << (k_first_shift - 1);
 alignas(16) constexpr std::int32_t k_first_columns[4] = {k_half_first + (k_row_bias << k_first_shift), k_half_first,
                                                          k_half_first, k_half_first};
 
-/// The first pass: transforms columns in place, from vectors of rows to vectors of rows. Adds k_row_bias to the first
-/// column. If `k_inputs` is 4, rows 4 to 7 are zero and not read.
-template <int k_inputs>
-HWY_INLINE void transform_columns(V16 (&v)[8]) {
-  constexpr bool k_all = k_inputs == 8;
-  const Sum half{hn::LoadDup128(D32(), k_first_columns), hn::Set(D32(), k_half_first)};
-  const V16 zero = hn::Zero(D16());
-  const Pairs in04(v[0], k_all ? v[4] : zero);
-  const Pairs in26(v[2], k_all ? v[6] : zero);
-  const Sum sum = add(multiply(in04, 1 << k_dct_bits, 1 << k_dct_bits), half);
-  const Sum difference = k_all ? add(multiply(in04, 1 << k_dct_bits, -(1 << k_dct_bits)), half) : sum;
-  const Sum outer = multiply(in26, k_0_541 + k_0_765, k_0_541);
-  const Sum inner = multiply(in26, k_0_541, k_0_541 - k_1_847);
+/// What the even half's four sums take of rows or elements 2 and 6.
+constexpr std::int32_t k_even[4][2] = {{k_0_541 + k_0_765, k_0_541},
+                                       {k_0_541, k_0_541 - k_1_847},
+                                       {-k_0_541, k_1_847 - k_0_541},
+                                       {-k_0_541 - k_0_765, -k_0_541}};
+constexpr std::int32_t k_one = 1 << k_dct_bits;
+
+/// The factors of columns, by sum: of the rows that are named.
+struct ColumnFactors {
+  std::int32_t sum04;
+  std::int32_t difference04;
+  std::int32_t even26[4];
+  std::int32_t odd15[4];
+  std::int32_t odd37[4];
+  // If rows 4 to 7 are zero.
+  std::int32_t even02[4];
+  std::int32_t odd13[4];
+};
+
+constexpr ColumnFactors make_column_factors() {
+  ColumnFactors by{.sum04 = pair_of(k_one, k_one), .difference04 = pair_of(k_one, -k_one)};
+  for (std::size_t i = 0; i < 4; ++i) {
+    by.even26[i] = pair_of(k_even[i][0], k_even[i][1]);
+    by.odd15[i] = pair_of(k_odd[i][0], k_odd[i][2]);
+    by.odd37[i] = pair_of(k_odd[i][1], k_odd[i][3]);
+    by.even02[i] = pair_of(k_one, k_even[i][0]);
+    by.odd13[i] = pair_of(k_odd[i][0], k_odd[i][1]);
+  }
+  return by;
+}
+constexpr ColumnFactors k_column_factors = make_column_factors();
+
+/// The first pass: transforms columns, from pairs of rows to vectors of rows. Adds k_row_bias to the first column.
+HWY_INLINE void transform_columns(const V16 (&in)[8], V16 (&rows)[8]) {
+  const ColumnFactors& by = *opaque(&k_column_factors);
+  const Pairs in04{in[0], in[1]};
+  const Pairs in26{in[2], in[3]};
+  const Pairs in15{in[4], in[5]};
+  const Pairs in37{in[6], in[7]};
+  const Sum half{hn::LoadDup128(D32(), opaque(k_first_columns)), hn::Set(D32(), k_half_first)};
+  const Sum sum = multiply_add(half, in04, by.sum04);
+  const Sum difference = multiply_add(half, in04, by.difference04);
+#if BALE_AVX3_DL
+  const Sum even[4] = {multiply_add(sum, in26, by.even26[0]), multiply_add(difference, in26, by.even26[1]),
+                       multiply_add(difference, in26, by.even26[2]), multiply_add(sum, in26, by.even26[3])};
+#else
+  const Sum outer = multiply(in26, by.even26[0]);
+  const Sum inner = multiply(in26, by.even26[1]);
   const Sum even[4] = {add(sum, outer), add(difference, inner), subtract(difference, inner), subtract(sum, outer)};
-  const Pairs in13(v[1], v[3]);
-  const Pairs in57(k_all ? v[5] : zero, k_all ? v[7] : zero);
+#endif
   for (int i = 0; i < 4; ++i) {
-    Sum odd = multiply(in13, k_odd[i][0], k_odd[i][1]);
-    if (k_all) odd = add(odd, multiply(in57, k_odd[i][2], k_odd[i][3]));
-    v[i] = descale<k_first_shift>(add(even[i], odd));
-    v[7 - i] = descale<k_first_shift>(subtract(even[i], odd));
+    const Sum odd = multiply_add(multiply(in15, by.odd15[i]), in37, by.odd37[i]);
+    rows[i] = descale<k_first_shift>(add(even[i], odd));
+    rows[7 - i] = descale<k_first_shift>(subtract(even[i], odd));
   }
 }
 
@@ -118,33 +174,50 @@ constexpr RowTerms make_row_terms(std::uint8_t first, const std::int32_t (&of_fi
   return terms;
 }
 
-constexpr std::int32_t k_one = 1 << k_dct_bits;
 /// Of elements 0 and 2, 1 and 3, 4 and 6, 5 and 7.
 constexpr RowTerms k_row_terms[4] = {
-    make_row_terms(0, {k_one, k_one, k_one, k_one}, {k_0_541 + k_0_765, k_0_541, -k_0_541, -k_0_541 - k_0_765}),
+    make_row_terms(0, {k_one, k_one, k_one, k_one}, {k_even[0][0], k_even[1][0], k_even[2][0], k_even[3][0]}),
     make_row_terms(1, {k_odd[0][0], k_odd[1][0], k_odd[2][0], k_odd[3][0]},
                    {k_odd[0][1], k_odd[1][1], k_odd[2][1], k_odd[3][1]}),
-    make_row_terms(4, {k_one, -k_one, -k_one, k_one}, {k_0_541, k_0_541 - k_1_847, k_1_847 - k_0_541, -k_0_541}),
+    make_row_terms(4, {k_one, -k_one, -k_one, k_one}, {k_even[0][1], k_even[1][1], k_even[2][1], k_even[3][1]}),
     make_row_terms(5, {k_odd[0][2], k_odd[1][2], k_odd[2][2], k_odd[3][2]},
                    {k_odd[0][3], k_odd[1][3], k_odd[2][3], k_odd[3][3]})};
 
-HWY_INLINE V32 multiply_row(V16 row, const RowTerms& terms) {
-  const V8 pairs = hn::TableLookupBytes(hn::BitCast(D8(), row), hn::LoadDup128(D8(), terms.pairs));
-  return multiply(hn::BitCast(D16(), pairs), hn::LoadDup128(D16(), terms.factors));
+/// Two elements of a row of each block, four times.
+HWY_INLINE V16 pairs_of(V16 row, const RowTerms& terms) {
+  return hn::BitCast(D16(), hn::TableLookupBytes(hn::BitCast(D8(), row), hn::LoadDup128(D8(), terms.pairs)));
 }
+HWY_INLINE V16 factors_of(const RowTerms& terms) { return hn::LoadDup128(D16(), terms.factors); }
 
-/// The second pass, of a row of each block. The last four samples of the result are in the opposite order. If
-/// `k_inputs` is 4, columns 4 to 7 are zero.
-template <int k_inputs>
-HWY_INLINE V16 transform_row(V16 row) {
-  V32 even = multiply_row(row, k_row_terms[0]);
-  V32 odd = multiply_row(row, k_row_terms[1]);
-  if (k_inputs == 8) {
-    even = hn::Add(even, multiply_row(row, k_row_terms[2]));
-    odd = hn::Add(odd, multiply_row(row, k_row_terms[3]));
-  }
+/// The second pass, of a row of each block. The last four samples of the result are in the opposite order.
+HWY_INLINE V16 samples_of(V32 even, V32 odd) {
   return pack_blocks(hn::ShiftRight<k_second_shift>(hn::Add(even, odd)),
                      hn::ShiftRight<k_second_shift>(hn::Sub(even, odd)));
+}
+HWY_INLINE V16 transform_row(V16 row, const RowTerms* terms) {
+  const V32 even = multiply(pairs_of(row, terms[0]), factors_of(terms[0]));
+  const V32 odd = multiply(pairs_of(row, terms[1]), factors_of(terms[1]));
+  return samples_of(multiply_add(even, pairs_of(row, terms[2]), factors_of(terms[2])),
+                    multiply_add(odd, pairs_of(row, terms[3]), factors_of(terms[3])));
+}
+/// The same of a row whose columns 4 to 7 are zero. Its four elements are the first of each 16 bytes, or the last.
+HWY_INLINE V16 transform_half_row(V16 row, bool is_last, const RowTerms* terms) {
+  return samples_of(multiply(pairs_of(row, terms[is_last ? 2 : 0]), factors_of(terms[0])),
+                    multiply(pairs_of(row, terms[is_last ? 3 : 1]), factors_of(terms[1])));
+}
+
+/// Both passes, of blocks of which only the first four rows and columns are not zero: of `in`, rows 0 and 2, 1 and 3.
+HWY_INLINE void transform_corner(V16 in02, V16 in13, V16 (&rows)[8], const RowTerms* terms) {
+  const ColumnFactors& by = *opaque(&k_column_factors);
+  const V32 half = hn::LoadDup128(D32(), opaque(k_first_columns));
+  for (int i = 0; i < 4; ++i) {
+    const V32 even = multiply_add(half, in02, factors(by.even02[i]));
+    const V32 odd = multiply(in13, factors(by.odd13[i]));
+    const V16 both = pack_blocks(hn::ShiftRight<k_first_shift>(hn::Add(even, odd)),
+                                 hn::ShiftRight<k_first_shift>(hn::Sub(even, odd)));
+    rows[i] = transform_half_row(both, false, terms);
+    rows[7 - i] = transform_half_row(both, true, terms);
+  }
 }
 
 /// Stores two rows of each block.
@@ -161,45 +234,47 @@ HWY_INLINE void store_two_rows(hn::Vec<D64> rows, std::uint8_t* to, std::size_t 
   hn::StoreU(hn::UpperHalf(DHalf8(), bytes), DHalf8(), to + stride);
 }
 
+using DU16 = hn::RebindToUnsigned<D16>;
+using VU16 = hn::Vec<DU16>;
+
 /// What has to be within limits. Values between the passes need no check: if one is above k_max_value, a sample is
 /// above k_max_sample, because each is a weighted sum of the samples of its row.
 struct Extremes {
-  HWY_INLINE Extremes() : excess(hn::Zero(D16())), most(excess), least(excess) {}
+  HWY_INLINE Extremes() : most(hn::Zero(D16())), least(most) {
+    for (VU16& magnitudes : largest) magnitudes = hn::Zero(DU16());
+  }
+  HWY_INLINE void add_coefficients(std::size_t part, V16 coefficients) {
+    largest[part] = hn::Max(largest[part], hn::BitCast(DU16(), hn::Abs(coefficients)));
+  }
   HWY_INLINE void add_sample(V16 sample) {
     most = hn::Max(most, sample);
     least = hn::Min(least, sample);
   }
-  HWY_INLINE bool are_good() const {
+  HWY_INLINE bool are_good(const Quantizers& quantizers) const {
     const D16 d16;
-    return hn::AllFalse(d16, hn::Gt(excess, hn::Zero(d16))) &&
-           hn::AllFalse(d16, hn::Gt(most, hn::Set(d16, k_center + k_max_sample))) &&
-           hn::AllFalse(d16, hn::Lt(least, hn::Set(d16, k_center - k_max_sample)));
+    bool good = hn::AllFalse(d16, hn::Gt(most, hn::Set(d16, k_center + k_max_sample))) &&
+                hn::AllFalse(d16, hn::Lt(least, hn::Set(d16, k_center - k_max_sample)));
+    for (std::size_t part = 0; part < 8; ++part) {
+      const VU16 limit = hn::BitCast(DU16(), hn::LoadDup128(d16, quantizers.limits.data() + part * 8));
+      good = good && hn::AllTrue(DU16(), hn::Eq(hn::Max(largest[part], limit), limit));
+    }
+    return good;
   }
 
-  V16 excess;  // above zero if a coefficient was too large
-  V16 most;    // of the samples
+  VU16 largest[8];  // magnitudes of the coefficients
+  V16 most;         // of the samples
   V16 least;
 };
 
 alignas(16) constexpr std::uint8_t k_in_order[16] = {0, 1, 2, 3, 7, 6, 5, 4, 8, 9, 10, 11, 15, 14, 13, 12};
 
-/// Transforms one group. If `k_inputs` is 4, only the first four rows and columns of its blocks are not zero.
-template <std::size_t k_inputs>
-HWY_INLINE void transform_group(V16 (&v)[8], const Quantizers& quantizers, Extremes& extremes, const SamplesOut& out,
-                                std::uint8_t* to) {
-  const D16 d16;
-  for (std::size_t row = 0; row < k_inputs; ++row) {
-    const V16 limit = hn::LoadDup128(d16, quantizers.limits.data() + row * 8);
-    extremes.excess = hn::Max(extremes.excess, hn::Sub(hn::Abs(v[row]), limit));
-    v[row] = hn::Mul(v[row], hn::LoadDup128(d16, quantizers.factors.data() + row * 8));
-  }
-  transform_columns<k_inputs>(v);
+/// Stores the rows of a group. The last four samples of each are in the opposite order.
+HWY_INLINE void store_rows(const V16 (&rows)[8], Extremes& extremes, const SamplesOut& out, std::uint8_t* to) {
+  const V8 in_order = hn::LoadDup128(D8(), opaque(k_in_order));
   for (std::size_t row = 0; row < 8; row += 2, to += 2 * out.stride) {
-    const V16 upper = transform_row<k_inputs>(v[row]);
-    const V16 lower = transform_row<k_inputs>(v[row + 1]);
-    extremes.add_sample(upper);
-    extremes.add_sample(lower);
-    const V8 bytes = hn::TableLookupBytes(pack_blocks(upper, lower), hn::LoadDup128(D8(), k_in_order));
+    extremes.add_sample(rows[row]);
+    extremes.add_sample(rows[row + 1]);
+    const V8 bytes = hn::TableLookupBytes(pack_blocks(rows[row], rows[row + 1]), in_order);
     store_two_rows(hn::BitCast(D64(), bytes), to, out.stride);
   }
 }
@@ -209,27 +284,12 @@ enum class Content { dc, corner, any };  // the corner: the first four rows and 
 
 HWY_INLINE bool is_zero(V16 v) { return hn::AllTrue(D16(), hn::Eq(v, hn::Zero(D16()))); }
 
+alignas(16) constexpr std::int16_t k_not_dc[8] = {0, -1, -1, -1, -1, -1, -1, -1};
+alignas(16) constexpr std::int16_t k_last_rows[8] = {0, -1, 0, -1, 0, -1, 0, -1};
+
 #if BALE_VECTOR_BYTES == 64
 
-/// By natural index: the zigzag index.
-constexpr std::array<std::int16_t, 64> make_unzigzag() {
-  std::array<std::int16_t, 64> order{};
-  for (std::int16_t i = 0; i < 64; ++i) order[k_zigzag[i]] = i;
-  return order;
-}
-alignas(64) constexpr std::array<std::int16_t, 64> k_unzigzag = make_unzigzag();
-
-/// By zigzag index: all bits set where a coefficient is outside the corner.
-constexpr std::array<std::int16_t, 64> make_not_corner() {
-  std::array<std::int16_t, 64> mask{};
-  for (std::size_t i = 0; i < 64; ++i) mask[i] = k_zigzag[i] / 8 < 4 && k_zigzag[i] % 8 < 4 ? 0 : -1;
-  return mask;
-}
-alignas(64) constexpr std::array<std::int16_t, 64> k_not_corner = make_not_corner();
-alignas(64) constexpr std::int16_t k_not_dc[32] = {0,  -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-                                                   -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
-
-/// From four rows of each of four blocks: a vector of the same row of all blocks, for each row.
+/// From 64 bytes of each of four blocks: a vector of the same 16 of all blocks, for each 16.
 HWY_INLINE void gather_rows(const V16 (&blocks)[4], V16* rows) {
   const __m512i a = _mm512_shuffle_i64x2(blocks[0].raw, blocks[1].raw, 0x44);
   const __m512i b = _mm512_shuffle_i64x2(blocks[2].raw, blocks[3].raw, 0x44);
@@ -241,8 +301,8 @@ HWY_INLINE void gather_rows(const V16 (&blocks)[4], V16* rows) {
   rows[3] = V16{_mm512_shuffle_i64x2(c, d, 0xDD)};
 }
 
-/// Reads a group, and sets its memory to zero. Sets only the rows that may not be zero.
-HWY_INLINE Content take_group(std::int16_t* in, V16 (&v)[8]) {
+/// Reads a group, and sets its memory to zero.
+HWY_INLINE void take_group(std::int16_t* in, V16 (&v)[8]) {
   const D16 d16;
   V16 low[4];
   V16 high[4];
@@ -253,54 +313,53 @@ HWY_INLINE Content take_group(std::int16_t* in, V16 (&v)[8]) {
     hn::Store(hn::Zero(d16), d16, at);
     hn::Store(hn::Zero(d16), d16, at + k_lanes16);
   }
-  const V16 any_low = hn::Or(hn::Or(low[0], low[1]), hn::Or(low[2], low[3]));
-  const V16 any_high = hn::Or(hn::Or(high[0], high[1]), hn::Or(high[2], high[3]));
-  if (is_zero(hn::Or(any_high, hn::And(any_low, hn::Load(d16, k_not_dc))))) {
-    gather_rows(low, v);
-    return Content::dc;
-  }
-  const V16 outside_low = hn::And(any_low, hn::Load(d16, k_not_corner.data()));
-  const V16 outside_high = hn::And(any_high, hn::Load(d16, k_not_corner.data() + k_lanes16));
-  const Content content = is_zero(hn::Or(outside_low, outside_high)) ? Content::corner : Content::any;
-  const V16 upper = hn::Load(d16, k_unzigzag.data());
-  const V16 lower = hn::Load(d16, k_unzigzag.data() + k_lanes16);
-  V16 rows[4];
-  for (int i = 0; i < 4; ++i) rows[i] = V16{_mm512_permutex2var_epi16(low[i].raw, upper.raw, high[i].raw)};
-  gather_rows(rows, v);
-  if (content == Content::corner) return content;
-  for (int i = 0; i < 4; ++i) rows[i] = V16{_mm512_permutex2var_epi16(low[i].raw, lower.raw, high[i].raw)};
-  gather_rows(rows, v + 4);
-  return content;
+  gather_rows(low, v);
+  gather_rows(high, v + 4);
 }
 
 #else
 
-alignas(16) constexpr std::int16_t k_not_dc[8] = {0, -1, -1, -1, -1, -1, -1, -1};
-alignas(16) constexpr std::int16_t k_last_columns[8] = {0, 0, 0, 0, -1, -1, -1, -1};
-
 /// Reads a group, and sets its memory to zero.
-HWY_INLINE Content take_group(std::int16_t* in, V16 (&v)[8]) {
+HWY_INLINE void take_group(std::int16_t* in, V16 (&v)[8]) {
   const D16 d16;
-  for (std::size_t row = 0; row < 8; ++row) {
-    v[row] = hn::Load(d16, in + row * k_lanes16);
-    hn::Store(hn::Zero(d16), d16, in + row * k_lanes16);
+  const hn::CappedTag<std::int16_t, 8> part;
+  for (std::size_t i = 0; i < 8; ++i) {
+#if BALE_VECTOR_BYTES == 32
+    v[i] = hn::Combine(d16, hn::Load(part, in + k_block_size + i * 8), hn::Load(part, in + i * 8));
+#else
+    v[i] = hn::Load(part, in + i * 8);
+#endif
   }
-  const V16 in_rows123 = hn::Or(hn::Or(v[1], v[2]), v[3]);
-  const V16 in_rows4567 = hn::Or(hn::Or(v[4], v[5]), hn::Or(v[6], v[7]));
-  const V16 in_last_columns = hn::And(hn::Or(v[0], in_rows123), hn::LoadDup128(d16, k_last_columns));
-  if (!is_zero(hn::Or(in_rows4567, in_last_columns))) return Content::any;
-  const V16 not_dc = hn::LoadDup128(d16, k_not_dc);
-  return is_zero(hn::Or(in_rows123, hn::And(v[0], not_dc))) ? Content::dc : Content::corner;
+  for (std::size_t i = 0; i < 8; ++i) hn::Store(hn::Zero(d16), d16, in + i * k_lanes16);
 }
 
 #endif
+
+HWY_INLINE Content content_of(const V16 (&v)[8]) {
+  const D16 d16;
+  const V16 first = hn::Or(hn::Or(v[2], v[4]), v[6]);
+  const V16 last = hn::Or(hn::Or(v[1], v[3]), hn::Or(v[5], v[7]));
+  const V16 last_rows = hn::LoadDup128(d16, opaque(k_last_rows));
+  if (!is_zero(hn::Or(last, hn::And(hn::Or(first, v[0]), last_rows)))) return Content::any;
+  const V16 not_dc = hn::LoadDup128(d16, opaque(k_not_dc));
+  return is_zero(hn::Or(first, hn::And(v[0], not_dc))) ? Content::dc : Content::corner;
+}
+
+HWY_INLINE V16 dequantize(std::size_t part, V16 coefficients, const Quantizers& quantizers, Extremes& extremes) {
+  extremes.add_coefficients(part, coefficients);
+  return hn::Mul(coefficients, hn::LoadDup128(D16(), quantizers.factors.data() + part * 8));
+}
+
+/// In each pair the first of `a` and of `b`, whose seconds are zero.
+HWY_INLINE V16 pair_firsts(V16 a, V16 b) {
+  return hn::Or(a, hn::BitCast(D16(), hn::ShiftLeft<16>(hn::BitCast(D32(), b))));
+}
 
 /// The samples of blocks that have only DC.
 HWY_INLINE void store_dc(V16 dc, const Quantizers& quantizers, Extremes& extremes, const SamplesOut& out,
                          std::uint8_t* to) {
   const D16 d16;
-  extremes.excess = hn::Max(extremes.excess, hn::Sub(hn::Abs(dc), hn::Set(d16, quantizers.limits[0])));
-  const V16 scaled = hn::Mul(dc, hn::Set(d16, quantizers.factors[0]));
+  const V16 scaled = dequantize(0, dc, quantizers, extremes);
   const V16 sample = hn::ShiftRight<3>(hn::Add(scaled, hn::Set(d16, 4 + (k_center << 3))));
   extremes.add_sample(sample);
   // Copies the first lane of each block to all its lanes.
@@ -312,24 +371,31 @@ HWY_INLINE void store_dc(V16 dc, const Quantizers& quantizers, Extremes& extreme
 }
 
 inline bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantizers& quantizers,
-                        const SamplesOut& out) {
+                        const SamplesOut& samples) {
+  const SamplesOut out = samples;  // the compiler takes bytes that are stored for a possible change of it
+  const RowTerms* const terms = opaque(k_row_terms);
   Extremes extremes;
   for (std::size_t group = 0; group < num_groups; ++group) {
     std::uint8_t* const to = out.samples + group * k_lanes16;
     V16 v[8];
-    switch (take_group(groups + group * k_lanes16 * 8, v)) {
-      case Content::any:
-        transform_group<8>(v, quantizers, extremes, out, to);
-        break;
-      case Content::corner:
-        transform_group<4>(v, quantizers, extremes, out, to);
-        break;
-      case Content::dc:
-        store_dc(v[0], quantizers, extremes, out, to);
-        break;
+    take_group(groups + group * k_lanes16 * 8, v);
+    const Content content = content_of(v);
+    if (content == Content::dc) {
+      store_dc(v[0], quantizers, extremes, out, to);
+      continue;
     }
+    V16 rows[8];
+    if (content == Content::corner) {
+      for (std::size_t i = 0; i < 8; i += 2) v[i] = dequantize(i, v[i], quantizers, extremes);
+      transform_corner(pair_firsts(v[0], v[2]), pair_firsts(v[4], v[6]), rows, terms);
+    } else {
+      for (std::size_t i = 0; i < 8; ++i) v[i] = dequantize(i, v[i], quantizers, extremes);
+      transform_columns(v, rows);
+      for (V16& row : rows) row = transform_row(row, terms);
+    }
+    store_rows(rows, extremes, out, to);
   }
-  return extremes.are_good();
+  return extremes.are_good(quantizers);
 }
 
 }  // namespace bale::image_detail::HWY_NAMESPACE

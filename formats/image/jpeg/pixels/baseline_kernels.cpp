@@ -1,7 +1,6 @@
 // The kernels in SIMD. Disabled are those targets that kernel_targets.hpp disables, and all better than AVX2 but AVX3
-// and AVX3_DL (better targets have lower bits). AVX3_DL has vectors of 64 bytes, for CPUs that execute them at once; on
-// others they make these kernels slower, and Huffman decoding next to them. AVX3 has vectors of 32 bytes here, but
-// twice the registers of AVX2, and needs 1 to 6 % less time.
+// and AVX3_DL (better targets have lower bits). AVX3_DL has vectors of 64 bytes; AVX3 has vectors of 32 bytes here, but
+// twice the registers of AVX2.
 #define HWY_WANT_AVX3_DL
 #define HWY_DISABLED_TARGETS \
   (((HWY_AVX2 - 1) & ~(HWY_AVX3 | HWY_AVX3_DL)) | HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
@@ -32,12 +31,11 @@ HWY_AFTER_NAMESPACE();
 #include "bale/formats/image/jpeg/pixels/baseline_dct-inl.hpp"
 #include "bale/formats/image/jpeg/pixels/baseline_pixels-inl.hpp"
 
-HWY_BEFORE_NAMESPACE();
+BALE_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {
 
 const BaselineKernels& kernels() {
   static constexpr BaselineKernels k_kernels = {.group_shift = k_group_shift,
-                                                .order = k_order,
                                                 .inverse_dct = inverse_dct,
                                                 .upsample_across = upsample_across,
                                                 .upsample_both = upsample_both,
@@ -57,12 +55,15 @@ namespace bale::image_detail {
 
 HWY_EXPORT(kernels);
 
+const BaselineKernels& widest_baseline_kernels() { return HWY_DYNAMIC_DISPATCH(kernels)(); }
+
 const BaselineKernels& baseline_kernels() {
-  const BaselineKernels& best = HWY_DYNAMIC_DISPATCH(kernels)();
+  const BaselineKernels& widest = widest_baseline_kernels();
 #if HWY_ARCH_X86 && (HWY_TARGETS & HWY_AVX3) != 0
-  if (best.order == BlockOrder::zigzag && !use_wide_units()) return N_AVX3::kernels();
+  constexpr std::uint32_t k_wide_group_shift = 2;
+  if (widest.group_shift == k_wide_group_shift && !use_wide_units()) return N_AVX3::kernels();
 #endif
-  return best;
+  return widest;
 }
 
 }  // namespace bale::image_detail

@@ -8,11 +8,8 @@
 
 #include "bale/formats/image/jpeg/pixels/baseline_dct-inl.hpp"
 
-HWY_BEFORE_NAMESPACE();
+BALE_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {
-
-using DU16 = hn::RebindToUnsigned<D16>;
-using VU16 = hn::Vec<DU16>;
 
 HWY_INLINE VU16 load_wide(const std::uint8_t* from) { return hn::PromoteTo(DU16(), hn::LoadU(DHalf8(), from)); }
 HWY_INLINE VU16 three_times(VU16 value) { return hn::Add(value, hn::Add(value, value)); }
@@ -85,7 +82,7 @@ HWY_INLINE Rgb16 convert(V16 luma, V16 cb, V16 cr) {
   const V16 red = hn::Add(luma, hn::MulFixedPoint15(cr, hn::Set(d16, k_red_of_twice_cr)));
   const V16 blue = hn::Add(luma, hn::MulFixedPoint15(cb, hn::Set(d16, k_blue_of_twice_cb)));
   const V32 half = hn::Set(D32(), 1 << 15);
-  const Sum sum = add(multiply(Pairs(cb, cr), k_green_of_cb / 2, k_green_of_cr / 2), {half, half});
+  const Sum sum = multiply_add({half, half}, interleave(cb, cr), pair_of(k_green_of_cb / 2, k_green_of_cr / 2));
   return {red, hn::Add(luma, descale<16>(sum)), blue};
 }
 

@@ -37,9 +37,10 @@ bool inverse_dct(std::int16_t* groups, std::size_t num_groups, const Quantizers&
     std::int16_t* const coefficients = groups + block * k_block_size;
     std::int32_t values[k_block_size];
     for (std::size_t i = 0; i < k_block_size; ++i) {
-      good = good && std::abs(coefficients[i]) <= quantizers.limits[i];
-      values[i] = coefficients[i] * quantizers.factors[i];
-      coefficients[i] = 0;
+      const std::size_t place = place_in_pairs(static_cast<std::uint32_t>(i));
+      good = good && std::abs(coefficients[place]) <= quantizers.limits[place];
+      values[i] = coefficients[place] * quantizers.factors[place];
+      coefficients[place] = 0;
     }
     if (!good) return false;
     for (std::size_t i = 0; i < 8; ++i) good = transform(values + i, 8, k_first_shift, k_max_value) && good;
@@ -96,8 +97,9 @@ void gray_to_rgb(const std::uint8_t* luma, std::size_t count, std::uint8_t* rgb)
 bool Quantizers::set(const std::uint16_t* values) {
   for (std::size_t i = 0; i < k_block_size; ++i) {
     if (values[i] == 0 || values[i] > k_max_value) return false;
-    factors[i] = static_cast<std::int16_t>(values[i]);
-    limits[i] = static_cast<std::int16_t>(k_max_value / values[i]);
+    const std::size_t place = place_in_pairs(static_cast<std::uint32_t>(i));
+    factors[place] = static_cast<std::int16_t>(values[i]);
+    limits[place] = static_cast<std::int16_t>(k_max_value / values[i]);
   }
   return true;
 }

@@ -27,10 +27,6 @@ class RegionPixels {
   const McuRange& mcus() const { return mcus_; }
   std::uint32_t first_mcu_row() const { return first_mcu_row_; }
   std::uint32_t end_mcu_row() const { return end_mcu_row_; }
-  BlockLayout layout() const {
-    const bool in_groups = kernels_->order == BlockOrder::natural;
-    return {.order = kernels_->order, .group_shift = in_groups ? kernels_->group_shift : 0};
-  }
   /// The number of blocks that a row of blocks of that component must have memory for.
   std::size_t blocks_across(std::size_t component) const;
 

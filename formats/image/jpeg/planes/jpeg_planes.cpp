@@ -188,7 +188,7 @@ bool PlanesRestorer::write_image(std::vector<std::byte>& out) {
   if (!frame) return false;
   planes_.open(one_row_of(*frame));
   decoder_.open(*frame);
-  decoder_.store_in(planes_.rows(0), {0, frame->mcus_across}, {.order = BlockOrder::zigzag});
+  decoder_.store_in(planes_.rows(0), {0, frame->mcus_across}, BlockOrder::zigzag);
   return header_.form().is_progressive ? write_scans(decoder.info(), *frame, out) : write_scan(*frame, out);
 }
 

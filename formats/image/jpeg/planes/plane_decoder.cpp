@@ -28,8 +28,8 @@ void PlaneDecoder::open(const BaselineFrame& frame) {
   dc_.resize(num_blocks_ + k_dc_group);
 }
 
-void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, const BlockLayout& layout) {
-  layout_ = layout;
+void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, BlockOrder order) {
+  order_ = order;
   auto block = blocks_.begin();
   for (std::uint32_t i = 0; i < num_components_; ++i) {
     const Component& component = components_[i];
@@ -39,8 +39,7 @@ void PlaneDecoder::store_in(const CoefficientRows& to, const McuRange& stored, c
       for (std::uint32_t column = 0; column < component.across; ++column) {
         const bool is_stored = column >= begin && column < end;
         (block++)->to =
-            is_stored ? block_in(to[i].coefficients, row * to[i].blocks_across + column - begin, layout.group_shift)
-                      : nullptr;
+            is_stored ? to[i].coefficients + (row * to[i].blocks_across + column - begin) * k_block_size : nullptr;
       }
     }
   }
@@ -99,7 +98,7 @@ bool PlaneDecoder::decode_row(Bytes row, std::size_t readable, Bytes classes) {
                  .end = planes.size() * 8,
                  .readable_end = (planes.size() + readable) * 8,
                  .blocks = blocks_.data(),
-                 .layout = layout_};
+                 .order = order_};
   std::uint64_t at = 0;
   for (std::size_t i = 0; i < k_num_planes; ++i) {
     state.next[i] = at * 8;

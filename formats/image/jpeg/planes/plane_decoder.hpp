@@ -18,7 +18,7 @@ class PlaneDecoder {
  public:
   void open(const BaselineFrame& frame);
   /// Where the next rows are stored: the MCUs of `stored`, as `layout` says.
-  void store_in(const CoefficientRows& to, const McuRange& stored, const BlockLayout& layout);
+  void store_in(const CoefficientRows& to, const McuRange& stored, BlockOrder order);
 
   /// Of a row.
   std::uint32_t num_blocks() const { return num_blocks_; }
@@ -40,7 +40,7 @@ class PlaneDecoder {
   std::uint32_t num_components_ = 0;
   std::array<Component, 3> components_{};
   std::uint32_t num_blocks_ = 0;
-  BlockLayout layout_{};
+  BlockOrder order_ = BlockOrder::pairs;
   std::vector<PlaneBlock> blocks_;
   std::vector<std::int16_t> dc_;
   std::array<std::uint16_t, k_num_kinds> first_{};  // block of each kind, or k_no_block

@@ -15,7 +15,7 @@ bool PlanesPixels::open(PlanesHeader& header, const jpeg_decompress_struct& info
 }
 
 bool PlanesPixels::decode(const Region& region, std::uint8_t* rgb) {
-  if (!pixels_.prepare(frame_, region, baseline_kernels())) return false;
+  if (!pixels_.prepare(frame_, region, widest_baseline_kernels())) return false;
   pixels_.start(rgb);
   std::size_t size = 0;
   for (std::uint32_t i = 0; i < frame_.num_components; ++i) {
@@ -28,7 +28,7 @@ bool PlanesPixels::decode(const Region& region, std::uint8_t* rgb) {
     rows[i] = {.coefficients = at, .blocks_across = pixels_.blocks_across(i)};
     at += pixels_.blocks_across(i) * frame_.components[i].blocks_down * k_block_size;
   }
-  decoder_.store_in(rows, pixels_.mcus(), pixels_.layout());
+  decoder_.store_in(rows, pixels_.mcus(), BlockOrder::pairs);
   for (std::uint32_t row = pixels_.first_mcu_row(); row < pixels_.end_mcu_row(); ++row) {
     const Bytes classes = header_->classes(row, decoder_.num_blocks());
     if (!decoder_.decode_row(header_->row(row), header_->after_row(row), classes) || !pixels_.finish_row(row, rows))

@@ -64,7 +64,7 @@ bool CoefficientReader::begin_baseline(const BaselineFrame& frame, CoefficientPl
                                        BlockOrder order) {
   if (!baseline_.open(frame, plain, order == BlockOrder::zigzag)) return false;
   const CoefficientRows first = planes.rows(0);
-  baseline_.store_in({&first, 1}, {0, frame.mcus_across}, {.order = order});
+  baseline_.store_in({&first, 1}, {0, frame.mcus_across}, order);
   baseline_.go_to_top();
   return true;
 }
@@ -97,7 +97,7 @@ std::optional<Bytes> CoefficientReader::read_progressive(const jpeg_decompress_s
     to.coefficients = plane.blocks;
   }
   for (std::uint32_t row = 0; row < frame.mcus_down; ++row) planes.clear_row(row);
-  progressive_.open(frame, {block_planes_.data(), all.size()}, {.order = order}, plain);
+  progressive_.open(frame, {block_planes_.data(), all.size()}, order, plain);
   between_scans_.clear();
   if (!scans_.open(info)) return std::nullopt;
   while (true) {
@@ -128,7 +128,7 @@ bool CoefficientReader::compare(const BaselineFrame& frame, const CoefficientPla
       at += planes.planes()[i].row_size();
     }
   }
-  baseline_.store_in(rows, {0, frame.mcus_across}, {.order = BlockOrder::zigzag});
+  baseline_.store_in(rows, {0, frame.mcus_across}, BlockOrder::zigzag);
   baseline_.begin_rows_at(points);
   for (std::uint32_t row = 0; row < frame.mcus_down; ++row) {
     const auto place = baseline_.next_row();

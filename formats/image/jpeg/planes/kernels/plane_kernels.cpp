@@ -247,7 +247,7 @@ HWY_ATTR std::uint16_t decode_some(PlaneRow& row, std::uint16_t number, std::uin
   const std::uint8_t* const data = row.data;
   const auto read = [data](std::uint64_t at) { return k_dense ? all_bits_at(data, at) : bits_at(data, at); };
   const PlaneBlock* const all = row.blocks;
-  const BlockLayout layout = row.layout;
+  const BlockOrder order = row.order;
   std::array<std::uint64_t, k_bits + 1> next;
   copy_each<k_bits + 1>(row.next, next);
   for (; number != k_no_block && most > 0; --most) {
@@ -277,10 +277,10 @@ HWY_ATTR std::uint16_t decode_some(PlaneRow& row, std::uint16_t number, std::uin
       before = reaching;
     }
     bits[k_bits - 1] = before;
-    const Rows rows = rows_at(layout, block.to);
+    std::int16_t* const to = block.to;
     const std::int16_t dc = block.dc;
-    store_block<k_bits>(bits, signs, rows);
-    *rows.to = dc;
+    store_block<k_bits>(bits, signs, order, to);
+    *to = dc;
   }
   copy_each<k_bits + 1>(next, row.next);
   return number;
@@ -311,7 +311,7 @@ HWY_ATTR bool decode_flat(PlaneRow& row, std::uint16_t number) {
     const PlaneBlock& block = row.blocks[number];
     number = block.next;
     if (block.to == nullptr) continue;
-    store_zeros(rows_at(row.layout, block.to));
+    std::memset(block.to, 0, k_block_size * sizeof(*block.to));
     *block.to = block.dc;
   }
   return true;

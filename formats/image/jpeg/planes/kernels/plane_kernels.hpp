@@ -38,7 +38,7 @@ struct PlaneRow {
   std::uint64_t readable_end = 0;                  // of memory: k_plane_padding bytes after `end` at least
   std::array<std::uint64_t, k_num_planes> next{};  // of each plane the bit that is read next
   const PlaneBlock* blocks = nullptr;
-  BlockLayout layout{};
+  BlockOrder order = BlockOrder::pairs;  // of the coefficients that are stored
 };
 
 /// The DC differences of a row of MCUs, which are being read. Borrows.

@@ -6,6 +6,8 @@
 #define BALE_PLANE_STORE_INL
 #endif
 
+#include "bale/formats/image/simd/avx3_dl-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace bale::image_detail::HWY_NAMESPACE {
 
@@ -32,54 +34,44 @@ HWY_INLINE std::uint64_t low_bits(std::uint64_t bits, std::uint64_t count) {
   return bits & ~(~std::uint64_t{0} << (count & 63));
 }
 
-/// Where the rows of eight coefficients of a block go. In zigzag order they follow one another.
-struct Rows {
-  std::int16_t* to;
-  std::size_t stride;
-  bool is_zigzag;
-};
-
-HWY_INLINE Rows rows_at(const BlockLayout& layout, std::int16_t* to) {
-  const bool is_zigzag = layout.order == BlockOrder::zigzag;
-  return {.to = to, .stride = is_zigzag ? 8 : std::size_t{8} << layout.group_shift, .is_zigzag = is_zigzag};
-}
-
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 
 template <std::size_t k_bits>
-void store_block(const std::array<std::uint64_t, k_bits>& bits, std::uint64_t signs, const Rows& rows) {
+void store_block(const std::array<std::uint64_t, k_bits>& bits, std::uint64_t signs, BlockOrder order,
+                 std::int16_t* to) {
   for (std::size_t k = 0; k < 64; ++k) {
-    const std::size_t i = rows.is_zigzag ? k_zigzag[k] : k;
+    const std::size_t i = k_zigzag[k];
     int sum = 0;
     for (std::size_t b = 0; b < k_bits; ++b) sum |= static_cast<int>(bits[b] >> i & 1) << b;
-    rows.to[k / 8 * rows.stride + k % 8] = static_cast<std::int16_t>((signs >> i & 1) != 0 ? -sum : sum);
+    to[place_in(order, k)] = static_cast<std::int16_t>((signs >> i & 1) != 0 ? -sum : sum);
   }
-}
-
-void store_zeros(const Rows& rows) {
-  for (std::size_t row = 0; row < 8; ++row) std::fill_n(rows.to + row * rows.stride, 8, std::int16_t{0});
 }
 
 #else
 
 #if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
 
-constexpr std::array<std::int16_t, 64> make_wide_zigzag() {
-  std::array<std::int16_t, 64> order{};
-  for (std::size_t k = 0; k < 64; ++k) order[k] = k_zigzag[k];
-  return order;
+/// By order and place: the natural index.
+template <BlockOrder k_order>
+constexpr std::array<std::int16_t, 64> make_natural_indexes() {
+  std::array<std::int16_t, 64> indexes{};
+  for (std::size_t k = 0; k < 64; ++k) indexes[place_in(k_order, k)] = k_zigzag[k];
+  return indexes;
 }
-alignas(64) constexpr std::array<std::int16_t, 64> k_wide_zigzag = make_wide_zigzag();
+alignas(64) constexpr std::array<std::int16_t, 64> k_natural_indexes[3] = {make_natural_indexes<BlockOrder::natural>(),
+                                                                           make_natural_indexes<BlockOrder::zigzag>(),
+                                                                           make_natural_indexes<BlockOrder::pairs>()};
 
-/// A block in zigzag order, from natural order; at the same place or another.
-HWY_ATTR HWY_INLINE void store_zigzag(const std::int16_t* block, std::int16_t* to) {
+/// A block in that order, from natural order; at the same place or another.
+HWY_ATTR HWY_INLINE void store_ordered(const std::int16_t* block, BlockOrder order, std::int16_t* to) {
   const hn::ScalableTag<std::int16_t> d;
+  const std::int16_t* const indexes = k_natural_indexes[static_cast<std::size_t>(order)].data();
   const auto low = hn::LoadU(d, block);
   const auto high = hn::LoadU(d, block + 32);
-  const __m512i first = hn::Load(d, k_wide_zigzag.data()).raw;
-  const __m512i last = hn::Load(d, k_wide_zigzag.data() + 32).raw;
-  hn::StoreU(decltype(low){_mm512_permutex2var_epi16(low.raw, first, high.raw)}, d, to);
-  hn::StoreU(decltype(low){_mm512_permutex2var_epi16(low.raw, last, high.raw)}, d, to + 32);
+  for (std::size_t first = 0; first < 64; first += 32) {
+    const __m512i half = hn::Load(d, indexes + first).raw;
+    hn::StoreU(decltype(low){_mm512_permutex2var_epi16(low.raw, half, high.raw)}, d, to + first);
+  }
 }
 
 #else
@@ -107,12 +99,11 @@ constexpr ZigzagShuffles make_zigzag_shuffles() {
 }
 constexpr ZigzagShuffles k_zigzag_shuffles = make_zigzag_shuffles();
 
-/// A block in zigzag order, from natural order; at the same place or another.
-HWY_ATTR HWY_INLINE void store_zigzag(const std::int16_t* block, std::int16_t* to) {
-  const hn::CappedTag<std::int16_t, 8> d;
-  const hn::Repartition<std::uint8_t, decltype(d)> d8;
-  hn::Vec<decltype(d8)> rows[8];
-  for (std::size_t row = 0; row < 8; ++row) rows[row] = hn::BitCast(d8, hn::Load(d, block + row * 8));
+using RowTag = hn::CappedTag<std::int16_t, 8>;
+
+HWY_ATTR HWY_INLINE void store_zigzag(const hn::Vec<RowTag> (&rows)[8], std::int16_t* to) {
+  const RowTag d;
+  const hn::Repartition<std::uint8_t, RowTag> d8;
 #pragma GCC unroll 8
   for (std::size_t part = 0; part < 8; ++part) {
     auto places = hn::Zero(d8);
@@ -120,9 +111,28 @@ HWY_ATTR HWY_INLINE void store_zigzag(const std::int16_t* block, std::int16_t* t
     for (std::size_t row = 0; row < 8; ++row) {
       if (!k_zigzag_shuffles.is_used[part][row]) continue;
       const auto shuffle = hn::Load(d8, k_zigzag_shuffles.bytes[part][row]);
-      places = hn::Or(places, hn::TableLookupBytesOr0(rows[row], shuffle));
+      places = hn::Or(places, hn::TableLookupBytesOr0(hn::BitCast(d8, rows[row]), shuffle));
     }
     hn::Store(hn::BitCast(d, places), d, to + part * 8);
+  }
+}
+
+/// A block in that order, from natural order; at the same place or another.
+HWY_ATTR HWY_INLINE void store_ordered(const std::int16_t* block, BlockOrder order, std::int16_t* to) {
+  const RowTag d;
+  hn::Vec<RowTag> rows[8];
+  for (std::size_t row = 0; row < 8; ++row) rows[row] = hn::Load(d, block + row * 8);
+  if (order == BlockOrder::zigzag) return store_zigzag(rows, to);
+#pragma GCC unroll 4
+  for (std::size_t row = 0; row < 4; ++row) {
+    std::int16_t* const at = to + place_in_pairs(static_cast<std::uint32_t>(row * 8));
+    if (order == BlockOrder::pairs) {
+      hn::Store(hn::InterleaveLower(d, rows[row], rows[row + 4]), d, at);
+      hn::Store(hn::InterleaveUpper(d, rows[row], rows[row + 4]), d, at + 8);
+    } else {
+      hn::Store(rows[row], d, to + row * 8);
+      hn::Store(rows[row + 4], d, to + row * 8 + 32);
+    }
   }
 }
 
@@ -147,37 +157,68 @@ HWY_ATTR HWY_INLINE hn::Vec<D> sums(D d, const std::array<std::uint64_t, k_bits>
   return hn::IfThenElse(mask_of(signs), hn::Neg(sum), sum);
 }
 
-/// Stores a block.
-template <std::size_t k_bits>
-HWY_ATTR HWY_INLINE void store_block(const std::array<std::uint64_t, k_bits>& bits, std::uint64_t signs,
-                                     const Rows& rows) {
-  const hn::CappedTag<std::int16_t, 32> d16;
-  constexpr std::size_t k_lanes = hn::MaxLanes(d16);
-  const hn::CappedTag<std::int16_t, 8> d_row;
-  alignas(64) std::int16_t block[64];
-  if constexpr (k_bits <= 7) {
-    const hn::Repartition<std::int8_t, decltype(d16)> d8;
-    constexpr std::size_t k_bytes = hn::MaxLanes(d8);
-    const hn::Half<decltype(d8)> half;
-    for (std::size_t first = 0; first < 64; first += k_bytes) {
-      const auto sum = sums(d8, bits, signs, first);
-      hn::Store(hn::PromoteTo(d16, hn::LowerHalf(half, sum)), d16, block + first);
-      hn::Store(hn::PromoteTo(d16, hn::UpperHalf(half, sum)), d16, block + first + k_lanes);
-    }
-  } else {
-    for (std::size_t first = 0; first < 64; first += k_lanes) {
-      hn::Store(sums(d16, bits, signs, first), d16, block + first);
+#if BALE_AVX3_DL
+
+/// By order and byte of a block: the natural index of the coefficient that the byte belongs to.
+constexpr std::array<std::array<std::uint8_t, 128>, 3> make_byte_indexes() {
+  std::array<std::array<std::uint8_t, 128>, 3> indexes{};
+  for (std::size_t order = 0; order < 3; ++order) {
+    for (std::size_t byte = 0; byte < 128; ++byte) {
+      indexes[order][byte] = static_cast<std::uint8_t>(k_natural_indexes[order][byte / 2]);
     }
   }
-  if (rows.is_zigzag) return store_zigzag(block, rows.to);
-  for (std::size_t row = 0; row < 8; ++row) {
-    hn::Store(hn::Load(d_row, block + row * 8), d_row, rows.to + row * rows.stride);
+  return indexes;
+}
+alignas(64) constexpr std::array<std::array<std::uint8_t, 128>, 3> k_byte_indexes = make_byte_indexes();
+
+/// From a byte per coefficient in natural order.
+template <typename V>
+HWY_ATTR HWY_INLINE void store_bytes(V bytes, BlockOrder order, std::int16_t* to) {
+  const hn::ScalableTag<std::uint8_t> d8;
+  const hn::ScalableTag<std::int16_t> d16;
+  const std::uint8_t* const indexes = k_byte_indexes[static_cast<std::size_t>(order)].data();
+  for (std::size_t half = 0; half < 2; ++half) {
+    const __m512i twice = _mm512_permutexvar_epi8(hn::Load(d8, indexes + half * 64).raw, bytes.raw);
+    hn::Store(hn::ShiftRight<8>(hn::Vec<decltype(d16)>{twice}), d16, to + half * 32);
   }
 }
 
-HWY_ATTR HWY_INLINE void store_zeros(const Rows& rows) {
-  const hn::CappedTag<std::int16_t, 8> d;
-  for (std::size_t row = 0; row < 8; ++row) hn::Store(hn::Zero(d), d, rows.to + row * rows.stride);
+#elif HWY_MAX_BYTES >= 32
+
+/// The same in BlockOrder::pairs, from rows 0 to 3 and rows 4 to 7.
+template <typename V>
+HWY_ATTR HWY_INLINE void store_byte_pairs(V low, V high, std::int16_t* to) {
+  const hn::CappedTag<std::int8_t, 32> d8;
+  const hn::CappedTag<std::int16_t, 16> d16;
+  const hn::Half<decltype(d8)> half;
+  const V pairs[2] = {hn::InterleaveLower(d8, low, high), hn::InterleaveUpper(d8, low, high)};
+  for (std::size_t i = 0; i < 2; ++i) {
+    hn::Store(hn::PromoteTo(d16, hn::LowerHalf(half, pairs[i])), d16, to + i * 32);
+    hn::Store(hn::PromoteTo(d16, hn::UpperHalf(half, pairs[i])), d16, to + i * 32 + 16);
+  }
+}
+
+#endif
+
+/// Stores a block.
+template <std::size_t k_bits>
+HWY_ATTR HWY_INLINE void store_block(const std::array<std::uint64_t, k_bits>& bits, std::uint64_t signs,
+                                     BlockOrder order, std::int16_t* to) {
+#if BALE_AVX3_DL
+  if constexpr (k_bits <= 7) return store_bytes(sums(hn::ScalableTag<std::int8_t>(), bits, signs, 0), order, to);
+#elif HWY_MAX_BYTES >= 32
+  if constexpr (k_bits <= 7) {
+    const hn::CappedTag<std::int8_t, 32> d8;
+    if (order == BlockOrder::pairs) return store_byte_pairs(sums(d8, bits, signs, 0), sums(d8, bits, signs, 32), to);
+  }
+#endif
+  const hn::CappedTag<std::int16_t, 32> d16;
+  constexpr std::size_t k_lanes = hn::MaxLanes(d16);
+  alignas(64) std::int16_t block[64];
+  for (std::size_t first = 0; first < 64; first += k_lanes) {
+    hn::Store(sums(d16, bits, signs, first), d16, block + first);
+  }
+  store_ordered(block, order, to);
 }
 
 #endif

@@ -92,14 +92,14 @@ HWY_ATTR HWY_INLINE void add_signs(const typename Lanes<k_bits>::T* from, typena
   }
 }
 
-/// Stores a block whose values follow one another.
+/// Stores a block whose values follow one another, in natural order.
 template <std::size_t k_bits>
 HWY_ATTR HWY_INLINE void store_values(const typename Lanes<k_bits>::T* values, std::uint64_t mask,
-                                      const std::array<MaskPart, 8>& parts, const Rows& rows) {
+                                      const std::array<MaskPart, 8>& parts, std::int16_t* block) {
   const hn::CappedTag<std::int16_t, 8> d16;
   for (std::size_t row = 0; row < 8; ++row) {
     const std::uint64_t part = (mask >> parts[row].first & parts[row].bits) << (row == 0 ? 1 : 0);
-    std::int16_t* const to = rows.to + row * rows.stride;
+    std::int16_t* const to = block + row * 8;
     if constexpr (Lanes<k_bits>::k_bytes == 2) {
       hn::Store(spread<k_bits>(values, part), d16, to);
     } else {
@@ -145,9 +145,8 @@ HWY_ATTR std::uint16_t decode_some_by_tables(PlaneRow& row, std::uint16_t number
       add_bit<k_bits>(values[from].data(), values[from ^ 1].data(), num[j], reaching[j + 1], below[j]);
     }
     add_signs<k_bits>(values[from].data(), values[from ^ 1].data(), num[1], reaching[2], signs);
-    const Rows rows = rows_at(row.layout, block.to);
-    store_values<k_bits>(values[from ^ 1].data(), reaching[1], k_mask_parts[block.number], rows);
-    if (rows.is_zigzag) store_zigzag(block.to, block.to);
+    store_values<k_bits>(values[from ^ 1].data(), reaching[1], k_mask_parts[block.number], block.to);
+    store_ordered(block.to, row.order, block.to);
     *block.to = block.dc;
   }
   return number;
