@@ -57,6 +57,10 @@ def pack_samples(source: object, destination: Path, make_bar: Callable[..., Bar]
             raise _fewer(samples.size, writer.count)
         if isinstance(samples, _Samples) and not skips:
             samples.is_known = writer.__contains__
+        if isinstance(samples, TableSamples) and not skips:
+            for i, key in enumerate(samples._keys_before(writer.count)):
+                if (_bale.encode_key(key) if encodes else key) not in writer:
+                    raise _other(i, key)
         try:
             for key, fields, label in samples.after(writer.count):
                 if isinstance(fields, Exception):
@@ -173,6 +177,10 @@ def _fewer(size: int, count: int) -> ValueError:
     return ValueError(f"source: {size} samples, and the interrupted run has {count}: resume needs the same samples in the same order")
 
 
+def _other(i: int, key: object) -> ValueError:
+    return ValueError(f"sample {i}: the interrupted run has no {key!r}: resume needs the same samples in the same order")
+
+
 class _Samples:
     """The samples of any source, in its order. `size` is None if the source does not know it. `is_known`, if it is set, says whether an
     interrupted run has a sample of this key."""
@@ -233,7 +241,7 @@ class _Samples:
             if i >= count:
                 yield self._sample_or_why_not(i, item)
             elif self.is_known and isinstance(item, tuple) and len(item) > 1 and isinstance(item[1], Mapping) and not self.is_known(item[0]):
-                raise ValueError(f"sample {i}: the interrupted run has no {item[0]!r}: resume needs the same samples in the same order")
+                raise _other(i, item[0])
 
     def _item(self, source: Any, i: int) -> Any:
         with self._opened.watched():

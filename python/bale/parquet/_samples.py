@@ -192,6 +192,20 @@ class TableSamples:
         if self.num_missing:
             warn(f"{self._tables[0].name}: left out {self.num_missing} rows without an image")
 
+    def _keys_before(self, count: int) -> Iterator[str]:
+        """The keys of the first `count` samples; none if rows may be left out."""
+        self._choose_keys()
+        if "skip" in self._missing:
+            return
+        if self._key_columns is None:
+            yield from map(number_key, range(count))
+            return
+        for table, column in zip(self._tables, self._key_columns, strict=True):
+            for rows in table.rows([column]) if count else ():
+                values = flat_column(rows.batch, column).to_pylist()[:count]
+                count -= len(values)
+                yield from filter(None, map(self._key_of, values))
+
     def _of_table(self, number: int, first: int, after: int) -> Iterator[tuple[Sample | None, int]]:
         """Samples with the number of their row in the table; None for a row that is left out."""
         table, columns = self._tables[number], self._columns[number]

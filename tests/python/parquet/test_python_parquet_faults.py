@@ -146,3 +146,18 @@ def test_an_interrupted_pack_is_resumed(written, tmp_path, monkeypatch):
     bale.pack(written["hub"], tmp_path / "out", name="x", shard_samples=2, resume=True)
     files = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir() if path.is_file()} == files
+
+
+def test_a_table_that_changed_is_not_resumed(tmp_path):
+    name, images = tmp_path / "x.parquet", pictures(*[f"{i}.jpg" for i in range(7)]).to_pylist()
+    images[5]["bytes"] = b"x"
+    pq.write_table(pa.table({"image": images}), name)
+    with pytest.raises(bale.Error, match="row 5"):
+        bale.pack(name, tmp_path / "out", shard_samples=2)
+    for others in (["0", "x", "2", "3", "4", "5", "6"], ["0", "0", "2", "3", "4", "5", "6"]):  # the second has no keys of its own
+        pq.write_table(pa.table({"image": pictures(*[f"{other}.jpg" for other in others])}), name)
+        with pytest.raises(ValueError, match="the interrupted run has no '(x|00000000)': resume needs the same samples"):
+            bale.pack(name, tmp_path / "out", shard_samples=2, resume=True)
+    pq.write_table(pa.table({"image": pictures(*[f"{i}.jpg" for i in range(7)])}), name)
+    bale.pack(name, tmp_path / "out", shard_samples=2, resume=True)
+    assert list(bale.Dataset(tmp_path / "out").keys) == list("0123456")
