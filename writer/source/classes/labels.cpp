@@ -52,8 +52,12 @@ Labels::Labels(const SourceOptions& options) {
 
 void Labels::take_names(std::vector<std::string> names) {
   reading_ = LabelReading::names;
-  classes_ = map_ ? map_->classes() : std::move(names);
-  if (map_) return;
+  if (map_) {
+    names_ = std::move(names);
+    classes_ = map_->classes();
+    return;
+  }
+  classes_ = std::move(names);
   std::sort(classes_.begin(), classes_.end(), python_less);
   classes_.erase(std::unique(classes_.begin(), classes_.end()), classes_.end());
 }
@@ -131,8 +135,25 @@ std::map<std::int64_t, std::int64_t> Labels::take_numbers(std::vector<std::strin
       throw Error(error.code(), error.message(), {.path = where, .key = word.key, .hint = error.context().hint});
     }
   }
-  take_names({});
+  std::vector<std::string> used_names;
+  for (const auto& [number, word] : used) used_names.push_back(names[static_cast<std::size_t>(number)]);
+  take_names(std::move(used_names));
   return numbers_of;
+}
+
+void Labels::warn_of_joined(const std::string& place, NoticeLog& notices) const {
+  std::map<std::int64_t, std::string_view> name_of;
+  NoticeLog found;
+  for (const std::string& name : names_) {
+    const auto number = map_->find(name);
+    if (!number) continue;
+    const auto [first, is_new] = name_of.emplace(*number, name);
+    if (is_new || first->second == name) continue;
+    found.warn(fmt::format("the class map makes one class of {} and {}, number {}", printable(first->second),
+                           printable(name), *number));
+    break;
+  }
+  notices.merge(found, place);
 }
 
 std::int64_t Labels::renumbered(std::int64_t number, const std::vector<std::string>& names) const {

@@ -67,6 +67,9 @@ class Labels {
   /// the same. Throws what require_class() and number_of() throw, without a path.
   std::int64_t renumbered(std::int64_t number, const std::vector<std::string>& names) const;
 
+  /// Warns if the class map makes one class of several that the source has. `place` is the source's path.
+  void warn_of_joined(const std::string& place, NoticeLog& notices) const;
+
   /// Whether a cell stands for no label: it is empty, or one of the words that pandas takes for a missing value and the
   /// class map does not have.
   bool is_missing(std::string_view cell) const;
@@ -74,6 +77,7 @@ class Labels {
  private:
   std::optional<ClassMap> map_;
   std::vector<std::string> classes_;
+  std::vector<std::string> names_;  // those of the source, if there is a class map
   LabelReading reading_ = LabelReading::none;
 };
 
