@@ -319,7 +319,9 @@ TEST_CASE("A state is the same after it was text, and what is not a state is ref
   const LoaderState passes{.epoch = 7 | std::uint64_t{3} << 40,
                            .position = 5,
                            .fingerprint = (std::uint64_t{1} << 63) - 1,
-                           .nodes = {.count = 2, .ranks = 4}};
+                           .nodes = {.count = 2, .ranks = 4},
+                           .shards = 3,
+                           .content = (std::uint64_t{1} << 63) - 1};
   CHECK(LoaderState::from_json(passes.to_json()) == passes);
   const auto read = [](const std::string& members) {
     return LoaderState::from_json(R"({"version": 1, "fingerprint": 9, )" + members + "}");
