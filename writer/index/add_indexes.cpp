@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -131,6 +132,15 @@ std::vector<std::byte> index_of(const ShardToIndex& shard, const LookAtImage& lo
   return bytes;
 }
 
+/// Whoever moves or removes a shard has looked for its files before this one is there.
+void publish_beside(const std::string& shard, const std::string& path, Bytes content) {
+  StagedFile(path, content).publish(shard);
+  if (path_exists(shard)) return;
+  ::unlink(path.c_str());
+  throw Error(ErrorCode::retryable, "another run wrote the shard again in the meantime",
+              {.path = shard, .hint = "run the same again"});
+}
+
 bool is_failure_of_one(const Error& error) { return concerns_one_file(error) || error.code() == ErrorCode::changed; }
 
 std::uint64_t bytes_of(const std::vector<ShardToIndex>& shards) {
@@ -181,7 +191,7 @@ AddedIndexes add_indexes(const std::string& spec, const IndexingOptions& options
       failures[number] = error;
       return;
     }
-    StagedFile(index_path(shards[number].path), index).publish(shards[number].path);
+    publish_beside(shards[number].path, index_path(shards[number].path), index);
     ++progress.shards;
   });
   for (const NoticeLog& of_shard : notices) added.notices.merge(of_shard, "");
@@ -237,16 +247,19 @@ ManifestFile require_current(const Dataset& dataset, const std::string& director
               {.path = path, .hint = "name the dataset without a version, and run the same again"});
 }
 
-/// Publishes `changed` in place of the dataset's manifest, unless it says the same. Throws as require_current(), and
-/// `retryable` if a run is at work or publishes now.
-void replace_manifest(const Dataset& dataset, const std::string& directory, const Manifest& changed) {
+/// Publishes `changed` in place of the dataset's manifest, unless it says the same. Calls `then`, if it is given,
+/// before any other run can publish. Throws as require_current(), and `retryable` if a run is at work or publishes now.
+void replace_manifest(const Dataset& dataset, const std::string& directory, const Manifest& changed,
+                      const std::function<void()>& then = {}) {
   end_earlier_run(directory);
   const ManifestFile base = require_current(dataset, directory);
   const std::string text = manifest_text(changed);
-  if (text == manifest_text(*dataset.manifest())) return;
+  const bool is_same = text == manifest_text(*dataset.manifest());
+  if (is_same && !then) return;
   const Progress progress;
   const auto lock = VersionStage::begin(directory, &base, progress);
-  publish_file(join_path(directory, k_manifest_name), as_bytes(text));
+  if (!is_same) publish_file(join_path(directory, k_manifest_name), as_bytes(text));
+  if (then) then();
 }
 
 }  // namespace
@@ -297,8 +310,10 @@ std::uint64_t add_sidecars(const Dataset& dataset, const std::vector<std::string
     if (manifest) add_once(manifest->lists, name);
   }
   // The manifest comes first: it may name a missing file, but a file that it does not name belongs to no dataset.
-  if (manifest) replace_manifest(dataset, directory, *manifest);
-  for (StagedFile& file : files) file.publish(dataset.shard_path(0));
+  const auto publish = [&] {
+    for (StagedFile& file : files) file.publish(dataset.shard_path(0));
+  };
+  manifest ? replace_manifest(dataset, directory, *manifest, publish) : publish();
   return files.size();
 }
 
@@ -365,14 +380,7 @@ void add_to_shard(const Shard& shard, unsigned jobs, Progress& progress, AddedSe
       if (!records[i].empty()) ++added.num_images;
     }
   }
-  const std::string path = find_seek_points(shard.path());
-  StagedFile(path, builder.build(shard.index().shard_bytes())).publish(shard.path());
-  // Whoever moves or removes a shard has looked for its files before these were there.
-  if (!path_exists(shard.path())) {
-    ::unlink(path.c_str());
-    throw Error(ErrorCode::retryable, "another run wrote the shard again in the meantime",
-                {.path = shard.path(), .hint = "run the same again"});
-  }
+  publish_beside(shard.path(), find_seek_points(shard.path()), builder.build(shard.index().shard_bytes()));
   added.num_unreadable += num_unreadable;
   ++progress.shards;
 }
