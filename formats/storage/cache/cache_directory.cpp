@@ -47,7 +47,7 @@ std::uint64_t CacheDirectory::default_limit(const std::string& path, std::uint64
   return (free_bytes_of_disk(path) + used) / 10 * 9;
 }
 
-CacheDirectory::CacheDirectory(const CacheSettings& settings, bool counts_all)
+CacheDirectory::CacheDirectory(const CacheSettings& settings, bool is_managed)
     : path_((check_limit(settings), prepare_cache(settings.directory))),
       limit_bytes_(settings.limit_bytes),
       slots_(join_path(path_, "slots")),
@@ -58,10 +58,10 @@ CacheDirectory::CacheDirectory(const CacheSettings& settings, bool counts_all)
                 {.path = path_, .hint = "name another directory in BALE_CACHE_DIR"});
   }
   remove_stale_temporaries(path_);              // of who was killed while it made one of the files above
-  if (!slots_.has_others()) count(counts_all);  // nothing is being written, so the disk says how full it is
+  if (!slots_.has_others()) count(is_managed);  // nothing is being written, so the disk says how full it is
   if (limit_bytes_ != 0) return;
   limit_bytes_ = default_limit(path_, usage_.bytes());
-  if (limit_bytes_ >= k_least_limit) return;
+  if (limit_bytes_ >= k_least_limit || is_managed) return;
   throw Error(ErrorCode::io, fmt::format("the disk has room for a cache of {} bytes only", limit_bytes_),
               {.path = path_,
                .hint = fmt::format("free at least {}MiB, or name a directory on another disk in BALE_CACHE_DIR",

@@ -37,8 +37,9 @@ class CacheDirectory {
  public:
   /// Makes the directory if there is none. Throws what prepare_cache() throws (cache_settings.hpp), `io` if there is no
   /// room for a cache or too many processes use it, and `invalid_argument` if the limit is below k_least_limit.
-  /// If no other process uses it, the disk is counted. `counts_all`: also if it has very many files, which takes long.
-  explicit CacheDirectory(const CacheSettings& settings, bool counts_all = false);
+  /// If no other process uses it, the disk is counted. `is_managed`: also if it has very many files, which takes long;
+  /// and no room is needed, since content is only listed, checked and removed.
+  explicit CacheDirectory(const CacheSettings& settings, bool is_managed = false);
   /// Throws `invalid_argument` if the limit is below k_least_limit.
   static void check_limit(const CacheSettings& settings);
   /// The limit of a cache at `path`, which need not exist yet, if the settings have none.

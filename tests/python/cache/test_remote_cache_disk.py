@@ -147,6 +147,22 @@ def test_what_a_full_disk_did_not_keep_is_not_warm(remote, server, small_disk):
     assert result.code == FAILURE and "not all in the cache" in result.error_line(), result
 
 
+def test_a_cache_on_a_full_disk_is_listed_checked_and_cleared(remote, server, small_disk):
+    """That is how room is made."""
+    small_disk("80m")
+    del remote.env["BALE_CACHE_LIMIT"]
+    remote.ok("cache", "warm", server.url)
+    with open(remote.cache / "others", "wb") as file:
+        disk = os.statvfs(remote.cache)
+        os.posix_fallocate(file.fileno(), 0, disk.f_bavail * disk.f_frsize)
+    names = remote.ok("cache", "ls").out
+    assert server.url in names and remote.ok("cache", "verify").out.startswith("ok: ")
+    remote.ok("cache", "trim", "1MiB")
+    assert remote.ok("cache", "ls").out != names
+    remote.ok("cache", "clear")
+    assert server.url not in remote.ok("cache", "ls").out
+
+
 def test_a_full_disk_has_no_room_for_a_copy(remote, heavy, serve, small_disk):
     """The HDF5 library opens files only, and verify uses it."""
     small_disk("1m")
