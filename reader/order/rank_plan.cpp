@@ -18,7 +18,7 @@ void check(std::uint64_t epoch_size, std::uint64_t start, const RankShare& share
   if (share.world_size == 0) refuse("a world size of 0");
   if (share.rank >= share.world_size) refuse(fmt::format("rank {} of {}", share.rank, share.world_size));
   if (share.tail > Tail::uneven) refuse("tail is none of Tail");
-  if (start > epoch_size) refuse(fmt::format("start at {} of an epoch of {}", start, epoch_size));
+  if (start > epoch_size) refuse(fmt::format("position {} of an epoch that has {} samples", start, epoch_size));
   if (epoch_size > k_limit || share.batch_size > k_limit / share.world_size) {
     refuse(fmt::format("batches of {} on {} ranks, or epochs of {}, are too large", share.batch_size, share.world_size,
                        epoch_size));
