@@ -1,6 +1,7 @@
 """The Python of docs/FIELDS.md, WRITING.md, MIXTURES.md and SCALE.md runs as it stands, but for sizes, on data that was not chosen for it."""
 import inspect
 import re
+import shutil
 
 import pytest
 from conftest import REPO
@@ -143,13 +144,16 @@ def test_the_table_of_states_has_all_entries(bale, torch, photos, tmp_path):
     """docs/EPOCHS.md names what the states of all loaders have, and nothing else."""
     table = (REPO / "docs" / "EPOCHS.md").read_text().partition("| entry | meaning |")[2].partition("\n\n")[0]
     named = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split(" | ")[0])}
-    bale.pack(photos, tmp_path / "packed")
-    out = torch(f"packed = {str(tmp_path / 'packed')!r}" + """
+    bale.pack(photos, tmp_path / "packed", "--format", "tar")
+    for number in range(2):  # without an index
+        shutil.copy(next((tmp_path / "packed").glob("*.tar")), tmp_path / f"{number}.tar")
+    out = torch(f"packed, unindexed = {str(tmp_path / 'packed')!r}, {str(tmp_path / '*.tar')!r}" + """
 import bale, bale.torch as bt, torch.utils.data
 kept = dict(workers=0, seed=1, transform=bale.transforms.val(8))
 stream = bt.IterableDataset(packed, seed=1)
 loaders = [bale.Loader(packed, 8, shuffle="node-local", world_size=4, rank=0, order=bale.Order(ranks_per_node=2), **kept),
-           bt.Loader({"a": packed, "b": packed}, 8, shares={"a": 1, "b": 2}, **kept), bt.Loader(packed, 8, **kept), stream]
+           bt.Loader({"a": packed, "b": packed}, 8, shares={"a": 1, "b": 2}, **kept), bt.Loader(packed, 8, **kept), stream,
+           bale.Loader(unindexed, 8, shuffle=False, **kept)]
 seen = set()
 for loader in loaders:
     seen |= {*loader.state_dict()}
