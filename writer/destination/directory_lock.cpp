@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -46,11 +47,12 @@ std::string start_of_process(long pid) {
   return field;
 }
 
-/// The scope in which a PID is valid: this boot of this machine, and the PID namespace.
+/// The scope in which a PID is valid: this boot of this machine, and the PID namespace; empty if unknown.
 std::string process_world() {
   std::array<char, 128> space{};
   const ssize_t length = ::readlink("/proc/self/ns/pid", space.data(), space.size() - 1);
-  return first_line("/proc/sys/kernel/random/boot_id") + ' ' + std::string(space.data(), length < 0 ? 0 : length);
+  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
+  return boot.empty() || length <= 0 ? std::string{} : boot + ' ' + std::string(space.data(), length);
 }
 
 std::string host_name() {
@@ -90,6 +92,13 @@ std::optional<Owner> parse_owner(const std::string& text) {
   }
 }
 
+/// Of a process in this world.
+bool has_ended(const Owner& owner) {
+  const std::string started = start_of_process(owner.process);
+  if (!started.empty()) return started != owner.started;
+  return ::kill(static_cast<pid_t>(owner.process), 0) != 0 && errno == ESRCH;  // /proc may hide processes of others
+}
+
 /// Content of an owner file that may be stale. Throws `retryable` if its process is alive or cannot be checked.
 std::string stale_owner_text(const Directory& directory) {
   constexpr int k_patience = 20;
@@ -97,8 +106,8 @@ std::string stale_owner_text(const Directory& directory) {
   for (int i = 0; i < k_patience; ++i) {
     text = owner_text(directory, DirectoryLock::k_owner_name);
     const std::optional<Owner> owner = parse_owner(text);
-    if (owner && owner->world == process_world()) {
-      if (start_of_process(owner->process) != owner->started) return text;
+    if (owner && !owner->world.empty() && owner->world == process_world()) {
+      if (has_ended(*owner)) return text;
       throw_busy(directory);
     }
     if (owner) {

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import PROGRAM, SHIM, by_tier, shim, tree_bytes
+from conftest import NOBODY, PROGRAM, SHIM, by_tier, let_others_in, shim, tree_bytes
 from fault_support import KILLED, count_calls, options
 
 BUSY = "another bale is packing into this directory"
@@ -117,6 +117,42 @@ def test_a_run_on_another_machine_is_waited_for(bale, tiny, tmp_path):
     owner.unlink()
     bale.ok("pack", tiny, out, env=env)
     assert not owner.parent.exists()
+
+
+def with_proc(change, *command):
+    """A prefix of a command, for which /proc is another one."""
+    prefix = ["unshare", "-m", "sh", "-c", f'{change} && exec "$@"', "sh"]
+    if subprocess.run([*prefix, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no right to mount a file system")
+    return [*prefix, *command]
+
+
+def test_a_live_run_that_proc_hides_is_waited_for(bale, tiny, tmp_path):
+    let_others_in(tmp_path)
+    let_others_in(tiny)
+    out = tmp_path / "out"
+    out.mkdir()
+    first = stopped_at(tiny, out, 12, BALE_SHIM_MOUNT="lustre")
+    assert (out / ".bale-partial" / "owner.json").exists()
+    for path in (out, *out.rglob("*")):
+        path.chmod(0o777)
+    result = bale("pack", tiny, out, *options("tar", 3), "--resume", env=shim(MOUNT="lustre"),
+                  prefix=with_proc("mount -t proc -o hidepid=2 proc /proc", *NOBODY))
+    code, stderr = go_on(first)
+    assert code == 0, stderr
+    assert result.code == 5 and BUSY in result.error_line()
+
+
+def test_nobody_is_of_this_machine_if_it_has_no_number(bale, tiny, tmp_path):
+    """The first PID namespaces of all machines have one name."""
+    out = tmp_path / "out"
+    owner = out / ".bale-partial" / "owner.json"
+    owner.parent.mkdir(parents=True)
+    owner.write_text(json.dumps({"host": "node7", "process": 4711, "started": "1",
+                                 "world": " " + os.readlink("/proc/self/ns/pid")}) + "\n")
+    result = bale("pack", tiny, out, env=shim(MOUNT="lustre"),
+                  prefix=with_proc("mount --bind /dev/null /proc/sys/kernel/random/boot_id"))
+    assert result.code == 5 and "process 4711 on node7" in result.error_line()
 
 
 def test_a_waiting_run_leaves_the_journal_alone(bale, tiny, tmp_path):
