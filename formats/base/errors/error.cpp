@@ -92,6 +92,7 @@ void throw_errno(std::string_view action, const std::string& path) {
   ErrorContext context{.path = path, .system_error = value};
   if (is_full_disk(value)) context.hint = k_no_space_hint;
   if (value == EFBIG) context.hint = "write smaller files, raise `ulimit -f`, or use a file system for larger files";
+  if (value == ENODEV) context.hint = "use a file system that can map files into memory";
   const ErrorCode code = value == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::io;
   throw Error(code, fmt::format("cannot {}", action), std::move(context));
 }

@@ -217,6 +217,19 @@ def test_resumed_above_a_lower_layer(bale, tiny, layout, tmp_path):
             unmount(merged)
 
 
+def test_lmdb_where_files_cannot_be_mapped(bale, tiny, tmp_path):
+    if shutil.which("bindfs") is None or not pathlib.Path("/dev/fuse").exists():
+        pytest.skip("needs bindfs and /dev/fuse")
+    for name in ("below", "mounted"):
+        (tmp_path / name).mkdir()
+    target = mount(["bindfs", "-o", "direct_io", tmp_path / "below", tmp_path / "mounted"], tmp_path / "mounted")
+    try:
+        result = bale("pack", tiny, target / "out", "--format", "lmdb")
+    finally:
+        unmount(target)
+    assert result.code == 1 and "use a file system that can map files into memory" in result.error_line()
+
+
 def test_splits_that_differ_by_case_are_refused(bale, tiny, tmp_path):
     """Their datasets would be in one directory on such a file system, and nobody packs for one machine only."""
     result = bale("pack", tiny, tmp_path / "out", "--split", "Train=0.5,train=0.5", "--shuffle", "1")
