@@ -181,6 +181,15 @@ def _other(i: int, key: object) -> ValueError:
     return ValueError(f"sample {i}: the interrupted run has no {key!r}: resume needs the same samples in the same order")
 
 
+def _own_key(item: object) -> str | None:
+    """The key that a sample of a generator has itself, as _Samples._sample() takes it."""
+    if isinstance(item, Mapping):
+        key = item.get("__key__")
+    else:
+        key = item[0] if isinstance(item, tuple) and len(item) in (2, 3) and isinstance(item[1], Mapping) else None
+    return key if isinstance(key, str) else None
+
+
 class _Samples:
     """The samples of any source, in its order. `size` is None if the source does not know it. `is_known`, if it is set, says whether an
     interrupted run has a sample of this key."""
@@ -240,8 +249,8 @@ class _Samples:
                 return
             if i >= count:
                 yield self._sample_or_why_not(i, item)
-            elif self.is_known and isinstance(item, tuple) and len(item) > 1 and isinstance(item[1], Mapping) and not self.is_known(item[0]):
-                raise _other(i, item[0])
+            elif self.is_known and (key := _own_key(item)) is not None and not self.is_known(key):
+                raise _other(i, key)
 
     def _item(self, source: Any, i: int) -> Any:
         with self._opened.watched():

@@ -101,10 +101,20 @@ def test_resuming_with_other_samples_is_refused(tmp_path):
     for source in (samples("abc"), [(key, {"png": PIXELS[0]}) for key in "abc"]):
         with pytest.raises(ValueError, match="source: 3 samples, and the interrupted run has 7"):
             bale.pack(source, tmp_path / "out", shard_samples=3, resume=True)
-    with pytest.raises(ValueError, match="sample 1: the interrupted run has no 'x'"):
-        bale.pack(samples("axcdefghi"), tmp_path / "out", shard_samples=3, resume=True)
+    for source in (samples("axcdefghi"), ({"__key__": key, "png": PIXELS[0]} for key in "axcdefghi")):
+        with pytest.raises(ValueError, match="sample 1: the interrupted run has no 'x'"):
+            bale.pack(source, tmp_path / "out", shard_samples=3, resume=True)
     assert bale.pack(samples("abcdefghi"), tmp_path / "out", shard_samples=3, resume=True)["samples"] == 9
     assert list(bale.Dataset(tmp_path / "out").keys) == list("abcdefghi")
+
+    def detections(end=None):  # whose first value is not a key
+        yield from ((pixels, {"boxes": [[0, 0, 1, 1]]}) for pixels in PIXELS[:7])
+        if end:
+            raise end
+
+    with pytest.raises(KeyError):
+        bale.pack(detections(KeyError()), tmp_path / "boxes", shard_samples=3)
+    assert bale.pack(detections(), tmp_path / "boxes", shard_samples=3, resume=True)["samples"] == 7
 
 
 def test_what_is_not_a_source(tmp_path):
