@@ -56,12 +56,14 @@ void fetch(const FetchList& plan, Progress& progress) {
     }
     ++progress.shards;
   });
-  for (const std::string& path : plan.files) {
+  run_parallel(plan.files.size(), k_files_at_a_time, [&](std::size_t number) {  // later files may have taken the room
+    progress.throw_if_stopped();
+    const std::string& path = plan.files[number];
     const std::shared_ptr<const RemoteFile> file = remote_storage_of(path)->open(path);
-    if (file->size() == 0 || file->is_cached(0, file->size())) continue;
+    if (file->size() == 0 || file->is_cached(0, file->size())) return;
     throw Error(ErrorCode::io, "was fetched, and is not all in the cache",
                 {.path = path, .hint = "free some space on the disk of the cache, or give BALE_CACHE_LIMIT more"});
-  }
+  });
 }
 
 }  // namespace bale
