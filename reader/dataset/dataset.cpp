@@ -301,8 +301,9 @@ void Dataset::State::name_classes() {
           fmt::format("{} have no class names, those of {} have: which numbers mean the same is not known",
                       is_labeled ? "its labels" : "the numbers in " + printable(field), printable(named->path)),
           {.path = part.path,
-           .hint = is_labeled ? "read the two apart, or pack this one again from folders that are named by class"
-                              : "read the two apart, or pack this one again with the names of its classes"});
+           .hint = std::string("read the two apart, or with numbers of their own "
+                               "(reading=bale.Reading(labels=\"separate\") in Python), or pack this one again ") +
+                   (is_labeled ? "from folders that are named by class" : "with the names of its classes")});
     }
     if (!part.classes.empty()) datasets.push_back({part.path, part.classes});
   }
