@@ -30,7 +30,7 @@ class EntropyDecoder {
   void go_to_top();
 
   /// Sets where later rows store the MCUs of `stored`: in `to[0]`, or one after the other after begin_rows_at(). The
-  /// blocks lie there as `layout` says.
+  /// blocks lie there in `order`.
   void store_in(std::span<const CoefficientRows> to, const McuRange& stored, BlockOrder order);
   /// Moves the place where the next rows are stored, by component, by this number of coefficients.
   void store_after(const std::array<std::size_t, 3>& steps);

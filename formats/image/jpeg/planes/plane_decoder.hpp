@@ -17,7 +17,7 @@ namespace bale::image_detail {
 class PlaneDecoder {
  public:
   void open(const BaselineFrame& frame);
-  /// Where the next rows are stored: the MCUs of `stored`, as `layout` says.
+  /// Where the next rows are stored: the MCUs of `stored`, in `order`.
   void store_in(const CoefficientRows& to, const McuRange& stored, BlockOrder order);
 
   /// Of a row.
