@@ -48,7 +48,7 @@ void require_all_taken(const NoticeLog& notices, const std::string& noun) {
   for (const auto& [why, reason] : notices.reasons()) num_ignored += reason.is_asked ? 0 : reason.count;
   throw Error(ErrorCode::unsupported,
               fmt::format("`strict`: {} ignored, and {}, as the lines before say", plural(num_ignored, noun),
-                          plural(notices.warnings().size(), "warning")),
+                          plural(notices.warnings().size() - notices.count_of(WarningKind::asked), "warning")),
               {.hint = "correct or exclude what they name, or leave `strict` out"});
 }
 

@@ -81,7 +81,7 @@ Json check_object(const CheckReport& report) {
 
 Json notices_json(const NoticeLog& notices) {
   Json reasons = Json::object();
-  Json asked = Json::array();  // those of them that are what an option asks for
+  Json asked = Json::array();  // those of them that an option asks for, and remarks about such things
   for (const auto& [why, reason] : notices.reasons()) {
     reasons[printable(why)] = reason.count;
     if (reason.is_asked) asked.push_back(printable(why));
@@ -91,7 +91,11 @@ Json notices_json(const NoticeLog& notices) {
     entries.push_back({{"name", shown_json(notice.name)}, {"why", shown_json(notice.why)}});
   Json warnings = Json::array();
   for (const Warning& warning : notices.warnings()) {
-    warnings.push_back({{"path", shown_json(warning.place)}, {"what", shown_json(warning.what)}});
+    if (warning.kind == WarningKind::asked) {
+      asked.push_back(shown_json(warning.what));
+    } else {
+      warnings.push_back({{"path", shown_json(warning.place)}, {"what", shown_json(warning.what)}});
+    }
   }
   return {{"ignored", notices.count()},
           {"reasons", reasons},

@@ -320,7 +320,7 @@ class PackedSource : public Source {
     const KeyFolders found = class_folders_of(
         size(), [&](std::uint64_t i) { return path_of(i); }, spec_);
     labels.take_names(found.names);
-    labels.warn_of_joined(spec_, notices_);
+    labels.mention_joined(spec_, notices_);
     if (!labels.has_map()) warn_of_odd_class_folders(spec_, labels.classes(), found.have_folders, false, notices_);
     std::vector<std::int64_t> numbers;
     for (const std::string& name : found.names) numbers.push_back(labels.number_of(name, spec_));
@@ -334,7 +334,7 @@ class PackedSource : public Source {
     const LabelTexts texts = label_texts_of(dataset_, size(), position, options_.skip_damaged);
     if (texts.words.empty()) return false;
     const std::vector<std::int64_t> numbers = labels.take_words(texts.words, spec_);
-    labels.warn_of_joined(spec_, notices_);
+    labels.mention_joined(spec_, notices_);
     own_ = {.classes = labels.classes()};
     for (const auto& word : texts.of_samples) own_->labels.push_back(word ? numbers[*word] : k_no_label);
     notices_.drop(IndexBuilder::k_text_label);
@@ -349,7 +349,7 @@ class PackedSource : public Source {
                   {.path = spec_, .hint = "give `class_folders` if the folders in the keys are the classes"});
     }
     const std::map<std::int64_t, std::int64_t> numbers = labels.take_numbers(dataset_.classes(), used, spec_);
-    labels.warn_of_joined(spec_, notices_);
+    labels.mention_joined(spec_, notices_);
     const auto moved =
         std::find_if(numbers.begin(), numbers.end(), [](const auto& pair) { return pair.first != pair.second; });
     for (const std::string& field : dataset_.fields()) {

@@ -63,6 +63,8 @@ void NoticeLog::keep(Warning warning) {
 
 void NoticeLog::warn(std::string_view what) { keep({.what = cut(what)}); }
 
+void NoticeLog::mention(std::string_view what) { keep({.what = cut(what), .kind = WarningKind::asked}); }
+
 void NoticeLog::defect(std::string_view what, std::uint64_t offset) {
   keep({.what = cut(what), .kind = WarningKind::defect, .offset = offset});
 }
@@ -123,7 +125,8 @@ std::uint64_t NoticeLog::count_of(WarningKind kind) const {
 }
 
 bool NoticeLog::has_unasked() const {
-  return !warnings_.empty() ||
+  const auto is_unasked = [](const Warning& warning) { return warning.kind != WarningKind::asked; };
+  return std::any_of(warnings_.begin(), warnings_.end(), is_unasked) ||
          std::any_of(reasons_.begin(), reasons_.end(), [](const auto& reason) { return !reason.second.is_asked; });
 }
 

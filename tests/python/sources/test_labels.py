@@ -196,10 +196,10 @@ def test_a_class_map_of_any_source(bale, tmp_path, kind, planned):
     (tmp_path / "map.json").write_text(json.dumps(MAP))
     name, *options = KINDS[kind]
 
-    def pack(class_map, out):
+    def pack(class_map, out, *more):
         if not planned:
-            return bale("pack", root / name, out, *options, "--class-map", class_map, cwd=root)
-        result = bale("plan", root / name, out, *options, "--class-map", class_map, "-o", tmp_path / f"{out.name}.plan", cwd=root)
+            return bale("pack", root / name, out, *options, "--class-map", class_map, *more, cwd=root)
+        result = bale("plan", root / name, out, *options, "--class-map", class_map, *more, "-o", tmp_path / f"{out.name}.plan", cwd=root)
         return result if result.code else bale("pack", "--plan", tmp_path / f"{out.name}.plan", "--part", "0/1", cwd=root)
 
     result = pack(tmp_path / "map.json", tmp_path / "out")
@@ -211,7 +211,7 @@ def test_a_class_map_of_any_source(bale, tmp_path, kind, planned):
     assert {fields["cls"] for fields in fields_by_key(bale, tmp_path / "out").values()} == {b"5", b"2"}
     # A map that gives two classes one number, one that lacks a class, and one that is not there.
     (tmp_path / "joined.txt").write_text("cat 1\ndog 1\nemu 0\n")
-    result = pack(tmp_path / "joined.txt", tmp_path / "joined")
+    result = pack(tmp_path / "joined.txt", tmp_path / "joined", "--strict")
     assert result.code == 0 and (planned or "the class map makes one class of " in result.err), result
     (tmp_path / "short.txt").write_text("emu\ndog\n")
     result = pack(tmp_path / "short.txt", tmp_path / "no")

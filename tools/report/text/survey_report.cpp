@@ -86,6 +86,7 @@ void add_ledger_findings(const SurveyReport& report, std::vector<Finding>& findi
                         fmt::format("{} ignored: {}, such as {}.", plural(reason.count, "path"), why, reason.example)});
   }
   for (const Warning& warning : report.ledger.warnings()) {
+    if (warning.kind == WarningKind::asked) continue;
     findings.push_back({"warn", "overview", fmt::format("{}: {}.", warning.place, report.options.shown(warning.what))});
   }
 }

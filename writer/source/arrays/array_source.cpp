@@ -115,7 +115,7 @@ class ArraySource : public Source {
     for (const auto& [from, to] : labels.take_numbers(files_.classes, used, path_)) {
       label_of_[static_cast<std::size_t>(from)] = to;
     }
-    labels.warn_of_joined(path_, files_.notices);
+    labels.mention_joined(path_, files_.notices);
     files_.classes = labels.classes();
     reading_ = labels.reading();
   }

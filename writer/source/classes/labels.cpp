@@ -141,7 +141,7 @@ std::map<std::int64_t, std::int64_t> Labels::take_numbers(std::vector<std::strin
   return numbers_of;
 }
 
-void Labels::warn_of_joined(const std::string& place, NoticeLog& notices) const {
+void Labels::mention_joined(const std::string& place, NoticeLog& notices) const {
   std::map<std::int64_t, std::string_view> name_of;
   NoticeLog found;
   for (const std::string& name : names_) {
@@ -149,8 +149,8 @@ void Labels::warn_of_joined(const std::string& place, NoticeLog& notices) const 
     if (!number) continue;
     const auto [first, is_new] = name_of.emplace(*number, name);
     if (is_new || first->second == name) continue;
-    found.warn(fmt::format("the class map makes one class of {} and {}, number {}", printable(first->second),
-                           printable(name), *number));
+    found.mention(fmt::format("the class map makes one class of {} and {}, number {}", printable(first->second),
+                              printable(name), *number));
     break;
   }
   notices.merge(found, place);

@@ -67,8 +67,9 @@ class Labels {
   /// the same. Throws what require_class() and number_of() throw, without a path.
   std::int64_t renumbered(std::int64_t number, const std::vector<std::string>& names) const;
 
-  /// Warns if the class map makes one class of several that the source has. `place` is the source's path.
-  void warn_of_joined(const std::string& place, NoticeLog& notices) const;
+  /// Mentions if the class map makes one class of several that the source has, which may be a mistake in it. `place` is
+  /// the source's path.
+  void mention_joined(const std::string& place, NoticeLog& notices) const;
 
   /// Whether a cell stands for no label: it is empty, or one of the words that pandas takes for a missing value and the
   /// class map does not have.

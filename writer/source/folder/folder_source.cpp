@@ -127,7 +127,7 @@ class FolderLister {
     }
     pass_over_files(top);
     labels_.take_names(top.directories);
-    labels_.warn_of_joined(root_, listing_.notices);
+    labels_.mention_joined(root_, listing_.notices);
     listing_.classes = labels_.classes();
     for (auto name = top.directories.rbegin(); name != top.directories.rend(); ++name) {
       if (!filter_.excludes_all_in(*name)) walk().announce(below(root_, *name));

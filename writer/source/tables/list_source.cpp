@@ -39,7 +39,7 @@ void label_by_parent(ListedFiles& files, Labels& labels) {
                 {.path = listing.rows.path(*bare), .hint = "give `flat` to pack without labels"});
   }
   labels.take_names(std::move(names));
-  labels.warn_of_joined(listing.places.empty() ? std::string() : listing.places.front(), listing.notices);
+  labels.mention_joined(listing.places.empty() ? std::string() : listing.places.front(), listing.notices);
   std::vector<std::int64_t> label_of(listing.rows.num_directories(), k_no_label);
   for (FileRow& row : listing.rows.samples()) {
     std::int64_t& label = label_of[row.directory];
@@ -80,7 +80,7 @@ class ListedLabels {
                   {.path = list, .hint = "leave them out, or give `flat` to pack without labels"});
     }
     const std::vector<std::int64_t> numbers = labels.take_words(words_, list);
-    labels.warn_of_joined(list, listing.notices);
+    labels.mention_joined(list, listing.notices);
     for (FileRow& row : listing.rows.samples()) {
       if (row.label == k_no_label) {  // of a line before the first that was found
         throw Error(ErrorCode::invalid_argument,
@@ -153,7 +153,7 @@ std::unique_ptr<Source> open_class_lists(const std::string& path, const SourceOp
     for (FileRow& row : listing.rows.samples()) row.label = k_no_label;
   } else {
     const std::vector<std::int64_t> numbers = labels.take_words(words, path);
-    labels.warn_of_joined(path, listing.notices);
+    labels.mention_joined(path, listing.notices);
     for (FileRow& row : listing.rows.samples()) row.label = numbers[static_cast<std::size_t>(row.label)];
     listing.classes = labels.classes();
     listing.label_origin = {.reading = labels.reading()};

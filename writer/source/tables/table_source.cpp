@@ -216,7 +216,7 @@ class TableLister {
            .hint = "give `allow_unlabeled` to pack such rows without a label, or a `class_map` that has it as a name"});
     }
     const std::vector<std::int64_t> numbers = labels_.take_words(words_, path_);
-    labels_.warn_of_joined(path_, listing.notices);
+    labels_.mention_joined(path_, listing.notices);
     listing.classes = labels_.classes();
     listing.label_origin.reading = labels_.reading();
     listing.label_origin.num_missing = num_missing_;

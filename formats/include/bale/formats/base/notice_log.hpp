@@ -31,6 +31,7 @@ enum class WarningKind {
   defect,     // the container violates its format: verify counts it as damage
   no_match,   // a pattern, or names in a list, that match nothing
   no_effect,  // an option that this source does not use
+  asked,      // about what an option asks for, said in case it was not meant
 };
 
 struct Warning {
@@ -64,6 +65,8 @@ class NoticeLog {
   void add_rest(std::uint64_t offset, std::uint64_t bytes);
   /// Adds a remark about the container being scanned. Each text is kept once.
   void warn(std::string_view what);
+  /// Adds a remark about what an option asks for, which `strict` does not refuse.
+  void mention(std::string_view what);
   /// Adds a violation of the container's format that readers tolerate.
   void defect(std::string_view what, std::uint64_t offset);
   /// Adds that `text`, given with the option, matches nothing in `place`.
