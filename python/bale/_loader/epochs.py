@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from bale._loader.passes import Begun, Own, Passes, Place
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typing_extensions import Self
 
 
@@ -87,6 +89,19 @@ class Batches(Protocol):
         """An exception came before that."""
 
 
+class _RefusedCopy:
+    """For copy.copy(), which asks the class. itertools.tee() asks the iterator, and keeps batches itself if that has no __copy__."""
+
+    def __get__(self, iterator: object, kind: type) -> Callable[[object], NoReturn]:
+        if iterator is not None:
+            raise AttributeError("__copy__")
+        return self._refuse
+
+    @staticmethod
+    def _refuse(iterator: object) -> NoReturn:
+        raise TypeError("an iterator of a Loader cannot be copied: the two would share the batches of one epoch; make two Loaders")
+
+
 class EpochIterator:
     """An iterator over an epoch. Holds no batch, so that only the caller holds its slot."""
 
@@ -98,8 +113,7 @@ class EpochIterator:
     def __iter__(self) -> Self:
         return self
 
-    def __copy__(self) -> NoReturn:
-        raise TypeError("an iterator of a Loader cannot be copied: the two would share the batches of one epoch; make two Loaders")
+    __copy__ = _RefusedCopy()
 
     def __len__(self) -> int:
         """Number of batches of a whole epoch, as for a DataLoader's iterator."""

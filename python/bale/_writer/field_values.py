@@ -161,7 +161,7 @@ def _require_corners(value: object) -> None:
     """Of BoundingBoxes of torchvision, whose format would be lost."""
     kind = getattr(value, "format", None)
     if kind is not None and hasattr(value, "canvas_size") and getattr(kind, "value", kind) != "XYXY":
-        raise TypeError(f"BoundingBoxes in the format {getattr(kind, 'value', kind)}: convert them to XYXY, or give their tolist()")
+        raise TypeError(f"BoundingBoxes in the format {getattr(kind, 'value', kind)}: convert them to XYXY, or give their tolist() or numpy()")
 
 
 def _wrong(name: str, value: object) -> TypeError:

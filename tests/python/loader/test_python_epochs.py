@@ -53,6 +53,8 @@ def test_an_iterator_that_took_nothing_is_not_a_pass(pack):
         assert contents(iterator) == contents(other)
         with pytest.raises(TypeError, match="an iterator of a Loader cannot be copied"):
             copy.copy(iterator)
+        one, two = itertools.tee(loader)
+        assert contents(one) == contents(two)
 
 
 @pytest.mark.parametrize("world_size", [1, 2])
