@@ -257,7 +257,12 @@ void replace_manifest(const Dataset& dataset, const std::string& directory, cons
   const bool is_same = text == manifest_text(*dataset.manifest());
   if (is_same && !then) return;
   const Progress progress;
-  const auto lock = VersionStage::begin(directory, &base, progress);
+  std::unique_ptr<VersionStage> lock;
+  try {
+    lock = VersionStage::begin(directory, &base, progress);
+  } catch (const Error& error) {
+    if (!is_same || error.code() != ErrorCode::exists) throw;  // an unfinished run, which changes nothing now
+  }
   if (!is_same) publish_file(join_path(directory, k_manifest_name), as_bytes(text));
   if (then) then();
 }

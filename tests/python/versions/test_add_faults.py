@@ -63,9 +63,12 @@ def is_publishing(out):
 
 def test_an_unfinished_run_is_named(bale, tiny, new, tmp_path):
     out = tmp_path / "out"
-    bale.pack(tiny, out, *options("tar.plain", 2))
+    bale.pack(tiny, out, *options("tar.plain --sidecars wids", 2))
     calls = count_calls(bale, tmp_path, *arguments(shutil.copytree(out, tmp_path / "count"), new))
     assert bale(*arguments(out, new), env=shim(KILL_AT=calls // 2)).code == KILLED
+    os.remove(out / "shardindex.json")
+    bale.ok("index", out, "--sidecars", "wids")  # which the manifest names
+    assert (out / "shardindex.json").exists()
     line = bale(*arguments(out, new)).error_line()
     assert "--resume" in line and "--restart" in line
     other = make_files(tmp_path / "other", "other")
