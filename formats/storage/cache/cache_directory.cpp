@@ -30,8 +30,9 @@ constexpr std::uint64_t k_trusted_parts = 4;  // of the limit: less than all but
 std::uint64_t free_bytes_of_disk(const std::string& path) {
   struct statvfs disk {};
   if (::statvfs(path.c_str(), &disk) == 0) return static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
+  if (errno != ENOENT) return 0;
   const std::string parent = parent_directory(path);
-  return errno == ENOENT && parent != path ? free_bytes_of_disk(parent) : 0;
+  return parent != path ? free_bytes_of_disk(parent) : 0;
 }
 
 }  // namespace
