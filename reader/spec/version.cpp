@@ -157,7 +157,12 @@ std::string find_version(const VersionSpec& named) {
               {.path = named.directory, .hint = "give more digits"});
 }
 
-Error other_version_error(const std::string& spec, std::uint64_t saw, std::uint64_t now, std::uint64_t epoch) {
+Error other_version_error(const std::string& spec, std::uint64_t saw, std::uint64_t now,
+                          std::optional<std::uint64_t> epoch) {
+  const auto start = [epoch](std::string_view which) {
+    return epoch ? fmt::format("start epoch {} of the {} version with set_epoch({})", *epoch, which, *epoch)
+                 : "begin without the state";
+  };
   const std::optional<VersionSpec> named = split_version(spec);
   const std::string directory = named && names_version(spec) ? named->directory : spec;
   bool is_known = false;
@@ -174,19 +179,17 @@ Error other_version_error(const std::string& spec, std::uint64_t saw, std::uint6
     if (!gone.empty()) {
       return {ErrorCode::invalid_argument,
               fmt::format("this state saw {}, which was {} (now {})", version, printable(gone), version_id(now)),
-              {.hint = fmt::format("start epoch {} of the present version with set_epoch({})", epoch, epoch)}};
+              {.hint = start("present")}};
     }
     return {ErrorCode::invalid_argument,
             fmt::format("this state saw {} (now {})", version, version_id(now)),
-            {.hint = fmt::format("open {} to continue, or start epoch {} of the new version with set_epoch({})",
-                                 version, epoch, epoch)}};
+            {.hint = fmt::format("open {} to continue, or {}", version, start("new"))}};
   }
-  return {
-      ErrorCode::invalid_argument,
-      fmt::format("the state is of another dataset than this loader's: it saw version {}, this is {}", version_id(saw),
-                  version_id(now)),
-      {.hint =
-           "open the packed dataset that the state was saved with, or begin an epoch of this one with set_epoch()"}};
+  return {ErrorCode::invalid_argument,
+          fmt::format("the state is of another dataset than this loader's: it saw version {}, this is {}",
+                      version_id(saw), version_id(now)),
+          {.hint = fmt::format("open the packed dataset that the state was saved with, or {}",
+                               epoch ? "begin an epoch of this one with set_epoch()" : start(""))}};
 }
 
 }  // namespace bale

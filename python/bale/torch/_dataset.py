@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch.utils.data
 
-from bale._dataset.spec import shown
+from bale import _bale
 from bale._docs import torch_dataset
 from bale._loader.passes import version_in_state, version_of_state
 from bale._types import Json
@@ -85,8 +85,7 @@ class Dataset(Samples, torch.utils.data.Dataset[Any]):
         """
         saw = version_of_state(state)
         if saw not in (0, self._identity):
-            raise ValueError(f"this state is of version {saw:016x}, and {shown(self.samples.spec)} is at {self._identity:016x}; open PACKED@{saw:016x} "
-                             f"to continue, or begin without the state")
+            _bale.refuse_other_version(self.samples.spec, saw, self._identity, None)
 
     @functools.cached_property
     def _identity(self) -> int:

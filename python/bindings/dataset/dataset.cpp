@@ -335,10 +335,10 @@ void bind_names(nb::module_& module) {
       "absolute_spec", [](const nb::str& spec) { return to_str(absolute_spec(from_str(spec))); }, nb::arg("spec"));
   module.def(
       "refuse_other_version",
-      [](const nb::str& spec, std::uint64_t saw, std::uint64_t now, std::uint64_t epoch) {
+      [](const nb::str& spec, std::uint64_t saw, std::uint64_t now, std::optional<std::uint64_t> epoch) {
         throw Error(other_version_error(from_str(spec), saw, now, epoch));
       },
-      nb::arg("spec"), nb::arg("saw"), nb::arg("now"), nb::arg("epoch"));
+      nb::arg("spec"), nb::arg("saw"), nb::arg("now"), nb::arg("epoch").none());
   module.def(
       "with_version",
       [](const nb::str& spec, const std::string& version) { return to_str(with_version(from_str(spec), version)); },

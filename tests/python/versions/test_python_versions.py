@@ -185,7 +185,7 @@ def test_streams_and_samples_by_position(torch, versions):  # noqa: F811
     state = Dataset(OLD).state_dict()
     assert state == {"dataset": bale.Dataset(OLD).version}
     Dataset(f"{PACKED}@{state['dataset']}").load_state_dict(state)
-    raises(ValueError, f"open PACKED@{state['dataset']}", lambda: Dataset(PACKED).load_state_dict(state))
+    raises(ValueError, f"@{state['dataset']} to continue, or begin without the state", lambda: Dataset(PACKED).load_state_dict(state))
     """, versions.old, versions.packed)
 
 

@@ -67,7 +67,8 @@ std::string with_version(const std::string& spec, std::string_view version);
 std::string find_version(const VersionSpec& named);
 
 /// The error of loading the state of a training run that read version `saw` of the dataset `spec`, whose version is
-/// `now`, in epoch `epoch`: with what to do if `saw` is kept.
-Error other_version_error(const std::string& spec, std::uint64_t saw, std::uint64_t now, std::uint64_t epoch);
+/// `now`, in epoch `epoch`, nullopt if what loads it has no epochs: with what to do if `saw` is kept.
+Error other_version_error(const std::string& spec, std::uint64_t saw, std::uint64_t now,
+                          std::optional<std::uint64_t> epoch);
 
 }  // namespace bale
