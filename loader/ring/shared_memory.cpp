@@ -88,7 +88,9 @@ SharedMemory SharedMemory::create(std::uint64_t size_bytes, With with) {
     refuse("reserve", size_bytes);
   }
   if (fd < 0 && with == With::programs) fd = file_without_name(size_bytes, errno);
-  return SharedMemory(above_worker_descriptors(fd), size_bytes);
+  fd = above_worker_descriptors(fd);
+  if (fd < 0 && with == With::programs) throw_errno("share memory of", "the loader");
+  return SharedMemory(fd, size_bytes);
 }
 
 SharedMemory SharedMemory::attach(int fd) {
@@ -117,8 +119,9 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 int above_worker_descriptors(int fd) {
   if (fd < 0 || fd >= k_first) return fd;
   const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, k_first);
-  if (moved < 0) return fd;
+  const int failed = errno;
   ::close(fd);
+  errno = failed;
   return moved;
 }
 

@@ -39,10 +39,11 @@ class SharedMemory {
 };
 
 /// Moves `fd` to a number above the fixed descriptors of a worker, and closes `fd`. (If standard input, output or error
-/// is closed, new files get the numbers 0 to 2.) Returns `fd` if it is high enough or cannot be moved.
+/// is closed, new files get the numbers 0 to 2.) -1 and `errno` if no such number is free: a worker would take another
+/// file for it.
 int above_worker_descriptors(int fd);
 
-/// A new memfd with such a number; -1 if the system refuses memfds.
+/// A new memfd with such a number; -1 if the system refuses it.
 int memory_descriptor(const char* name);
 
 }  // namespace bale::loader_detail

@@ -11,6 +11,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/options/option_values.hpp"
+#include "bale/formats/base/storage.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/fetch_dataset.hpp"
@@ -135,6 +136,10 @@ int warm(const CacheCommand& command, Terminal& terminal) {
                 fmt::format("the cache has no room: {} are needed, its limit is {}", human_bytes(needed),
                             human_bytes(cache.limit_bytes())),
                 {.path = cache.directory(), .hint = "give BALE_CACHE_LIMIT more"});
+  }
+  if (remote_storage_of(plan.files.front())->cache().bytes() == 0) {  // a warning has said why
+    throw Error(ErrorCode::io, "is a cache that cannot be used, so nothing would be kept",
+                {.path = cache.directory(), .hint = "name another directory in BALE_CACHE_DIR"});
   }
   if (!command.dry_run) {
     run_attended("fetched", progress_style(command.quiet, command.json_progress), terminal,

@@ -362,6 +362,13 @@ def test_warm_without_room(remote, serve, bale, tmp_path):
     assert server.sent() <= 8 * 16 * 1024
 
 
+def test_warm_where_no_cache_can_be(remote, server, tmp_path):
+    (tmp_path / "file").touch()
+    result = remote("cache", "warm", server.url, env={"BALE_CACHE_DIR": str(tmp_path / "file" / "cache")})
+    assert result.code == 1 and "cannot be used" in result.error_line() and "BALE_CACHE_DIR" in result.error_line()
+    assert server.sent() <= 12 * 16 * 1024
+
+
 @pytest.mark.parametrize("words", [[], ["sweep"], ["ls", "more"], ["warm"], ["trim", "much"], ["trim", "1MiB", "2MiB"],
                                    ["verify", "--dry-run"]], ids=" ".join)
 def test_wrong_usage(remote, words):

@@ -240,6 +240,28 @@ def test_workers_keep_no_descriptor_of_the_program(pack, refused):
     assert out == "b'' 2 2\n"
 
 
+def test_no_descriptor_above_those_of_workers(pack):
+    """No worker is given another file for the ring, the indexes or its program."""
+    out = with_refused("""
+    import resource
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    taken = []
+    while True:
+        try:
+            taken.append(os.dup(0))
+        except OSError:
+            break
+    for fd in taken:
+        if fd < 16:
+            os.close(fd)
+    try:
+        digests(bale.Loader(sys.argv[1], 4, **options))
+    except bale.Error as error:
+        print(error.code, error)
+    """, pack)
+    assert out.startswith("io ") and "Too many open files" in out
+
+
 def test_no_memory_to_share_at_all(pack):
     """Threads need none, and the message names them."""
     out = with_refused("""

@@ -301,6 +301,16 @@ def test_fsync_that_fails(bale, tiny, format_name, error, text, tmp_path):
                 assert_nothing_published(out)
 
 
+@pytest.mark.parametrize("function,format_name", [*(("fallocate", name) for name in ALL_FORMATS), ("renameat2", "tar.plain")])
+def test_calls_that_a_sandbox_refuses_and_nobody_needs(bale, tiny, function, format_name, tmp_path):
+    refused = shim(ONLY=function, FAIL_AT=1, FAIL_ON=1, ERRNO=1)
+    for name, env in (("a", {}), ("b", refused)):
+        bale.pack(tiny, tmp_path / name, *format_options(format_name), "--name", "x", env=env)
+        bale.ok("extract", tmp_path / name, tmp_path / f"{name}-files", env=env)
+    assert tree_bytes(tmp_path / "a") == tree_bytes(tmp_path / "b")
+    assert tree_bytes(tmp_path / "a-files") == tree_bytes(tmp_path / "b-files")
+
+
 @pytest.mark.parametrize("format_name", ALL_FORMATS)
 def test_interrupted_and_short_writes_are_finished(bale, tiny, format_name, tmp_path):
     """EINTR everywhere and short writes: the same bytes come out, or (a container's library gave up) a clear error."""

@@ -77,7 +77,7 @@ Existing compare_existing(int parent, const std::string& base, Bytes bytes, cons
 bool take_name(int parent, const std::string& temporary, const std::string& base, bool replace) {
   if (!replace) {
     if (::renameat2(parent, temporary.c_str(), parent, base.c_str(), RENAME_NOREPLACE) == 0) return true;
-    if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return false;
+    if (errno == EEXIST) return false;
   }
   if (::renameat(parent, temporary.c_str(), parent, base.c_str()) == 0) return true;
   // Not every file system can rename over an existing file.
