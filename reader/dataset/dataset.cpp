@@ -174,7 +174,7 @@ std::pair<std::size_t, std::uint64_t> Dataset::position(std::uint64_t i) const {
 SampleView Dataset::read(std::uint64_t i, Scratch& scratch) const {
   const auto [number, sample] = position(i);
   const ShardInUse shard = use_shard(number);
-  SampleView view = state_->read_kept(state_->entry(number), [&] { return shard->read(sample, scratch); });
+  SampleView view = state_->read_kept(state_->entry(number), [&, at = sample] { return shard->read(at, scratch); });
   if (shard.is_counted()) state_->keep_texts(view, scratch);
   if (!state_->labels_of(number).changes_labels()) return view;
   view.label = label_in_shard(number, sample);
@@ -214,7 +214,7 @@ Bytes Dataset::read_field(std::uint64_t i, std::string_view field, Scratch& scra
   const auto [number, sample] = position(i);
   const ShardInUse shard = use_shard(number);
   const Bytes bytes =
-      state_->read_kept(state_->entry(number), [&] { return shard->read_field(sample, field, scratch); });
+      state_->read_kept(state_->entry(number), [&, at = sample] { return shard->read_field(at, field, scratch); });
   return field == k_label_field ? state_->translated(number, bytes) : bytes;
 }
 

@@ -253,7 +253,7 @@ std::vector<PackReport::Replaced> ObjectRunStore::finish(const FinishedShards&) 
   }
   for (const auto& [name, text] : manifests_) {
     if (plan_.base) {
-      with_base([&] { replace_object_manifest(store, options_.destination, base_, text); });
+      with_base([&, &manifest = text] { replace_object_manifest(store, options_.destination, base_, manifest); });
       continue;
     }
     // The same content is that of an earlier try, or of another run of the same plan.
