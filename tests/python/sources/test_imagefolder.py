@@ -109,7 +109,7 @@ def test_empty_class_is_an_error_unless_allowed(bale, photos, tmp_path):
     (["Training"], "the only classes are Training, which are usual names of splits"),
     ([".ipynb_checkpoints", "cat"], "the hidden folder .ipynb_checkpoints is a class"),
     (["$RECYCLE.BIN", "cat"], "the hidden folder $RECYCLE.BIN is a class"),
-    (["images"], "the only class is images, so every label is 0; give"),
+    (["images"], "the only class is images, so every label is the same; give"),
     (["train", "truck"], None)])
 def test_folders_that_are_hardly_classes_are_named(bale, photos, tmp_path, names, warning):
     """They are packed, with the numbers of ImageFolder, and a line says so; --json has it, too."""

@@ -97,7 +97,7 @@ void warn_of_odd_class_folders(const std::string& root, const std::vector<std::s
                     "archive what `include` '*{0}/*/*' takes",
                     printable(names.front())));
   } else if (names.size() == 1 && are_all) {
-    found.warn(fmt::format("the only class is {}, so every label is 0; give `flat` if it is not a class",
+    found.warn(fmt::format("the only class is {}, so every label is the same; give `flat` if it is not a class",
                            printable(names.front())));
   }
   const auto hidden = std::find_if(names.begin(), names.end(), is_hidden_folder);
