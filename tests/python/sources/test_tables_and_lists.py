@@ -124,6 +124,23 @@ def test_lists_with_labels(bale, photos, lines, labels, names, name):
     assert names_of(photos / "mapped") == ([f"class{i}" for i in range(8)] if not names else ["b", "a"])
 
 
+def test_folders_of_one_name(bale, tmp_path):
+    """SUN397's a/apse/indoor and c/church/indoor; folders of splits are one class without a word."""
+    def told_of(*folders):
+        for folder in folders:
+            (tmp_path / folder).mkdir(parents=True)
+            (tmp_path / folder / "1.ppm").write_bytes(IMAGE)
+        (tmp_path / "list.txt").write_text("".join(f"{folder}/1.ppm\n" for folder in folders))
+        return bale.ok("pack", "list.txt", "packed", "--overwrite", cwd=tmp_path).err
+    told = told_of("a/apse/indoor", "c/church/indoor", "c/church/outdoor")
+    assert "the folders a/apse/indoor and c/church/indoor are one class, because they have one name; if" in told
+    assert "one name (so are those of 1 other name); if" in told_of("a/x", "b/x", "a/y", "b/y")
+    assert "one class" not in told_of("data/train/cat", "data/val/cat", "data/train/dog")
+    (tmp_path / "list.txt").write_text("a/apse/indoor/1.ppm apse/indoor\nc/church/indoor/1.ppm church/indoor\n")
+    assert "one class" not in bale.ok("pack", "list.txt", "packed", "--overwrite", cwd=tmp_path).err
+    assert names_of(tmp_path / "packed") == ["apse/indoor", "church/indoor"]
+
+
 def test_what_lists_with_labels_refuse(bale, photos):
     (photos / "a.txt").write_text("photos/cat/1.ppm 0\nphotos/dog/3.ppm\n")
     result = bale("pack", "a.txt", "out", cwd=photos)

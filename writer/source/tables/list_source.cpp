@@ -1,5 +1,7 @@
 // Lists of paths, one per line or NUL-separated as `find -print0` writes them.
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -7,7 +9,9 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/formats/base/names/known_names.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/base/text/human.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/text_files.hpp"
@@ -16,6 +20,41 @@
 
 namespace bale {
 namespace {
+
+/// The path of a directory without folders of splits, such as train.
+std::string path_in_split(std::string_view path) {
+  std::string rest;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    if (!is_split_name(path.substr(0, end))) rest.append("/").append(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return rest;
+}
+
+/// Says if one class is of several folders that are not splits of it: a/apse/indoor and c/church/indoor of SUN397.
+void warn_of_joined_folders(FileListing& listing, const std::vector<std::string_view>& name_of) {
+  std::unordered_map<std::string_view, std::uint32_t> first;
+  std::set<std::string_view> joined;
+  std::string example;
+  for (std::uint32_t id = 0; id < name_of.size(); ++id) {
+    if (name_of[id].empty()) continue;
+    const auto [at, is_new] = first.try_emplace(name_of[id], id);
+    const std::string_view path = listing.rows.key_directory(id);
+    const std::string_view before = listing.rows.key_directory(at->second);
+    if (is_new || path_in_split(path) == path_in_split(before) || !joined.insert(at->first).second) continue;
+    if (example.empty()) example = fmt::format("{} and {}", printable(before), printable(path));
+  }
+  if (joined.empty()) return;
+  NoticeLog found;
+  const std::string others =
+      joined.size() == 1 ? "" : fmt::format(" (so are those of {})", plural(joined.size() - 1, "other name"));
+  found.warn(
+      fmt::format("the folders {} are one class, because they have one name{}; if they are different classes, write "
+                  "the label after each path",
+                  example, others));
+  listing.notices.merge(found, listing.places.empty() ? std::string() : listing.places.front());
+}
 
 /// The class of a file is the name of the directory that holds it, as in a folder of class folders.
 void label_by_parent(ListedFiles& files, Labels& labels) {
@@ -47,6 +86,7 @@ void label_by_parent(ListedFiles& files, Labels& labels) {
     row.label = label;
   }
   listing.classes = labels.classes();
+  warn_of_joined_folders(listing, name_of);
 }
 
 /// Labels after the paths, if the list has them: the first line that is found says so.
