@@ -154,7 +154,8 @@ def plain(value: object) -> object:
     for method in ("tolist", "item"):
         if hasattr(value, method):
             return getattr(value, method)()
-    raise TypeError(f"{type(value).__name__} cannot be JSON")
+    apart = "; give it a field of its own, such as (key, {'png': image, 'mask.png': mask})" if hasattr(value, "getpixel") else ""
+    raise TypeError(f"{type(value).__name__} cannot be JSON{apart}")
 
 
 def _require_corners(value: object) -> None:

@@ -98,7 +98,8 @@ def test_pixels_and_images(tmp_path):
 @pytest.mark.parametrize("name,value,words", [
     ("bin", {"a": 1}, "use a json field"), ("bin", None, "use a json field"), ("bin", object(), "type object"),
     ("bin", np.zeros(3), "type ndarray: use bytes"), ("png", np.zeros((3, 4, 5), np.uint8), "uint8 array"),
-    ("png", np.zeros((4, 4), np.float32), "uint8 array of shape"), ("json", {1, 2}, "cannot be JSON"),
+    ("png", np.zeros((4, 4), np.float32), "uint8 array of shape"), ("json", {1, 2}, "cannot be JSON$"),
+    ("json", [1, Image.new("L", (1, 1))], "Image cannot be JSON; give it a field of its own"),
     ("json", {"boxes": SimpleNamespace(format=SimpleNamespace(value="XYWH"), canvas_size=(1, 1), tolist=list)}, "in the format XYWH"),
     ("npy", np.array([None]), "allow_pickle"), ("bin", Image.new("L", (1, 1)), "to store an image"),
     ("jpg", Image.new("RGBA", (1, 1)), "Pillow cannot write an image of mode RGBA as JPEG")])
@@ -117,6 +118,8 @@ def test_labels(tmp_path):
                             (1 << 63, ValueError), (-1 << 63, ValueError), (np.uint64(1 << 63), ValueError)]:
             with pytest.raises(kind):
                 writer.add("no", {"ppm": PPM}, label=label)
+        with pytest.raises(ValueError, match="label -1 of 2 classes.*in Python it is None"):  # of STL10's unlabeled images
+            writer.add("no", {"ppm": PPM}, label=-1)
         for key, name, words in [(5, "txt", "key: 5 is not a str"), ("no", 5, "name of a field is a str, not 5")]:
             with pytest.raises(TypeError, match=words):
                 writer.add(key, {name: b"x"})
