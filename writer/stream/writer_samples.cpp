@@ -95,8 +95,9 @@ void CheckedSample::take_label(const std::vector<std::string>& classes) {
     if (label_ != given) refuse(fmt::format("the label is {}, and the field \"cls\" says otherwise", label_));
   }
   if (label_ != k_no_label && !classes.empty() && (label_ < 0 || label_ >= static_cast<std::int64_t>(classes.size()))) {
-    refuse(fmt::format("label {} of {} classes", label_, classes.size()),
-           label_ < 0 ? "leave the label out if the sample has none: in Python it is None" : "labels are counted from 0");
+    refuse(
+        fmt::format("label {} of {} classes", label_, classes.size()),
+        label_ < 0 ? "leave the label out if the sample has none: in Python it is None" : "labels are counted from 0");
   }
   if (label_ != k_no_label && !classes.empty() && classes[static_cast<std::size_t>(label_)].empty()) {
     refuse(fmt::format("label {}, which is not a class: it has no name", label_), "name it in `classes`");
