@@ -349,7 +349,8 @@ TEST_CASE("What is not a complete listing is damaged") {
            end + "<Contents><Key>a</Key></Contents>", end + "<Contents><Key>a</Key><Size>-1</Size></Contents>",
            end + "<Contents><Key>a</Key><Size>1x</Size></Contents>",
            end + "<Contents><Key>a</Key><Size>18446744073709551616</Size></Contents>",
-           end + url + "<Contents><Key>a%2</Key><Size>1</Size></Contents>", end + "<CommonPrefixes></CommonPrefixes>",
+           end + url + "<Contents><Key>a%2</Key><Size>1</Size></Contents>",
+           end + url + "<Contents><Key>a%00b</Key><Size>1</Size></Contents>", end + "<CommonPrefixes></CommonPrefixes>",
            end + "<Contents>", end + std::string("<Contents><Key>a\0b</Key><Size>1</Size></Contents>", 49)}) {
     CAPTURE(content);
     CHECK(test::code_of([&] { listing_of(content); }) == ErrorCode::damaged);
@@ -374,7 +375,8 @@ TEST_CASE("Answers about uploads are read, and damaged ones are not") {
   CHECK(listing_of_uploads(more + "<NextKeyMarker>k</NextKeyMarker>").next_key == "k");
   using namespace std::string_literals;
   for (const std::string& content : {more, "<EncodingType>url</EncodingType><Upload><Key>a%2</Key></Upload>"s,
-                                     "<Upload>"s, "<Upload><Key>a\0b</Key><UploadId>7</UploadId></Upload>"s}) {
+                                     "<EncodingType>url</EncodingType><Upload><Key>a%00b</Key></Upload>"s, "<Upload>"s,
+                                     "<Upload><Key>a\0b</Key><UploadId>7</UploadId></Upload>"s}) {
     CAPTURE(content);
     CHECK(test::code_of([&] { listing_of_uploads(content); }) == ErrorCode::damaged);
   }

@@ -29,7 +29,8 @@ class XmlAnswer {
   XmlAnswer& operator=(const XmlAnswer&) = delete;
 
   pugi::xml_node root() const { return document_.document_element(); }
-  /// A key or prefix. Not every server encodes: the answer says whether it does. Throws `damaged` for a bad encoding.
+  /// A key or prefix. Not every server encodes: the answer says whether it does. Throws `damaged` for a bad encoding or
+  /// a NUL.
   std::string name(const char* text) const;
   /// Throws `damaged`.
   [[noreturn]] void fail(std::string_view problem) const;
@@ -57,6 +58,7 @@ std::string XmlAnswer::name(const char* text) const {
   if (!is_encoded_) return text;
   std::optional<std::string> name = percent_decode(text, true);
   if (!name) fail("has a name with a bad percent-encoding");
+  if (name->find('\0') != name->npos) fail("has a name with a NUL byte");
   return *std::move(name);
 }
 
