@@ -127,7 +127,7 @@ int clear(const CacheCommand& command, Terminal& terminal) {
 
 int warm(const CacheCommand& command, Terminal& terminal) {
   require_arguments(command, 1, ~std::size_t{0}, "warm NAME...");
-  const RemoteCache cache;
+  RemoteCache cache;
   const FetchList plan = plan_fetch(command.arguments);
   // One checksum and state per 4 KiB, and at most 12 KiB per file next to them.
   const std::uint64_t needed = plan.bytes + plan.bytes / 256 + plan.files.size() * (12 << 10);
@@ -144,6 +144,7 @@ int warm(const CacheCommand& command, Terminal& terminal) {
   if (!command.dry_run) {
     run_attended("fetched", progress_style(command.quiet, command.json_progress), terminal,
                  [&](Progress& progress) { return fetch(plan, progress), true; });
+    cache = RemoteCache();  // which the first fetch makes
   }
   if (command.json) {
     terminal.print(cache_fetch_json(cache, plan, command.dry_run));

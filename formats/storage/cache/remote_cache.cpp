@@ -161,42 +161,68 @@ struct RemoteCache::State {
     return bytes;
   }
 
-  /// Returns the bytes that were wrong.
+  /// Returns the bytes that were wrong. Of an entry that another process removes in the meantime nothing is.
   std::uint64_t check(const Entry& entry, Progress& progress) {
-    bale::File data;
-    try {
-      data = bale::File::open_update(entry.data_path);
-    } catch (const Error&) {  // then nothing of it is right
-    }
+    // Removed, maps go first. So the content is opened first: what is there after the map is what the map is of.
+    const bale::File data = opened([&] { return bale::File::open_update(entry.data_path); }).value_or(bale::File());
+    const auto map = opened([&] { return std::make_unique<UnitMap>(entry.map_path); });
+    if (!map) return 0;
     const std::uint32_t token = cache->slots().token();
     std::vector<std::byte> buffer(k_units_per_region * k_unit_bytes);
     std::uint64_t wrong = 0;
-    for (std::uint64_t region = 0; region < entry.map->num_regions(); ++region) {
+    for (std::uint64_t region = 0; region < (*map)->num_regions(); ++region) {
       progress.throw_if_stopped();
-      const UnitRun units = entry.map->units_of_region(region);
+      const UnitRun units = (*map)->units_of_region(region);
       const std::uint64_t offset = units.first * k_unit_bytes;
-      std::size_t got = 0;
-      try {
-        while (data.is_open() && got < buffer.size()) {
-          const std::size_t now = data.read_some(offset + got, MutableBytes(buffer).subspan(got));
-          if (now == 0) break;
-          got += now;
-        }
-      } catch (const Error&) {  // a bad place of the disk
-      }
+      const std::size_t got = read_most(data, offset, buffer);
       for (std::uint64_t unit = units.first; unit < units.end; ++unit) {
-        if (!entry.map->is_present(unit)) continue;
-        const std::uint32_t expected = entry.map->crc_of(unit);
+        if (!(*map)->is_present(unit)) continue;
+        const std::uint32_t expected = (*map)->crc_of(unit);
         const std::uint64_t begin = unit * k_unit_bytes - offset;
-        const std::uint64_t size = std::min(k_unit_bytes, entry.map->file_bytes() - unit * k_unit_bytes);
+        const std::uint64_t size = std::min(k_unit_bytes, (*map)->file_bytes() - unit * k_unit_bytes);
         progress.bytes += size;
-        if (begin + size <= got && crc32c(Bytes(buffer).subspan(begin, size)) == expected) continue;
-        if (!entry.map->claim_wrong(unit, expected, token)) continue;  // evicted in the meantime
-        cache->removed(remove_claimed(*entry.map, data, {unit, unit + 1}, token));
+        const MutableBytes content = MutableBytes(buffer).subspan(begin, size);
+        if (begin + size <= got && crc32c(content) == expected) continue;
+        // It may have been fetched after it was read.
+        if (read_most(data, unit * k_unit_bytes, content) == size && crc32c(content) == expected) continue;
+        if (data.is_open() ? is_removed(data) : !name_is_taken(entry.map_path)) return 0;
+        if (!(*map)->claim_wrong(unit, expected, token)) continue;  // evicted in the meantime
+        cache->removed(remove_claimed(**map, data, {unit, unit + 1}, token));
         wrong += size;
       }
     }
     return wrong;
+  }
+
+ private:
+  /// Nothing if the file cannot be opened.
+  template <typename Open>
+  static auto opened(const Open& open) -> std::optional<decltype(open())> {
+    try {
+      return open();
+    } catch (const Error& error) {
+      if (is_lack_of_resources(error)) throw;
+      return std::nullopt;
+    }
+  }
+
+  /// Bytes that could be read: fewer at the end, and before a bad place of the disk.
+  static std::size_t read_most(const bale::File& file, std::uint64_t offset, MutableBytes out) {
+    std::size_t got = 0;
+    try {
+      while (file.is_open() && got < out.size()) {
+        const std::size_t now = file.read_some(offset + got, out.subspan(got));
+        if (now == 0) break;
+        got += now;
+      }
+    } catch (const Error&) {
+    }
+    return got;
+  }
+
+  static bool is_removed(const bale::File& file) {
+    struct stat info {};
+    return ::fstat(file.fd(), &info) == 0 && info.st_nlink == 0;
   }
 };
 

@@ -347,11 +347,21 @@ def test_clear(remote, server, verified):
 def test_warm(remote, server, heavy_tar, verified):
     dry = json.loads(remote.ok("cache", "warm", server.url, "--dry-run", "--json").out)
     assert server.sent() <= 12 * 16 * 1024 and dry["files"] == 10
+    shutil.rmtree(remote.cache)
+    server.clear()
     result = remote.ok("cache", "warm", server.url)
-    assert "10 files" in result.out and server.sent() <= 1.02 * files_size(heavy_tar)
+    assert "10 files" in result.out and "; 0 B of" not in result.out and server.sent() <= 1.02 * files_size(heavy_tar)
     server.clear()
     assert remote.ok("verify", server.url).out == verified
     assert server.sent() == 0 and set(server.statuses()) <= {304, 404}
+
+
+def test_what_is_removed_and_fetched_meanwhile_is_not_damaged(remote, server):
+    code = f'for i in 1 2 3 4 5 6 7 8; do "{PROGRAM}" cache clear -q; "{PROGRAM}" cache warm -q {server.url} || exit; done'
+    with subprocess.Popen(["sh", "-c", code], env={**os.environ, **remote.env}, stderr=subprocess.PIPE, text=True) as other:
+        while other.poll() is None:
+            remote.ok("cache", "verify")
+        assert other.stderr.read() == "" and other.returncode == 0
 
 
 def test_warm_without_room(remote, serve, bale, tmp_path):
