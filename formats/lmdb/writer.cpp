@@ -126,7 +126,7 @@ void Writer::check(int result, std::string_view action) const {
   if (result == MDB_SUCCESS) return;
   if (result > 0) {
     errno = result;
-    throw_errno(action, path_);
+    throw_mapping_errno(action, path_);
   }
   throw Error(ErrorCode::io, fmt::format("cannot {}: {}", action, mdb_strerror(result)), {.path = path_});
 }

@@ -55,7 +55,7 @@ void KeyTable::grow() {
     flags = MAP_SHARED;
   }
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file.is_open() ? file.fd() : -1, 0);
-  if (memory == MAP_FAILED) throw_errno("map the table of keys of", directory_);
+  if (memory == MAP_FAILED) throw_mapping_errno("map the table of keys of", directory_);
   auto* const slots = static_cast<std::uint64_t*>(memory);
   for (std::uint64_t at = 0; at < num_slots_; ++at) {
     if (slots_[at] != 0) slots[slot_of(slots, num_slots, slots_[at])] = slots_[at];

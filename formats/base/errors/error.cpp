@@ -87,12 +87,17 @@ bool is_lack_of_resources(const Error& error) {
   return value == EMFILE || value == ENFILE || value == ENOMEM || error.context().is_of_machine;
 }
 
+void throw_mapping_errno(std::string_view action, const std::string& path) {
+  if (errno != ENODEV) throw_errno(action, path);
+  throw Error(ErrorCode::io, fmt::format("cannot {}", action),
+              {.path = path, .hint = "use a file system that can map files into memory", .system_error = ENODEV});
+}
+
 void throw_errno(std::string_view action, const std::string& path) {
   const int value = errno;
   ErrorContext context{.path = path, .system_error = value};
   if (is_full_disk(value)) context.hint = k_no_space_hint;
   if (value == EFBIG) context.hint = "write smaller files, raise `ulimit -f`, or use a file system for larger files";
-  if (value == ENODEV) context.hint = "use a file system that can map files into memory";
   const ErrorCode code = value == ENOMEM ? ErrorCode::out_of_memory : ErrorCode::io;
   throw Error(code, fmt::format("cannot {}", action), std::move(context));
 }

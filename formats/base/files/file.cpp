@@ -226,21 +226,30 @@ void File::advise_will_need(std::uint64_t offset, std::uint64_t length) const {
 
 FileMapping::FileMapping(const std::string& path) {
   const File file = File::open_read(path);
-  const std::uint64_t size = file.size();
-  if (size == 0) return;
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
-  if (address == MAP_FAILED) throw_errno("map", file.path());
-  bytes_ = {static_cast<const std::byte*>(address), static_cast<std::size_t>(size)};
+  size_ = static_cast<std::size_t>(file.size());
+  if (size_ > 0) map(file, PROT_READ, MAP_PRIVATE);
+}
+
+FileMapping::FileMapping(const File& file, std::uint64_t size) : size_(static_cast<std::size_t>(size)) {
+  map(file, PROT_READ | PROT_WRITE, MAP_SHARED);
+}
+
+void FileMapping::map(const File& file, int protection, int sharing) {
+  void* const memory = ::mmap(nullptr, size_, protection, sharing, file.fd(), 0);
+  if (memory == MAP_FAILED) throw_mapping_errno("map", file.path());
+  memory_ = static_cast<std::byte*>(memory);
 }
 
 FileMapping::~FileMapping() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (memory_ != nullptr) ::munmap(memory_, size_);
 }
 
-FileMapping::FileMapping(FileMapping&& other) noexcept : bytes_(std::exchange(other.bytes_, Bytes{})) {}
+FileMapping::FileMapping(FileMapping&& other) noexcept
+    : memory_(std::exchange(other.memory_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 
 FileMapping& FileMapping::operator=(FileMapping&& other) noexcept {
-  std::swap(bytes_, other.bytes_);
+  std::swap(memory_, other.memory_);
+  std::swap(size_, other.size_);
   return *this;
 }
 

@@ -1,11 +1,8 @@
 #include "bale/formats/storage/cache/entries/order_table.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <limits>
 
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/storage/cache/shared/shared_file.hpp"
 
 namespace bale {
@@ -37,16 +34,9 @@ struct OrderTable::Order {
   }
 };
 
-OrderTable::OrderTable(const std::string& path) {
-  const std::size_t size = k_num_orders * sizeof(Order);
-  const File file = open_shared_file(path, size);
-  make_room(file, size);  // it may have been truncated
-  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
-  if (memory == MAP_FAILED) throw_errno("map", path);
-  orders_ = static_cast<Order*>(memory);
-}
-
-OrderTable::~OrderTable() { ::munmap(orders_, k_num_orders * sizeof(Order)); }
+OrderTable::OrderTable(const std::string& path)
+    : mapping_(map_shared_file(path, k_num_orders * sizeof(Order))),
+      orders_(reinterpret_cast<Order*>(mapping_.memory())) {}
 
 /// The order's entry. A new one takes a free entry, or that of the order which stands still for the longest time.
 OrderTable::Order& OrderTable::find(const NextUse& use, Tick now) {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
 
 namespace bale {
@@ -31,7 +32,6 @@ class OrderTable {
 
   /// Opens the table in the file `path`, which is made if there is none. Throws `io`.
   explicit OrderTable(const std::string& path);
-  ~OrderTable();
   OrderTable(const OrderTable&) = delete;
   OrderTable& operator=(const OrderTable&) = delete;
 
@@ -48,7 +48,8 @@ class OrderTable {
   struct Order;
   Order& find(const NextUse& use, Tick now);
 
-  Order* orders_ = nullptr;  // mapped
+  FileMapping mapping_;
+  Order* orders_;  // mapped
 };
 
 }  // namespace bale

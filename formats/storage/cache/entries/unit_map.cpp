@@ -1,7 +1,5 @@
 #include "bale/formats/storage/cache/entries/unit_map.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <span>
@@ -50,48 +48,33 @@ std::uint64_t UnitMap::size_of_map(std::uint64_t file_bytes) {
 
 UnitMap::UnitMap(const std::string& path, std::uint64_t file_bytes) {
   const std::array<std::uint64_t, 2> head{k_magic, file_bytes};
-  file_ = open_shared_file(path, size_of_map(file_bytes), std::as_bytes(std::span(head)));
-  read_header(path);
+  map(open_shared_file(path, size_of_map(file_bytes), std::as_bytes(std::span(head))), path);
   if (file_bytes_ != file_bytes) refuse(path);
-  map(path);
 }
 
-UnitMap::UnitMap(const std::string& path) : file_(File::open_update(path)) {
-  read_header(path);
-  map(path);
-}
+UnitMap::UnitMap(const std::string& path) { map(File::open_update(path), path); }
 
 void UnitMap::refuse(const std::string& path) {
   throw Error(ErrorCode::damaged, "not a map of a cached file", {.path = path, .hint = "remove it"});
 }
 
-void UnitMap::read_header(const std::string& path) {
+void UnitMap::map(const File& file, const std::string& path) {
   std::array<std::byte, sizeof(Header)> head{};
-  if (file_.read_some(0, head) < head.size() || load_at<std::uint64_t>(head.data()) != k_magic) {
+  if (file.read_some(0, head) < head.size() || load_at<std::uint64_t>(head.data()) != k_magic) {
     refuse(path);
   }
   file_bytes_ = load_at<std::uint64_t>(head.data() + sizeof(std::uint64_t));
-}
-
-void UnitMap::map(const std::string& path) {
-  mapped_bytes_ = size_of_map(file_bytes_);
-  if (file_bytes_ > (std::uint64_t{1} << 50) || file_.size() != mapped_bytes_) refuse(path);
-  void* const memory = ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.fd(), 0);
-  if (memory == MAP_FAILED) throw_errno("map", path);
-  memory_ = static_cast<std::byte*>(memory);
-  file_ = {};  // the mapping stays
-}
-
-UnitMap::~UnitMap() {
-  if (memory_ != nullptr) ::munmap(memory_, mapped_bytes_);
+  const std::uint64_t size = size_of_map(file_bytes_);
+  if (file_bytes_ > (std::uint64_t{1} << 50) || file.size() != size) refuse(path);
+  mapping_ = FileMapping(file, size);
 }
 
 UnitMap::Region& UnitMap::region(std::uint64_t number) const {
-  return reinterpret_cast<Region*>(memory_ + sizeof(Header))[number];
+  return reinterpret_cast<Region*>(mapping_.memory() + sizeof(Header))[number];
 }
 
 std::atomic<std::uint64_t>& UnitMap::unit(std::uint64_t number) const {
-  return reinterpret_cast<std::atomic<std::uint64_t>*>(memory_ + sizeof(Header) +
+  return reinterpret_cast<std::atomic<std::uint64_t>*>(mapping_.memory() + sizeof(Header) +
                                                        num_regions() * sizeof(Region))[number];
 }
 
@@ -198,10 +181,10 @@ void UnitMap::touch(UnitRun units, Tick now) {
 Tick UnitMap::last_use(std::uint64_t number) const { return region(number).last_use.load(); }
 std::uint32_t UnitMap::num_present(std::uint64_t number) const { return region(number).num_present.load(); }
 
-std::uint32_t UnitMap::progress() const { return reinterpret_cast<Header*>(memory_)->progress.load(); }
-void UnitMap::announce() { futex_bump(reinterpret_cast<Header*>(memory_)->progress); }
+std::uint32_t UnitMap::progress() const { return reinterpret_cast<Header*>(mapping_.memory())->progress.load(); }
+void UnitMap::announce() { futex_bump(reinterpret_cast<Header*>(mapping_.memory())->progress); }
 void UnitMap::wait(std::uint32_t seen, int timeout_ms) const {
-  futex_wait(reinterpret_cast<Header*>(memory_)->progress, seen, timeout_ms);
+  futex_wait(reinterpret_cast<Header*>(mapping_.memory())->progress, seen, timeout_ms);
 }
 
 }  // namespace bale

@@ -43,7 +43,6 @@ class UnitMap {
   UnitMap(const std::string& path, std::uint64_t file_bytes);
   /// Opens an existing map. Throws `damaged` if it is none, and `io`.
   explicit UnitMap(const std::string& path);
-  ~UnitMap();
   UnitMap(const UnitMap&) = delete;
   UnitMap& operator=(const UnitMap&) = delete;
 
@@ -95,14 +94,11 @@ class UnitMap {
   struct Header;
   struct Region;
   [[noreturn]] static void refuse(const std::string& path);
-  void read_header(const std::string& path);
-  void map(const std::string& path);
+  void map(const File& file, const std::string& path);
   std::atomic<std::uint64_t>& unit(std::uint64_t number) const;
   Region& region(std::uint64_t number) const;
 
-  File file_;
-  std::byte* memory_ = nullptr;
-  std::uint64_t mapped_bytes_ = 0;
+  FileMapping mapping_;
   std::uint64_t file_bytes_ = 0;
 };
 

@@ -1,13 +1,10 @@
 #include "bale/formats/storage/cache/entries/usage.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <fstream>
 
 #include "bale/formats/base/checksum.hpp"
-#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/cache/entries/unit_map.hpp"
 #include "bale/formats/storage/cache/shared/shared_file.hpp"
@@ -40,15 +37,10 @@ struct CacheUsage::Layout {
   std::atomic<std::uint64_t> counted_in;  // the start of the machine in which the disk was counted; 0: not known
 };
 
-CacheUsage::CacheUsage(const std::string& path, const ProcessSlots& slots) : slots_(slots) {
-  const File file = open_shared_file(path, sizeof(Layout));
-  make_room(file, sizeof(Layout));  // it may have been truncated
-  void* const memory = ::mmap(nullptr, sizeof(Layout), PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
-  if (memory == MAP_FAILED) throw_errno("map", file.path());
-  layout_ = static_cast<Layout*>(memory);
-}
-
-CacheUsage::~CacheUsage() { ::munmap(layout_, sizeof(Layout)); }
+CacheUsage::CacheUsage(const std::string& path, const ProcessSlots& slots)
+    : slots_(slots),
+      mapping_(map_shared_file(path, sizeof(Layout))),
+      layout_(reinterpret_cast<Layout*>(mapping_.memory())) {}
 
 std::uint64_t CacheUsage::bytes() const { return layout_->bytes.load(); }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/cache/shared/process_slots.hpp"
 
 namespace bale {
@@ -19,7 +20,6 @@ class CacheUsage {
  public:
   /// Opens the file `path`, which is made if there is none. Throws `io`. `slots` must outlive it.
   CacheUsage(const std::string& path, const ProcessSlots& slots);
-  ~CacheUsage();
   CacheUsage(const CacheUsage&) = delete;
   CacheUsage& operator=(const CacheUsage&) = delete;
 
@@ -75,7 +75,8 @@ class CacheUsage {
   std::atomic<std::uint64_t>* own() const;
 
   const ProcessSlots& slots_;
-  Layout* layout_ = nullptr;  // mapped
+  FileMapping mapping_;
+  Layout* layout_;  // mapped
 };
 
 }  // namespace bale

@@ -1,7 +1,6 @@
 #include "bale/formats/storage/cache/shared/process_slots.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <utility>
@@ -25,17 +24,13 @@ struct flock byte_lock(std::uint32_t slot, short type) {
 
 }  // namespace
 
-ProcessSlots::ProcessSlots(const std::string& path) : path_(path) {
-  const File file = open_shared_file(path, k_file_bytes);
-  make_room(file, k_file_bytes);  // it may have been truncated
-  void* const memory = ::mmap(nullptr, k_file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
-  if (memory == MAP_FAILED) throw_errno("map", path);
-  generations_ = static_cast<std::atomic<std::uint32_t>*>(memory);
+ProcessSlots::ProcessSlots(const std::string& path)
+    : path_(path),
+      mapping_(map_shared_file(path, k_file_bytes)),
+      generations_(reinterpret_cast<std::atomic<std::uint32_t>*>(mapping_.memory())) {
   // Opened again: a mapping, which children inherit, keeps the locks of the open file that it was made of.
   take(File::open_update(path));
 }
-
-ProcessSlots::~ProcessSlots() { ::munmap(generations_, k_file_bytes); }
 
 /// Takes a free slot, if there is one, for this process.
 void ProcessSlots::take(File file) const {

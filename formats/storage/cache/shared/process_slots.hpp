@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 
+#include "bale/formats/base/file.hpp"
 #include "bale/formats/storage/cache/shared/file_lock.hpp"
 
 namespace bale {
@@ -24,7 +25,6 @@ class ProcessSlots {
 
   /// Takes a slot in the file `path`, which is made if there is none. Throws `io`.
   explicit ProcessSlots(const std::string& path);
-  ~ProcessSlots();
   ProcessSlots(const ProcessSlots&) = delete;
   ProcessSlots& operator=(const ProcessSlots&) = delete;
 
@@ -50,7 +50,8 @@ class ProcessSlots {
   bool is_locked(std::uint32_t slot) const;
 
   const std::string path_;
-  std::atomic<std::uint32_t>* generations_ = nullptr;  // of each slot, mapped
+  FileMapping mapping_;
+  std::atomic<std::uint32_t>* generations_;  // of each slot, mapped
   mutable OwnSlot own_;
   mutable std::atomic<pid_t> owner_{0};  // of `own_`
 };

@@ -23,6 +23,16 @@ bool is_regular(const std::string& path) {
   return false;
 }
 
+/// Gives the file at least `size` bytes that have their place on the disk.
+void make_room(const File& file, std::uint64_t size) {
+  if (file.size() >= size) return;
+  // A page of a mapping that has no place on a full disk would raise SIGBUS when it is written.
+  const int failed = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(size));
+  if (failed == 0) return;
+  errno = failed;
+  throw_errno("write", file.path());
+}
+
 }  // namespace
 
 File open_shared_file(const std::string& path, std::uint64_t size, Bytes head) {
@@ -44,13 +54,10 @@ File open_shared_file(const std::string& path, std::uint64_t size, Bytes head) {
   return File::open_update(path);
 }
 
-void make_room(const File& file, std::uint64_t size) {
-  if (file.size() >= size) return;
-  // A page of a mapping that has no place on a full disk would raise SIGBUS when it is written.
-  const int failed = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(size));
-  if (failed == 0) return;
-  errno = failed;
-  throw_errno("write", file.path());
+FileMapping map_shared_file(const std::string& path, std::uint64_t size) {
+  const File file = open_shared_file(path, size);
+  make_room(file, size);
+  return {file, size};
 }
 
 }  // namespace bale

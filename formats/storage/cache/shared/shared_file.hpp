@@ -17,7 +17,7 @@ namespace bale {
 /// processes do it at once. Throws `io`.
 File open_shared_file(const std::string& path, std::uint64_t size, Bytes head = {});
 
-/// Gives the file at least `size` bytes that have their place on the disk. Throws `io`.
-void make_room(const File& file, std::uint64_t size);
+/// Opens such a file, which may have been truncated in the meantime, and maps its `size` bytes. Throws `io`.
+FileMapping map_shared_file(const std::string& path, std::uint64_t size);
 
 }  // namespace bale

@@ -85,6 +85,9 @@ bool is_lack_of_resources(const Error& error);
 /// Throws `io` for the current `errno`, `out_of_memory` for ENOMEM: "PATH: cannot ACTION: strerror".
 [[noreturn]] void throw_errno(std::string_view action, const std::string& path);
 
+/// throw_errno() of what maps a file into memory: ENODEV says that the file system cannot.
+[[noreturn]] void throw_mapping_errno(std::string_view action, const std::string& path);
+
 /// The error of code that could not allocate memory; std::bad_alloc says neither where nor what to do.
 Error out_of_memory_error(ErrorContext context = {});
 

@@ -76,21 +76,28 @@ class File {
   std::shared_ptr<const RemoteFile> remote_{};
 };
 
-/// A read-only private mapping of a whole local file, for as long as the object lives. Only for files that no other
-/// process knows: access to a page after an end that was truncated in the meantime raises SIGBUS.
+/// A mapping of a local file, for as long as the object lives. Only for files that no other process truncates: access
+/// to a page after the end raises SIGBUS.
 class FileMapping {
  public:
   FileMapping() = default;
-  /// Throws what File::open_read() throws, and `io`.
+  /// The whole file, read-only and private. Throws what File::open_read() throws, and `io`.
   explicit FileMapping(const std::string& path);
+  /// The first `size` bytes of a file opened for reading and writing. What is written is seen by all processes that map
+  /// it, and stays in the file. Throws `io`.
+  FileMapping(const File& file, std::uint64_t size);
   ~FileMapping();
   FileMapping(FileMapping&& other) noexcept;
   FileMapping& operator=(FileMapping&& other) noexcept;
 
-  Bytes bytes() const { return bytes_; }
+  Bytes bytes() const { return {memory_, size_}; }
+  /// Null if nothing is mapped. Written only if mapped for writing.
+  std::byte* memory() const { return memory_; }
 
  private:
-  Bytes bytes_{};
+  void map(const File& file, int protection, int sharing);
+  std::byte* memory_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 /// Opens a file that is needed as a whole: a remote one is fetched first, if the cache has room for it. Throws what
