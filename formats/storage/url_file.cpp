@@ -209,7 +209,7 @@ std::optional<UrlFile::Place> UrlFile::find_moved(Retry& retry) const {
       return Place{location, std::move(version)};
     }
     if (error->code() != ErrorCode::retryable) return std::nullopt;
-    retry.wait_after(named_as_opened(*error), &response);
+    retry.wait_after(error_at(location_->shown(), *error), &response);
   }
 }
 
@@ -222,7 +222,7 @@ bool UrlFile::has_moved(const Error& error, Retry& retry) const {
       const bool is_first = error.context().path == location_->shown();  // another thread has found it
       if (!is_first) moved_.reset();
       if (is_first) return true;
-      throw named_as_opened(error);
+      throw error_at(location_->shown(), error);
     }
   }
   std::optional<Place> found = find_moved(retry);
@@ -230,10 +230,6 @@ bool UrlFile::has_moved(const Error& error, Retry& retry) const {
   const std::lock_guard lock(mutex_);
   moved_ = std::move(found);
   return true;
-}
-
-Error UrlFile::named_as_opened(const Error& error) const {
-  return {error.code(), error.message(), {.path = location_->shown(), .hint = error.context().hint}};
 }
 
 void UrlFile::set_limits(HttpRequest& request, const Retry& retry, std::uint64_t num_bytes) const {

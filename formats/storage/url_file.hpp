@@ -61,7 +61,6 @@ class UrlFile final : public RemoteFile {
   Place place() const;
   std::optional<Place> find_moved(Retry& retry) const;
   bool has_moved(const Error& error, Retry& retry) const;
-  Error named_as_opened(const Error& error) const;
 
   const std::shared_ptr<const RemoteUrl> location_;
   const FileVersion version_;

@@ -121,10 +121,6 @@ std::string record_text(const Json& record) { return record.dump({.sorted = true
 /// Of a record without its member "check".
 std::uint32_t check_of(const Json& record) { return crc32c(as_bytes(record_text(record))); }
 
-Error named(const Error& error, const RemoteUrl& location) {
-  return {error.code(), error.message(), {.path = location.shown(), .hint = error.context().hint}};
-}
-
 }  // namespace
 
 VersionCatalog::VersionCatalog(std::shared_ptr<CacheDirectory> cache)
@@ -251,7 +247,7 @@ VersionCatalog::Answer VersionCatalog::ask(const RemoteUrl& location, const std:
     const auto body = cache_ ? std::make_shared<UnsizedBody>(cache_, most_unsized_bytes(location)) : nullptr;
     HttpResult result = ask_once(location, if_none_match, head_bytes, retry, body.get());
     if (const auto* const error = std::get_if<Error>(&result)) {
-      retry.wait_after(named(*error, location));
+      retry.wait_after(error_at(location.shown(), *error));
       continue;
     }
     HttpResponse& response = std::get<HttpResponse>(result);

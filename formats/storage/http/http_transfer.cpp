@@ -1,6 +1,9 @@
 #include "bale/formats/storage/http/http_transfer.hpp"
 
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <mutex>
 #include <utility>
 
@@ -83,6 +86,8 @@ void HttpTransfer::prepare(CURL* easy, const Certificates& certificates) {
   if (request_.fresh_connection) set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
   set(CURLOPT_BUFFERSIZE, k_buffer_bytes);
   trust(request_.certificates.path.empty() ? certificates : request_.certificates);
+  set(CURLOPT_OPENSOCKETFUNCTION, &HttpTransfer::on_open);
+  set(CURLOPT_OPENSOCKETDATA, this);
   set(CURLOPT_WRITEFUNCTION, &HttpTransfer::on_bytes);
   set(CURLOPT_WRITEDATA, this);
   set(CURLOPT_HEADERFUNCTION, &HttpTransfer::on_header);
@@ -131,6 +136,9 @@ void HttpTransfer::finish(CURLcode code) {
     return done_(
         Error(ErrorCode::io, fmt::format("the answer has more than {} bytes", request_.max_body_bytes), {.path = url}));
   }
+  if (socket_error_ == EMFILE || socket_error_ == ENFILE) {  // libcurl says only that it failed
+    return done_(Error(ErrorCode::retryable, "cannot open a connection", {.path = url, .system_error = socket_error_}));
+  }
   const std::string reason = reason_.front() != '\0' ? reason_.data() : curl_easy_strerror(code);
   if (reason.starts_with("Unsupported proxy")) {  // the text continues with the setting, which may hold a password
     return done_(Error(ErrorCode::invalid_argument, "the proxy of this name is not a URL of a proxy that is known",
@@ -156,6 +164,12 @@ void HttpTransfer::set_method() {
     if (std::none_of(request_.headers.begin(), request_.headers.end(), is_type)) append_header("Content-Type:");
   }
   set(CURLOPT_HTTPHEADER, headers_);
+}
+
+curl_socket_t HttpTransfer::on_open(void* self, curlsocktype /*purpose*/, curl_sockaddr* address) {
+  const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  static_cast<HttpTransfer*>(self)->socket_error_ = socket < 0 ? errno : 0;
+  return socket < 0 ? CURL_SOCKET_BAD : socket;
 }
 
 std::size_t HttpTransfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {

@@ -46,6 +46,7 @@ class HttpTransfer {
   void trust(const Certificates& certificates);
   void set_method();
   void append_header(const std::string& line) { headers_ = curl_slist_append(headers_, line.c_str()); }
+  static curl_socket_t on_open(void* self, curlsocktype purpose, curl_sockaddr* address);
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   void take_header(std::string_view line);
   static std::size_t on_bytes(char* data, std::size_t size, std::size_t count, void* self);
@@ -58,6 +59,7 @@ class HttpTransfer {
   CURL* easy_ = nullptr;
   curl_slist* headers_ = nullptr;
   std::array<char, CURL_ERROR_SIZE> reason_{};
+  int socket_error_ = 0;  // errno of the last attempt to make a socket
 };
 
 }  // namespace bale

@@ -51,6 +51,12 @@ seconds network_timeout() {
   return seconds(value);
 }
 
+Error error_at(const std::string& name, const Error& error) {
+  ErrorContext context = error.context();
+  context.path = name;
+  return {error.code(), error.message(), std::move(context)};
+}
+
 Retry::Retry(seconds limit) : limit_(limit), begin_(std::chrono::steady_clock::now()) {}
 
 void Retry::wait_after(const Error& error, const HttpResponse* response) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 #include <random>
+#include <string>
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/storage/http/http_client.hpp"
@@ -15,6 +16,9 @@ namespace bale {
 
 /// BALE_NETWORK_TIMEOUT in seconds, by default 120. Throws `invalid_argument` if it is not a number from 1 to 86,400.
 std::chrono::seconds network_timeout();
+
+/// The error of a request as one of `name`, as the user wrote it: an URL may be signed, or one to which a server moved.
+Error error_at(const std::string& name, const Error& error);
 
 class Retry {
  public:

@@ -93,9 +93,7 @@ HttpResponse ObjectSender::send(const ObjectRequest& request, std::initializer_l
     HttpResult result = HttpClient::instance().carry_out(std::move(http));
     auto* const response = std::get_if<HttpResponse>(&result);
     if (response == nullptr) {
-      const Error& error = std::get<Error>(result);
-      retry.wait_after(
-          Error(error.code(), error.message(), {.path = name_of(request.key), .hint = error.context().hint}));
+      retry.wait_after(error_at(name_of(request.key), std::get<Error>(result)));
       continue;
     }
     if (is_success(request, *response) || std::find(others.begin(), others.end(), response->status) != others.end()) {

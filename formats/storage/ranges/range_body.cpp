@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/storage/http/retry.hpp"
 
 namespace bale {
 namespace {
@@ -132,7 +133,7 @@ std::optional<Error> RangeBody::end(const HttpResult& result) const {
   if (error_) return error_;
   if (is_checked_ && !is_error_body_ && at_ >= wanted_.offset + wanted_.length) return std::nullopt;
   if (const auto* const error = std::get_if<Error>(&result)) {
-    return Error(error->code(), error->message(), {.path = location_.shown(), .hint = error->context().hint});
+    return error_at(location_.shown(), *error);
   }
   HttpResponse response = std::get<HttpResponse>(result);
   if (response.status == 200 || response.status == 206) {

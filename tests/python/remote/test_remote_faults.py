@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -280,6 +281,14 @@ def test_every_command_ends_so(remote, server, command):
     server.add("*", times=None, status=503)
     result = remote(command, server.url, env={"BALE_NETWORK_TIMEOUT": "1"})
     assert result.code == TRY_AGAIN and server.url in result.error_line() and result.stdout == b""
+
+
+def test_a_lack_of_descriptors_is_named(remote, server):
+    for limit in range(5, 12):
+        words = ["sh", "-c", f'ulimit -n {limit}; exec "$0" verify {server.url}', PROGRAM]
+        done = subprocess.run(words, env={**os.environ, **remote.env, "BALE_NETWORK_TIMEOUT": "1"}, capture_output=True, text=True)
+        assert done.returncode == 0 or "Too many open files" in done.stderr, (limit, done.stderr)
+        shutil.rmtree(remote.cache, ignore_errors=True)
 
 
 @pytest.mark.parametrize("command", ["verify", "read", "extract"])
