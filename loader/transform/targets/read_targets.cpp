@@ -133,7 +133,13 @@ void add_points_of(const Json& annotation, KeyPoints& points) {
 
 Json parsed_targets(Bytes bytes) {
   try {
-    return parse_json(as_text(bytes), {.takes_nan = true});
+    Json given = parse_json(as_text(bytes), {.takes_nan = true});
+    // A row of Hugging Face's metadata.jsonl has them in one member.
+    const Json* const objects = given.is_object() ? given.find("objects") : nullptr;
+    const bool is_row = objects != nullptr && (objects->is_object() || objects->is_array()) &&
+                        !given.contains("boxes") && !given.contains("bbox") && !given.contains("annotations") &&
+                        !given.contains("keypoints");
+    return is_row ? Json(*objects) : given;
   } catch (const Error&) {
     throw Error(ErrorCode::damaged, "boxes and keypoints are JSON or a NumPy array");
   }

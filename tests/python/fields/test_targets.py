@@ -335,14 +335,15 @@ def test_a_state_continues(packed):
 
 def test_stored_formats(bale, tmp_path):
     """"bbox" is COCO's, if the field does not say otherwise, as of datasets whose "bbox" has corners."""
-    forms = [{"bbox": [[1, 2, 4, 8]], "category": [3]}, [{"bbox": [1, 2, 4, 8], "category": 3}], {"boxes": [[1, 2, 4, 8]], "category": [3]}]
+    forms = [{"bbox": [[1, 2, 4, 8]], "category": [3]}, [{"bbox": [1, 2, 4, 8], "category": 3}], {"boxes": [[1, 2, 4, 8]], "category": [3]},
+             {"width": 20, "objects": {"bbox": [[1, 2, 4, 8]], "category": [3]}}]
     bl.pack([(f"{i}", {"jpg": jpeg(i, (20, 20)), "objects.json": form}) for i, form in enumerate(forms)], tmp_path / "p")
     corners, sides, centers = [1, 2, 4, 8], [1, 2, 5, 10], [-1, -2, 3, 6]
-    for stored, expected in ((None, [sides, sides, corners]), ("xyxy", [corners] * 3), ("xywh", [sides] * 3), ("cxcywh", [centers] * 3)):
+    for stored, expected in ((None, [sides, sides, corners, sides]), ("xyxy", [corners] * 4), ("xywh", [sides] * 4), ("cxcywh", [centers] * 4)):
         field = bl.Field("objects.json", kind="boxes", stored_format=stored)
-        with bl.Loader(tmp_path / "p", 3, transform=T.ragged(), workers=0, shuffle=False, seed=1, fields={"boxes": field}) as loader:
+        with bl.Loader(tmp_path / "p", 4, transform=T.ragged(), workers=0, shuffle=False, seed=1, fields={"boxes": field}) as loader:
             [batch] = loader
-            assert batch.fields["boxes"].data.tolist() == expected and batch.fields.labels("boxes").data.tolist() == [3, 3, 3]
+            assert batch.fields["boxes"].data.tolist() == expected and batch.fields.labels("boxes").data.tolist() == [3, 3, 3, 3]
     with pytest.raises(ValueError, match="the format 'yx'"):
         load(tmp_path / "p", fields={"boxes": bl.Field("objects.json", kind="boxes", stored_format="yx")})
 
