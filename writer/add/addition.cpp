@@ -260,10 +260,10 @@ void Addition::take_classes() {
   const std::vector<std::string>& ours = source_->classes();
   if (ours == base().classes) return;
   if (ours.empty() != base().classes.empty()) {
-    const auto is_label = [](const ManifestField& field) {
-      return field.name == k_label_field || has_class_numbers(field.name, /*has_labels=*/true);
-    };
     const auto has_numbers = [](const std::string& field) { return has_class_numbers(field, /*has_labels=*/true); };
+    const auto is_label = [&](const ManifestField& field) {
+      return field.name == k_label_field || has_numbers(field.name);
+    };
     const bool are_labeled = std::any_of(base().fields.begin(), base().fields.end(), is_label);
     const bool is_numbered = std::any_of(source_->fields().begin(), source_->fields().end(), has_numbers);
     if (ours.empty() ? is_numbered || has_labels(*source_) : are_labeled) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -177,9 +178,12 @@ class Staged {
   ~Staged() {
     if (kept_) return;
     ::unlink(path_.c_str());
-    ::unlink(index_path(path_).c_str());
-    ::unlink(seek_point_path(path_).c_str());
-    for (const Sidecar& sidecar : sidecars_) ::unlink(staged_sidecar(path_, sidecar).c_str());
+    try {
+      ::unlink(index_path(path_).c_str());
+      ::unlink(seek_point_path(path_).c_str());
+      for (const Sidecar& sidecar : sidecars_) ::unlink(staged_sidecar(path_, sidecar).c_str());
+    } catch (const std::bad_alloc&) {  // a later run removes them
+    }
   }
   Staged(const Staged&) = delete;
   Staged& operator=(const Staged&) = delete;
