@@ -356,7 +356,7 @@ def test_warm(remote, server, heavy_tar, verified):
     assert server.sent() == 0 and set(server.statuses()) <= {304, 404}
 
 
-def test_what_is_removed_and_fetched_meanwhile_is_not_damaged(remote, server):
+def test_what_is_cleared_and_fetched_during_verify_is_not_damaged(remote, server):
     code = f'for i in 1 2 3 4 5 6 7 8; do "{PROGRAM}" cache clear -q; "{PROGRAM}" cache warm -q {server.url} || exit; done'
     with subprocess.Popen(["sh", "-c", code], env={**os.environ, **remote.env}, stderr=subprocess.PIPE, text=True) as other:
         while other.poll() is None:
