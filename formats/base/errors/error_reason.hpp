@@ -44,6 +44,7 @@ inline bool concerns_one_file(const Error& error) {
 /// other error, such as a shard that is not there, has changed, or may not be read, would be an error of good samples
 /// too.
 inline bool is_data_error(const Error& error) {
+  if (error.context().is_of_machine) return false;
   switch (error.code()) {
     case ErrorCode::damaged:
     case ErrorCode::unsupported:

@@ -113,7 +113,7 @@ std::optional<std::uint64_t> env_bytes(const char* name) {
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), bytes);
   if (problem == std::errc{} && end == text.data() + text.size()) return bytes;
   throw Error(ErrorCode::invalid_argument, fmt::format("{} is \"{}\"", name, printable(text)),
-              {.hint = "set it to a number of bytes"});
+              {.hint = "set it to a number of bytes", .is_of_machine = true});
 }
 
 }  // namespace bale

@@ -289,6 +289,16 @@ def test_a_batch_that_a_child_holds_is_its_own(pack, threads):
     assert out.splitlines() == ["40", "40", "True", "True"]
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_variable_that_cannot_be_read_is_an_error(bale, photos, tmp_path, monkeypatch, workers):
+    bale.pack(photos, tmp_path / "gz", "--layout", "gz")
+    monkeypatch.setenv("BALE_SPILL_BYTES", "10GiB")
+    with bl.Loader(tmp_path / "gz", 4, on_bad_sample="skip", **{**OPTIONS, "workers": workers}) as loader:
+        with pytest.raises(bl.Error, match='BALE_SPILL_BYTES is "10GiB"; set it to a number of bytes$'):
+            next(iter(loader))
+        assert not loader.bad_samples
+
+
 def test_a_worker_program_that_cannot_run(pack, tmp_path, monkeypatch):
     monkeypatch.setenv("BALE_WORKER", str(tmp_path / "nothing"))
     with pytest.raises(FileNotFoundError, match="worker program is not there"):
