@@ -242,7 +242,9 @@ class Scan {
               printable(member.name), member.stored_bytes, member.bytes, k_max_inflation, k_inflation_allowance),
           {.path = path, .offset = member.header});
     }
-    set_scanned_field(index_, sample, {.name = field}, data_offset(window_, member), member.bytes,
+    // What is not read needs no room: its size may be any.
+    set_scanned_field(index_, sample, {.name = field}, data_offset(window_, member),
+                      member.is_readable() ? member.bytes : member.stored_bytes,
                       {.path = path, .offset = member.header});
     const std::uint32_t id = *index_.stored_field_id(field);
     if (is_made_.size() <= id) is_made_.resize(id + 1);

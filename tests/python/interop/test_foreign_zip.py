@@ -279,6 +279,17 @@ def test_one_member_of_another_method_is_one_bad_sample(bale, photos, tmp_path, 
     assert len(found) == len(files) - 1 and key not in found
 
 
+def test_a_member_that_is_not_read_takes_no_memory(bale, photos, tmp_path):
+    path = write(tmp_path / "x.zip", members(photos))
+    data = bytearray(path.read_bytes())
+    last = data.rindex(b"PK\1\2")
+    data[last + 8] |= 1
+    struct.pack_into("<I", data, last + 24, 0xfa000000)
+    path.write_bytes(data)
+    done = bale("convert", path, tmp_path / "packed", "--on-error", "skip", prefix=["prlimit", f"--as={3 << 30}"])
+    assert done.code == 4 and "1 sample skipped" in done.err and "encrypted" in done.err, done
+
+
 def zip_of_zips(path, folder, method=zipfile.ZIP_STORED, outer=zipfile.ZIP_STORED):
     """One archive for each class, in the reverse order of the names."""
     inner = {}
