@@ -97,6 +97,8 @@ Feed feed_of(CudaLoader& loader, DeviceTrainer& trainer, CudaCounters& before) {
 
 }  // namespace
 
+void require_device(int device) { cuda_detail::Context::open(device); }
+
 StageResult measure_device(const std::string& spec, const LoaderOptions& options, int device, double step_s,
                            const StagePasses& passes, Progress& progress, DeviceFigures& figures) {
   const auto begin = std::chrono::steady_clock::now();

@@ -21,6 +21,9 @@ struct DeviceFigures {
   std::optional<double> idle_share;  // of the time from the first step to the last, in which no step ran
 };
 
+/// Throws what CudaLoader throws if there is no device of this number.
+void require_device(int device);
+
 /// The train stage of measure_stage() with batches on device `device`, each followed by a step of `step_s` seconds.
 /// Throws what CudaLoader throws, and `unsupported` if steps are requested and the build has no kernels.
 StageResult measure_device(const std::string& spec, const LoaderOptions& options, int device, double step_s,

@@ -247,6 +247,12 @@ def test_tune_compares_who_decodes(bale, packs):
     assert too_busy or "On the device  decoded by workers: " in text
 
 
+@pytest.mark.parametrize("command", ["bench", "tune", "doctor"])
+def test_a_missing_device_is_named_before_anything_is_measured(bale, packs, command):
+    result = bale(command, packs / "tar", "--device", "cuda:99", env=fake_cuda_support.ENVIRONMENT)
+    assert result.code == 1 and result.out == "" and "99" in result.error_line()
+
+
 def test_tune_says_why_the_device_does_not_decode(bale, packs, tmp_path):
     """Without nvJPEG: only the driver is in the folder that libraries are taken from."""
     (tmp_path / "libcuda.so.1").symlink_to(fake_cuda_support.FOLDER / "libcuda.so.1")

@@ -174,6 +174,7 @@ DecodingTrial SettingTrials::decoding(const TuneRow& row, int device, DecodeOn d
 }
 
 int run_tune(const TuneCommand& command, Terminal& terminal) {
+  if (command.device) require_device(*command.device);
   TuneTable table(command, terminal);
   SettingTrials trials(command.pipeline, command.seconds, terminal.status_shower(command.quiet));
   // Its result is not kept: it opens files and fills caches, which would slow down only the first setting.

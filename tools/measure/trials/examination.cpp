@@ -49,6 +49,7 @@ void measure_reads(const PipelineCommand& pipeline, double seconds, std::uint64_
 
 Examination examine(const PipelineCommand& pipeline, const ExaminationOptions& options,
                     const std::function<void(const std::string&)>& show_status) {
+  if (options.device) require_device(*options.device);
   Examination found{.figures = {.cores = usable_cores()}};
   show_status("loading");
   const std::uint64_t next_epoch = measure_loader(pipeline, options, found.figures);
