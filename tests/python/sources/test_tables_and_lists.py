@@ -105,6 +105,18 @@ def test_rows_of_an_image_with_different_labels(bale, photos):
     assert bale("pack", photos / "t.csv", photos / "no").code == USAGE
 
 
+def test_a_table_without_a_header_loses_no_row(bale, photos):
+    """Tiny ImageNet's val_annotations.txt, renamed. A column may be called as an image that is not there."""
+    (photos / "t.tsv").write_text("photos/cat/1.ppm\tcat\nphotos/dog/3.ppm\tdog\n")
+    told = bale("pack", "t.tsv", "out", cwd=photos)
+    assert told.code == USAGE and "the names of images, as in a row" in told.error_line() and "write the names of the columns above" in told.error_line()
+    told = bale("pack", "t.tsv", "out", "--path-column", "photos/cat/1.ppm", "--label-column", "cat", cwd=photos)
+    assert told.code == USAGE and 'line 1: "photos/cat/1.ppm" is an image, so this line is a row' in told.error_line()
+    (photos / "t.tsv").write_text("image.ppm\tlabel\nphotos/dog/3.ppm\tdog\n")
+    bale.ok("pack", "t.tsv", "out", "--path-column", "image.ppm", cwd=photos)
+    assert labels_by_key(bale, photos / "out") == {"photos/dog/3": 0}
+
+
 @pytest.mark.parametrize("lines,labels,names", [
     ("photos/cat/1.ppm 0\nphotos/dog/3.ppm 7\n", [0, 7], []), ("photos/cat/1.ppm\t2\r\n\r\nphotos/dog/3.ppm   0\r\n", [2, 0], []),
     ("photos/cat/1 b\nphotos/dog/3 a\n", [1, 0], ["a", "b"]), ("/photos/cat/1.ppm 5\n/photos/dog/3.ppm 5", [5, 5], [])])

@@ -9,6 +9,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/source/files/text_files.hpp"
 
 namespace bale {
@@ -167,6 +168,12 @@ void TableColumns::set_header(std::string_view record, char delimiter) {
   const auto path = pattern_.empty()
                         ? pick(header_.size(), name_at, options_.path_column, k_path_names, "`path_column`")
                         : std::optional(header_.size());
+  if (!path && options_.path_column.empty() && std::any_of(header_.begin(), header_.end(), is_image_name)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("no column for a path, but the names of images, as in a row; there are: {}", column_names()),
+        {.hint = fmt::format("{}, or name a column with `path_column`", k_name_columns)});
+  }
   if (!path) {
     refuse_columns("path", options_.path_column,
                    "`path_column`, or make it of columns with `path_pattern`, such as '{id}.jpg'", column_names());

@@ -24,6 +24,9 @@ class TableColumns {
  public:
   enum class Kind { csv, tsv, jsonl };
 
+  /// Advice for a table without a header.
+  static constexpr const char* k_name_columns = "write the names of the columns above it, such as path and label";
+
   /// The kind by the suffix of `path`; nullopt if it is not a table's.
   static std::optional<Kind> kind_of(const std::string& path);
 

@@ -11,6 +11,7 @@
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/text/utf8.hpp"
+#include "bale/formats/shard/sample/key.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
 #include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/text_files.hpp"
@@ -112,6 +113,13 @@ class TableLister {
       if (kind_ != TableColumns::Kind::jsonl && reader.next()) {
         line = reader.line();
         table.columns.set_header(reader.record(), reader.delimiter());
+        const std::string path = table.columns.parse(reader.record()).path;
+        if (is_image_name(path) && files.is_there(path)) {
+          throw Error(ErrorCode::invalid_argument,
+                      fmt::format("\"{}\" is an image, so this line is a row and not the names of the columns",
+                                  printable(path)),
+                      {.hint = TableColumns::k_name_columns});
+        }
       }
       while (reader.next()) {
         line = reader.line();
