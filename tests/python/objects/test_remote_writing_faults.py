@@ -151,3 +151,15 @@ def test_killed_and_resumed(bale, place, heavy_source, local, seed, tmp_path):  
     place.ok("pack", heavy_source, place.name, *HEAVY, mode, "--staging-dir", staging)
     assert place.objects() == local["heavy"] and place.dangling() == [] and list(staging.iterdir()) == []
     place.ok("verify", place.name)
+
+
+def test_killed_after_its_manifest(moto_place, heavy_source, local, tmp_path):  # noqa: F811
+    """The next run finds a finished dataset."""
+    running = []
+    moto_place.proxy.add("DELETE", "*/run.json", before=lambda _: running[0].kill(), cut=True)
+    running.append(start(moto_place.run, "pack", heavy_source, moto_place.name, *HEAVY, "--staging-dir", tmp_path))
+    running[0].communicate(timeout=120)
+    moto_place.proxy.heal()
+    assert list(tmp_path.glob("bale-staging-*"))
+    moto_place.ok("pack", heavy_source, moto_place.name, *HEAVY, "--resume", "--staging-dir", tmp_path)
+    assert moto_place.objects() == local["heavy"] and not list(tmp_path.glob("bale-staging-*"))

@@ -242,6 +242,8 @@ STAYING = [({"status": 500}, TRY_AGAIN), ({"status": 503, "headers": {"Retry-Aft
 @pytest.mark.parametrize("fault, code", STAYING, ids=str)
 def test_faults_that_stay(bale, remote, server, expected, fault, code, pattern, tmp_path):
     """They end the run, after the time limit if they might have passed. When they are over, it is resumed."""
+    if "skip" in fault and pattern in ("*.json", "*-000001.tar.bidx"):
+        pytest.skip("these are small: there is no second request")
     words = ["convert", server.url, tmp_path / "out", "--name", "q", "--shard-samples", "10"]
     added = server.add(pattern, times=None, **fault)
     result = remote(*words, env=time_limit(code))

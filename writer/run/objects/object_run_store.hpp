@@ -46,7 +46,10 @@ class ObjectRunStore final : public PartStore {
   /// Throws `exists` if another program has published a dataset, and `changed` if another run took the place of this
   /// one.
   std::vector<PackReport::Replaced> finish(const FinishedShards& finished) override;
-  void clear() override { destination_.clear(); }
+  void clear() override {
+    destination_.clear();
+    StagingDirectory::remove_stale(options_.staging_directory);
+  }
   void begin_merge() override;
   void refresh() override { destination_.list(); }
   std::vector<std::uint64_t> noted_parts() override { return destination_.noted_parts(); }

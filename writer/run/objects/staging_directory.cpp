@@ -18,7 +18,8 @@ namespace {
 
 constexpr const char* k_prefix = "bale-staging-";
 
-std::string default_place() {
+std::string place_of(const std::string& parent) {
+  if (!parent.empty()) return parent;
   const char* const variable = std::getenv("TMPDIR");
   return variable != nullptr && *variable != '\0' ? variable : "/tmp";
 }
@@ -37,19 +38,20 @@ void remove_all(const std::string& path) {
   std::filesystem::remove_all(path, ignored);
 }
 
-void remove_stale(const std::string& place) {
+}  // namespace
+
+void StagingDirectory::remove_stale(const std::string& parent) {
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
+  for (std::filesystem::directory_iterator entry(place_of(parent), error), end; !error && entry != end;
+       entry.increment(error)) {
     if (!entry->path().filename().string().starts_with(k_prefix)) continue;
     const std::string path = entry->path().string();
     if (const Descriptor lock = locked(path); lock.valid()) remove_all(path);
   }
 }
 
-}  // namespace
-
 StagingDirectory::StagingDirectory(const std::string& parent) {
-  const std::string place = parent.empty() ? default_place() : parent;
+  const std::string place = place_of(parent);
   remove_stale(place);
   while (!try_make(place)) {
   }

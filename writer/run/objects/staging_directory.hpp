@@ -1,7 +1,7 @@
 // StagingDirectory: a local directory of a run's own, in which shards are built before they are uploaded.
 //
 // It is removed with this object. It is locked (flock) as long as its process lives, so what a killed process left is
-// recognized, and removed when the next one is made in the same place.
+// recognized, and removed by the next run that has the same place.
 // For one thread; its path may be used by many.
 #pragma once
 
@@ -18,6 +18,9 @@ class StagingDirectory {
   ~StagingDirectory();
   StagingDirectory(const StagingDirectory&) = delete;
   StagingDirectory& operator=(const StagingDirectory&) = delete;
+
+  /// Removes what killed processes left in `parent`.
+  static void remove_stale(const std::string& parent);
 
   const std::string& path() const { return path_; }
 
