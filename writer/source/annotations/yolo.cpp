@@ -1,6 +1,7 @@
 // YOLO: a text file per image, with lines "class cx cy width height" in parts of the image's sides
 // (https://docs.ultralytics.com/datasets/detect/).
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -98,10 +99,10 @@ YoloLine parse_yolo_line(std::string_view line, const YoloKeypoints& keypoints) 
                 fmt::format("{} numbers, not class, cx, cy, width and height, and no polygon", words.size()));
   }
   const double label = parse_number(words[0]);
-  YoloLine parsed{.label = static_cast<std::int64_t>(label), .numbers = {}};
-  if (label < 0 || label > 1e6 || static_cast<double>(parsed.label) != label) {
+  if (!(label >= 0 && label <= 1e6) || label != std::floor(label)) {
     throw Error(ErrorCode::damaged, "the class is not a whole number");
   }
+  YoloLine parsed{.label = static_cast<std::int64_t>(label), .numbers = {}};
   for (std::size_t i = 1; i < words.size(); ++i) parsed.numbers.push_back(parse_number(words[i]));
   return parsed;
 }
