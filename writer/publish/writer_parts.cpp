@@ -10,6 +10,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/writer/destination/directory.hpp"
@@ -109,6 +110,7 @@ void remove_writer_parts(const std::string& destination, const std::string& fing
   }
   parts->sync();
   parts->remove(k_merged_name);
+  remove_stale_temporaries(parts->path());  // of a merge that was killed here
   if (root.remove_directory(k_writer_parts_name)) root.sync();
 }
 

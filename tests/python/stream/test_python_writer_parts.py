@@ -98,7 +98,7 @@ def test_killed_parts_are_resumed(whole, tmp_path):
     for n in range(by_tier(5, 100)):
         out = tmp_path / f"kill-{n}" / "x"
         for part in range(PARTS):
-            write(out, part, format=format_name, code=KILLED, env=shim(KILL_AT=rng.randrange(2, 60), BELOW=out))
+            write(out, part, format=format_name, code=KILLED, env=shim(KILL_AT=rng.randrange(2, 50), BELOW=out))
         with pytest.raises(bale.Error, match="not written|no parts"):
             bale.merge(out)
         for part in (1, 2, 0):
