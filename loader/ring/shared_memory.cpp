@@ -40,9 +40,8 @@ std::string temporary_directory() {
 /// The descriptor of an unnamed file. All of its bytes are allocated now: if the file system were full later, using the
 /// memory would raise a signal. Throws `io`.
 int reserved_file_in(const std::string& directory, std::uint64_t size_bytes) {
-  const File file = File::create_unnamed(directory);
-  const int failed = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(size_bytes));
-  if (failed != 0) throw Error(ErrorCode::io, std::strerror(failed), {.path = directory});
+  File file = File::create_unnamed(directory);
+  file.reserve(size_bytes);
   const int fd = ::fcntl(file.fd(), F_DUPFD_CLOEXEC, 0);
   if (fd < 0) throw_errno("keep a file in", directory);
   return fd;
@@ -119,7 +118,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 int above_worker_descriptors(int fd) {
   if (fd < 0 || fd >= k_first) return fd;
   const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, k_first);
-  const int failed = errno;
+  const int failed = moved < 0 && errno == EINVAL ? EMFILE : errno;  // the limit permits no such number
   ::close(fd);
   errno = failed;
   return moved;

@@ -46,12 +46,7 @@ void KeyTable::grow() {
   int flags = MAP_PRIVATE | MAP_ANONYMOUS;
   if (bytes > memory_bytes_) {
     file = File::create_unnamed(directory_);
-    // A page without a block on the disk would end the process by SIGBUS.
-    const int failed = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes));
-    if (failed != 0) {
-      errno = failed;
-      throw_errno("make room for the table of keys in", directory_);
-    }
+    file.reserve(bytes);  // a page without a block on the disk would end the process by SIGBUS
     flags = MAP_SHARED;
   }
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file.is_open() ? file.fd() : -1, 0);

@@ -195,6 +195,19 @@ void File::truncate(std::uint64_t size) {
   }
 }
 
+void File::reserve(std::uint64_t size) {
+  std::uint64_t end = this->size();
+  if (end >= size) return;
+  const int failed = ::posix_fallocate(fd_, 0, static_cast<off_t>(size));
+  if (failed == 0) return;
+  errno = failed;
+  if (failed != EPERM && failed != ENOSYS) throw_errno("make room in", path_);
+  // A sandbox refuses the call. Zeros take their place, too.
+  const std::vector<std::byte> zeros(std::size_t{64} << 10);
+  for (; end < size; end += zeros.size())
+    write_at(end, Bytes(zeros).first(std::min<std::uint64_t>(zeros.size(), size - end)));
+}
+
 void File::sync() {
   // Not retried: after a failed fsync the kernel may have dropped the dirty pages.
   if (::fsync(fd_) != 0) throw_errno("fsync", path_);

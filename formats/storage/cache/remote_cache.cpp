@@ -116,7 +116,11 @@ struct RemoteCache::State {
     const std::filesystem::recursive_directory_iterator end;
     for (std::filesystem::recursive_directory_iterator at(cache->files(), error); !error && at != end;
          at.increment(error)) {
-      if (at->is_regular_file(error)) found.push_back(at->path().string());
+      std::error_code gone;
+      if (at->is_regular_file(gone)) found.push_back(at->path().string());
+    }
+    if (error && error != std::errc::no_such_file_or_directory) {
+      throw Error(ErrorCode::io, "cannot list", {.path = cache->files(), .system_error = error.value()});
     }
     return found;
   }
@@ -138,7 +142,7 @@ struct RemoteCache::State {
           entry.record = known->second;
         entries.push_back(std::move(entry));
       } catch (const Error& error) {
-        if (error.code() == ErrorCode::io) throw;
+        if (error.code() == ErrorCode::io || is_lack_of_resources(error)) throw;
       }
     }
     std::stable_sort(entries.begin(), entries.end(),
@@ -164,9 +168,13 @@ struct RemoteCache::State {
   /// Returns the bytes that were wrong. Of an entry that another process removes in the meantime nothing is.
   std::uint64_t check(const Entry& entry, Progress& progress) {
     // Removed, maps go first. So the content is opened first: what is there after the map is what the map is of.
-    const bale::File data = opened([&] { return bale::File::open_update(entry.data_path); }).value_or(bale::File());
+    const auto open_data = [&] {
+      return opened([&] { return bale::File::open_update(entry.data_path); }).value_or(bale::File());
+    };
+    bale::File data = open_data();
     const auto map = opened([&] { return std::make_unique<UnitMap>(entry.map_path); });
     if (!map) return 0;
+    if (!data.is_open()) data = open_data();  // made in the meantime, after the map
     const std::uint32_t token = cache->slots().token();
     std::vector<std::byte> buffer(k_units_per_region * k_unit_bytes);
     std::uint64_t wrong = 0;

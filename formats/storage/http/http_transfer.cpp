@@ -136,7 +136,8 @@ void HttpTransfer::finish(CURLcode code) {
     return done_(
         Error(ErrorCode::io, fmt::format("the answer has more than {} bytes", request_.max_body_bytes), {.path = url}));
   }
-  if (socket_error_ == EMFILE || socket_error_ == ENFILE) {  // libcurl says only that it failed
+  if (code == CURLE_COULDNT_CONNECT &&
+      (socket_error_ == EMFILE || socket_error_ == ENFILE)) {  // libcurl says only that it failed
     return done_(Error(ErrorCode::retryable, "cannot open a connection", {.path = url, .system_error = socket_error_}));
   }
   const std::string reason = reason_.front() != '\0' ? reason_.data() : curl_easy_strerror(code);

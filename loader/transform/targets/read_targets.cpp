@@ -139,7 +139,8 @@ Json parsed_targets(Bytes bytes) {
     const bool is_row = objects != nullptr && (objects->is_object() || objects->is_array()) &&
                         !given.contains("boxes") && !given.contains("bbox") && !given.contains("annotations") &&
                         !given.contains("keypoints");
-    return is_row ? Json(*objects) : given;
+    if (is_row) return *objects;
+    return given;
   } catch (const Error&) {
     throw Error(ErrorCode::damaged, "boxes and keypoints are JSON or a NumPy array");
   }

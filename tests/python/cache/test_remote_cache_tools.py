@@ -1,5 +1,6 @@
 """The cache as users meet it: what may be its directory, what is said if it cannot be used, `bale cache`, and what another run
 may read from it."""
+import errno
 import json
 import os
 import random
@@ -7,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import NOBODY, PROGRAM, fields_by_key, let_others_in, tree_bytes
+from conftest import NOBODY, PROGRAM, fields_by_key, let_others_in, shim, tree_bytes
 from python_support import run_script
 from remote_support import clean_environment, disk_use, files_size, heavy, heavy_images, heavy_tar, remote, serve  # noqa: F401
 
@@ -362,6 +363,25 @@ def test_what_is_cleared_and_fetched_during_verify_is_not_damaged(remote, server
         while other.poll() is None:
             remote.ok("cache", "verify")
         assert other.stderr.read() == "" and other.returncode == 0
+
+
+def test_a_sandbox_that_refuses_to_reserve_room(remote, server):
+    result = remote.ok("cache", "warm", server.url, env=shim(ONLY="posix_fallocate", FAIL_AT=1, FAIL_ON=1, ERRNO=errno.EPERM))
+    assert not warnings_of(result) and remote.ok("cache", "verify").out.startswith("ok: ")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+def test_a_folder_that_cannot_be_listed_is_named(remote, server, tmp_path):
+    remote.ok("cache", "warm", server.url)
+    let_others_in(tmp_path)
+    for path in (remote.cache, *remote.cache.rglob("*")):
+        os.chown(path, 65534, 65534)
+    folder = next(remote.cache.rglob("*.map")).parent
+    folder.chmod(0)
+    for action in ("ls", "verify", "clear"):
+        result = remote("cache", action, prefix=NOBODY)
+        assert result.code == FAILURE and "cannot list: Permission denied" in result.error_line(), action
+    folder.chmod(0o755)
 
 
 def test_warm_without_room(remote, serve, bale, tmp_path):

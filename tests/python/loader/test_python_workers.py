@@ -240,11 +240,12 @@ def test_workers_keep_no_descriptor_of_the_program(pack, refused):
     assert out == "b'' 2 2\n"
 
 
-def test_no_descriptor_above_those_of_workers(pack):
+@pytest.mark.parametrize("limit", [16, 64])
+def test_no_descriptor_above_those_of_workers(pack, limit):
     """No worker is given another file for the ring, the indexes or its program."""
-    out = with_refused("""
+    out = with_refused(f"""
     import resource
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))
     taken = []
     while True:
         try:

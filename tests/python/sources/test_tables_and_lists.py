@@ -112,6 +112,9 @@ def test_a_table_without_a_header_loses_no_row(bale, photos):
     assert told.code == USAGE and "the names of images, as in a row" in told.error_line() and "write the names of the columns above" in told.error_line()
     told = bale("pack", "t.tsv", "out", "--path-column", "photos/cat/1.ppm", "--label-column", "cat", cwd=photos)
     assert told.code == USAGE and 'line 1: "photos/cat/1.ppm" is an image, so this line is a row' in told.error_line()
+    (photos / "id.ppm").write_bytes(IMAGE)
+    (photos / "p.tsv").write_text("id\nphotos/dog/3\n")
+    bale.ok("pack", "p.tsv", "by-pattern", "--path-pattern", "{id}.ppm", "--flat", cwd=photos)
     (photos / "t.tsv").write_text("image.ppm\tlabel\nphotos/dog/3.ppm\tdog\n")
     bale.ok("pack", "t.tsv", "out", "--path-column", "image.ppm", cwd=photos)
     assert labels_by_key(bale, photos / "out") == {"photos/dog/3": 0}
@@ -147,7 +150,10 @@ def test_folders_of_one_name(bale, tmp_path):
     told = told_of("a/apse/indoor", "c/church/indoor", "c/church/outdoor")
     assert "the folders a/apse/indoor and c/church/indoor are one class, because they have one name; if" in told
     assert "one name (so are those of 1 other name); if" in told_of("a/x", "b/x", "a/y", "b/y")
-    assert "one class" not in told_of("data/train/cat", "data/val/cat", "data/train/dog")
+    assert "one class" not in told_of("data/train/cat", "data/val2017/cat", "data/train/dog")
+    told_of("a/cat", "b/cat")
+    (tmp_path / "map").write_text("cat\n")
+    assert "one class" in bale.ok("pack", "list.txt", "packed", "--overwrite", "--strict", "--class-map", "map", cwd=tmp_path).err
     (tmp_path / "list.txt").write_text("a/apse/indoor/1.ppm apse/indoor\nc/church/indoor/1.ppm church/indoor\n")
     assert "one class" not in bale.ok("pack", "list.txt", "packed", "--overwrite", cwd=tmp_path).err
     assert names_of(tmp_path / "packed") == ["apse/indoor", "church/indoor"]

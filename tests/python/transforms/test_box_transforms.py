@@ -387,7 +387,8 @@ def test_what_without_refuses(packed, tmp_path):
                 list(loader)
 
 
-@pytest.mark.parametrize("content", [[{"bbox": [0, 0, 1, 1], "iscrowd": 1, "category_id": 1}], {"boxes": [[0, 0, 1, 1]], "iscrowd": [1], "labels": [2]}])
+@pytest.mark.parametrize("content", [[{"bbox": [0, 0, 1, 1], "iscrowd": 1, "category_id": 1}], {"boxes": [[0, 0, 1, 1]], "iscrowd": [1], "labels": [2]},
+                                     {"objects": {"bbox": [[0, 0, 1, 1]], "iscrowd": [1]}, "width": 2}])
 def test_a_without_that_is_misspelled_is_told(tmp_path, content):
     bl.pack([(str(i), {"jpg": jpeg(i, size_of(i)), "boxes.json": [content, []][i % 2]}) for i in range(4)], tmp_path / "pack")
     for names, told in ((["iscrowd"], None), (["iscrowd", "difficult"], None), (["is_crowd"], "have no 'is_crowd'; they have .*iscrowd"),

@@ -26,14 +26,16 @@ std::string path_in_split(std::string_view path) {
   std::string rest;
   while (!path.empty()) {
     const std::size_t end = std::min(path.find('/'), path.size());
-    if (!is_split_name(path.substr(0, end))) rest.append("/").append(path.substr(0, end));
+    const std::string_view name = path.substr(0, end);
+    const std::string_view without_year = name.substr(0, name.find_last_not_of("0123456789") + 1);  // val2017
+    if (!is_split_name(name) && !is_split_name(without_year)) rest.append("/").append(name);
     path.remove_prefix(std::min(end + 1, path.size()));
   }
   return rest;
 }
 
 /// Says if one class is of several folders that are not splits of it: a/apse/indoor and c/church/indoor of SUN397.
-void warn_of_joined_folders(FileListing& listing, const std::vector<std::string_view>& name_of) {
+void tell_of_joined_folders(FileListing& listing, const std::vector<std::string_view>& name_of, bool has_map) {
   std::unordered_map<std::string_view, std::uint32_t> first;
   std::set<std::string_view> joined;
   std::string example;
@@ -49,10 +51,11 @@ void warn_of_joined_folders(FileListing& listing, const std::vector<std::string_
   NoticeLog found;
   const std::string others =
       joined.size() == 1 ? "" : fmt::format(" (so are those of {})", plural(joined.size() - 1, "other name"));
-  found.warn(
-      fmt::format("the folders {} are one class, because they have one name{}; if they are different classes, write "
-                  "the label after each path",
-                  example, others));
+  const std::string text = fmt::format(
+      "the folders {} are one class, because they have one name{}; if they are different classes, write the label "
+      "after each path",
+      example, others);
+  has_map ? found.mention(text) : found.warn(text);
   listing.notices.merge(found, listing.places.empty() ? std::string() : listing.places.front());
 }
 
@@ -86,7 +89,7 @@ void label_by_parent(ListedFiles& files, Labels& labels) {
     row.label = label;
   }
   listing.classes = labels.classes();
-  warn_of_joined_folders(listing, name_of);
+  tell_of_joined_folders(listing, name_of, labels.has_map());
 }
 
 /// Labels after the paths, if the list has them: the first line that is found says so.

@@ -114,7 +114,8 @@ class TableLister {
         line = reader.line();
         table.columns.set_header(reader.record(), reader.delimiter());
         const std::string path = table.columns.parse(reader.record()).path;
-        if (is_image_name(path) && files.is_there(path)) {
+        if (options_.path_pattern.empty() && is_image_name(stripped(path)) &&
+            files.is_there(std::string(stripped(path)))) {
           throw Error(ErrorCode::invalid_argument,
                       fmt::format("\"{}\" is an image, so this line is a row and not the names of the columns",
                                   printable(path)),

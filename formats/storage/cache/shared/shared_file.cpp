@@ -23,16 +23,6 @@ bool is_regular(const std::string& path) {
   return false;
 }
 
-/// Gives the file at least `size` bytes that have their place on the disk.
-void make_room(const File& file, std::uint64_t size) {
-  if (file.size() >= size) return;
-  // A page of a mapping that has no place on a full disk would raise SIGBUS when it is written.
-  const int failed = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(size));
-  if (failed == 0) return;
-  errno = failed;
-  throw_errno("write", file.path());
-}
-
 }  // namespace
 
 File open_shared_file(const std::string& path, std::uint64_t size, Bytes head) {
@@ -40,7 +30,7 @@ File open_shared_file(const std::string& path, std::uint64_t size, Bytes head) {
     const std::string name = join_path(parent_directory(path), temporary_name());
     File made = File::create(name);
     try {
-      make_room(made, size);
+      made.reserve(size);
       if (!head.empty()) made.write_at(0, head);
     } catch (const Error&) {
       ::unlink(name.c_str());
@@ -55,8 +45,8 @@ File open_shared_file(const std::string& path, std::uint64_t size, Bytes head) {
 }
 
 FileMapping map_shared_file(const std::string& path, std::uint64_t size) {
-  const File file = open_shared_file(path, size);
-  make_room(file, size);
+  File file = open_shared_file(path, size);
+  file.reserve(size);
   return {file, size};
 }
 
