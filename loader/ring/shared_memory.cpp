@@ -88,7 +88,7 @@ SharedMemory SharedMemory::create(std::uint64_t size_bytes, With with) {
   }
   if (fd < 0 && with == With::programs) fd = file_without_name(size_bytes, errno);
   fd = above_worker_descriptors(fd);
-  if (fd < 0 && with == With::programs) throw_errno("share memory of", "the loader");
+  if (fd < 0 && with == With::programs) throw_errno("share memory with its workers", "the loader");
   return SharedMemory(fd, size_bytes);
 }
 

@@ -144,7 +144,7 @@ int warm(const CacheCommand& command, Terminal& terminal) {
   if (!command.dry_run) {
     run_attended("fetched", progress_style(command.quiet, command.json_progress), terminal,
                  [&](Progress& progress) { return fetch(plan, progress), true; });
-    cache = RemoteCache();  // which the first fetch makes
+    cache = RemoteCache();  // the first fetch makes it
   }
   if (command.json) {
     terminal.print(cache_fetch_json(cache, plan, command.dry_run));

@@ -202,7 +202,7 @@ void File::reserve(std::uint64_t size) {
   if (failed == 0) return;
   errno = failed;
   if (failed != EPERM && failed != ENOSYS) throw_errno("make room in", path_);
-  // A sandbox refuses the call. Zeros take their place, too.
+  // A sandbox may refuse the call. Zeros that are written take their place on the disk, too.
   const std::vector<std::byte> zeros(std::size_t{64} << 10);
   for (; end < size; end += zeros.size())
     write_at(end, Bytes(zeros).first(std::min<std::uint64_t>(zeros.size(), size - end)));

@@ -97,7 +97,7 @@ void reserve_space(const File& file) {
   do {
     result = ::fallocate(file.fd(), 0, 0, size);
   } while (result != 0 && errno == EINTR);
-  // Where it is not supported, or refused, writes report a full disk.
+  // If it is not supported, or refused, writes report a full disk.
   if (result != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
     throw_errno("reserve space for", file.path());
   }

@@ -157,7 +157,8 @@ def _members_of_boxes(dataset: Dataset, source: str, wanted: Sequence[str]) -> s
         except (Error, ValueError):
             continue  # an array, or a bad sample
         if isinstance(given, dict) and given.keys().isdisjoint(("boxes", "bbox", "annotations", "keypoints")):
-            given = given.get("objects", given)
+            objects = given.get("objects")
+            given = objects if isinstance(objects, (dict, list)) else given
         rows = given.get("annotations", [given]) if isinstance(given, dict) else given
         known.update(*(row for row in rows if isinstance(row, dict)))
         if not known.isdisjoint(wanted):

@@ -45,7 +45,7 @@ def test_a_failed_call_leaves_whole_files_only(bale, packed, files, tmp_path):
         out = tmp_path / f"fail-{n}"
         failed = bale("extract", packed, out, env=shim(FAIL_AT=n, ERRNO=28))
         assert failed.code in (0, 1), failed
-        found = tree_bytes(out) if out.exists() else {}  # where a file of no bytes cannot be removed, the next run does it
+        found = tree_bytes(out) if out.exists() else {}  # an empty file that cannot be removed is left to the next run
         assert {k: v for k, v in found.items() if v or ".bale-tmp-" not in k}.items() <= files.items(), n
         bale.ok("extract", packed, out)
         assert tree_bytes(out) == files

@@ -401,6 +401,14 @@ def test_a_without_that_is_misspelled_is_told(tmp_path, content):
         assert sum(len(row) for row in batch.fields["boxes"]) == (0 if told is None else 2)
 
 
+def test_a_without_beside_objects_that_are_null(tmp_path):
+    bl.pack([("a", {"jpg": jpeg(0, size_of(0)), "json": {"objects": None}}),
+             ("b", {"jpg": jpeg(0, size_of(0)), "json": {"objects": {"bbox": [[0, 0, 1, 1]]}}})], tmp_path / "pack")
+    with pytest.warns(UserWarning, match="have no 'iscrowd'; they have bbox"):
+        with load(tmp_path / "pack", 2, on_bad_sample="skip", fields={"boxes": bl.Field("json", kind="boxes", without=["iscrowd"])}) as loader:
+            assert sum(len(row) for batch in loader for row in batch.fields["boxes"]) == 1
+
+
 def test_the_same_from_processes_threads_and_the_caller(packed):
     with load(packed) as loader:
         expected = [content(batch) for _ in range(2) for batch in loader]

@@ -113,9 +113,8 @@ class TableLister {
       if (kind_ != TableColumns::Kind::jsonl && reader.next()) {
         line = reader.line();
         table.columns.set_header(reader.record(), reader.delimiter());
-        const std::string path = table.columns.parse(reader.record()).path;
-        if (options_.path_pattern.empty() && is_image_name(stripped(path)) &&
-            files.is_there(std::string(stripped(path)))) {
+        const std::string path(stripped(table.columns.parse(reader.record()).path));
+        if (options_.path_pattern.empty() && is_image_name(path) && files.is_there(path)) {
           throw Error(ErrorCode::invalid_argument,
                       fmt::format("\"{}\" is an image, so this line is a row and not the names of the columns",
                                   printable(path)),

@@ -55,11 +55,11 @@ class File {
   /// Writes the parts one after another from `offset`, in few system calls (pwritev).
   void write_all_at(std::uint64_t offset, std::span<const Bytes> parts);
   void truncate(std::uint64_t size);
-  /// Makes content and size durable. If it throws, do not call it again: the kernel may have dropped the unwritten
-  /// data.
   /// Gives the file at least `size` bytes that have their place on the disk: a page of a mapping that has none on a
   /// full disk would raise SIGBUS when it is written. Throws `io`.
   void reserve(std::uint64_t size);
+  /// Makes content and size durable. If it throws, do not call it again: the kernel may have dropped the unwritten
+  /// data.
   void sync();
   /// Closes the file and throws errors that only close() reports, which the destructor ignores.
   void close();
