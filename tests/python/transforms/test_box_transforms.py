@@ -401,7 +401,7 @@ def test_a_without_that_is_misspelled_is_told(tmp_path, content):
         assert sum(len(row) for row in batch.fields["boxes"]) == (0 if told is None else 2)
 
 
-def test_a_without_beside_objects_that_are_null(tmp_path):
+def test_a_without_for_objects_that_are_null(tmp_path):
     bl.pack([("a", {"jpg": jpeg(0, size_of(0)), "json": {"objects": None}}),
              ("b", {"jpg": jpeg(0, size_of(0)), "json": {"objects": {"bbox": [[0, 0, 1, 1]]}}})], tmp_path / "pack")
     with pytest.warns(UserWarning, match="have no 'iscrowd'; they have bbox"):
