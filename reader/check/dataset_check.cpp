@@ -14,6 +14,7 @@
 
 #include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
+#include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/base/files/directory_entries.hpp"
 #include "bale/formats/base/files/temporary_file.hpp"
 #include "bale/formats/base/storage.hpp"
@@ -27,6 +28,7 @@
 #include "bale/reader/check/layer_check.hpp"
 #include "bale/reader/spec/dataset_spec.hpp"
 #include "bale/reader/spec/directory_content.hpp"
+#include "bale/reader/spec/shard_place.hpp"
 
 namespace bale {
 namespace {
@@ -66,12 +68,14 @@ class Checker {
  private:
   void list_tasks(const DatasetPart& dataset);
   void check(Task& task);
+  void find_again(Task& task) const;
   bool is_finding(const Error& error, const Task& task) const;
   void check_open(Task& task, const Shard& shard);
   void check_file(Task& task);
   void check_sidecars(Task& task, const Shard& shard);
   void check_images(Task& task, const Shard& shard, const LayersOfShard& layers);
   void check_seek_points(Task& task, const ShardIndex& index);
+  bool is_replaced() const { return FileStamp::of(manifest_path_) != manifest_file_; }
   void find_strays();
   void find_leftovers();
   void check_lists();
@@ -81,6 +85,7 @@ class Checker {
   Progress& progress_;
   const std::function<void(const Damage&)>& on_finding_;
   std::string manifest_path_;
+  FileStamp manifest_file_;
   std::string directory_;       // of its shards
   bool is_unfinished_ = false;  // a run changes it, or was killed
   bool is_newest_ = true;       // lists, and shards that it does not name, are of the newest version
@@ -102,10 +107,10 @@ void Checker::list_tasks(const DatasetPart& dataset) {
   for (const std::string& path : dataset.shards) tasks_.push_back({.path = path});
   report_.notices.merge(dataset.missed(), {});
   if (manifest_path_.empty()) return;
+  manifest_file_ = FileStamp::of(manifest_path_);
   manifest_ = dataset.load();
   directory_ = dataset.directory;
   is_newest_ = dataset.is_newest();
-  is_unfinished_ = remote_storage_of(directory_) == nullptr && path_exists(join_path(directory_, k_partial_name));
   const std::vector<std::string> paths = dataset.paths_of(*manifest_);
   for (std::size_t n = 0; n < paths.size(); ++n) {
     tasks_.push_back({.path = paths[n], .expected = &manifest_->shards[n]});
@@ -125,6 +130,8 @@ void Checker::find_strays() {
     if (!file.starts_with(manifest_->name + '-') || !has_shard_name(*made.layout, file)) return;
     if (!known.contains(file)) strays.push_back(file);
   });
+  is_unfinished_ = path_exists(join_path(directory_, k_partial_name));
+  if (is_replaced()) return;
   std::sort(strays.begin(), strays.end());
   for (const std::string& file : strays) {
     if (is_unfinished_) {
@@ -155,23 +162,28 @@ void Checker::check_lists() {
     const std::string path = join_name(directory_, file);
     const auto made_it = [&](const ShardList& list) { return list.file == file; };
     const auto list = std::find_if(layout.lists.begin(), layout.lists.end(), made_it);
+    std::string what;
     if (!may_exist(path)) {
-      report(report_.findings, {.path = path, .what = "file is missing"});
+      what = "file is missing";
     } else if (list != layout.lists.end() && as_text(read_file(path)) != list->text(manifest_->name, shards)) {
-      report(report_.findings, {.path = path, .what = "is not what the manifest says"});
+      what = "is not what the manifest says";
     }
+    if (what.empty()) continue;
+    if (is_replaced()) return;
+    report(report_.findings, {.path = path, .what = std::move(what)});
   }
 }
 
 void Checker::check_file(Task& task) {
   if (task.expected == nullptr) return;
-  const std::uint64_t bytes = file_bytes(task.path);
-  if (bytes != task.expected->bytes) {
+  const std::optional<std::uint64_t> bytes = file_size(task.path);
+  if (!bytes) return;  // opening it reports the reason
+  if (*bytes != task.expected->bytes) {
     report(task.findings,
            {.path = task.path,
-            .what = fmt::format("file has {} bytes, the manifest says {}", bytes, task.expected->bytes)});
+            .what = fmt::format("file has {} bytes, the manifest says {}", *bytes, task.expected->bytes)});
   }
-  if (!may_exist(index_path(task.path))) {
+  if (!may_exist(index_path(task.path)) && may_exist(task.path)) {
     report(task.findings, {.path = index_path(task.path), .what = "index file is missing"});
   }
 }
@@ -241,6 +253,7 @@ void Checker::check_open(Task& task, const Shard& shard) {
   }
   layers.check_values(task.path, progress_, [&](Damage damage) { report(task.findings, std::move(damage)); });
   if (options_.decode) check_images(task, shard, layers);
+  find_again(task);
   // Otherwise an archive whose names make no samples would pass as intact. A manifest may list empty shards.
   if (shard.size() == 0 && task.expected == nullptr) {
     const std::uint64_t others = task.notices.count();
@@ -339,19 +352,31 @@ bool Checker::is_finding(const Error& error, const Task& task) const {
   return concerns_one_file(error);
 }
 
+/// A run may move the shards of a version while it is checked. Throws if the version is gone.
+void Checker::find_again(Task& task) const {
+  if (task.expected == nullptr || may_exist(task.path)) return;
+  task.path = place_of_shard(task.path, task.expected->digest);
+  if (!may_exist(task.path)) require_kept(task.path, *manifest_);
+}
+
 void Checker::check(Task& task) {
   progress_.throw_if_stopped();
-  if (!may_exist(task.path)) {
-    if (is_single_shard_) {
-      throw Error(ErrorCode::not_found, "no such file", {.path = task.path, .hint = "check the path"});
-    }
-    report(task.findings, {.path = task.path, .what = "shard file is missing"});
-    return;
+  if (is_single_shard_ && !may_exist(task.path)) {
+    throw Error(ErrorCode::not_found, "no such file", {.path = task.path, .hint = "check the path"});
   }
   try {
+    find_again(task);
+    if (!may_exist(task.path)) {
+      report(task.findings, {.path = task.path, .what = "shard file is missing"});
+      return;
+    }
     check_file(task);
     check_open(task, open_shard(task.path, ShardOpenOptions{.check_size = false, .check_stale = false}));
   } catch (const Error& error) {
+    if (task.expected != nullptr && error.code() == ErrorCode::not_found) {
+      require_kept(task.path, *manifest_);
+      if (place_of_shard(task.path, task.expected->digest) != task.path) return check(task);
+    }
     if (!is_finding(error, task)) throw;
     const ErrorContext& where = error.context();
     const ErrorCode code = meaning_of(error, task.path);

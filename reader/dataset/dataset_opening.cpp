@@ -134,7 +134,9 @@ void Dataset::State::leave_out_lost_shards() {
   for (Entry& entry : entries) {
     const auto expected = entry.expected != nullptr ? std::optional(entry.expected->num_samples) : std::nullopt;
     try {
-      SalvagedShard salvaged = salvage_shard(entry.path, options.format, opening(entry));
+      SalvagedShard salvaged = open_at_its_place(entry.path, entry.digest(), [&](const std::string& path) {
+        return salvage_shard(path, options.format, opening(entry));
+      });
       const std::uint64_t size = salvaged.shard.size();
       if (!salvaged.loss.empty()) {
         losses.push_back({entry.path, std::move(salvaged.loss),
@@ -147,6 +149,7 @@ void Dataset::State::leave_out_lost_shards() {
       kept.push_back(std::move(entry));
     } catch (const Error& error) {
       if (is_lack_of_resources(error) || error.code() == ErrorCode::interrupted) throw;
+      require_kept(entry, error);
       if (remote_storage_of(entry.path) != nullptr && !is_data_error(error)) throw;
       losses.push_back({entry.path, error.what(), expected});
       if (!first) first = error;

@@ -1,5 +1,7 @@
 """bale rewrite while others read or change the dataset, and after kills."""
+import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +14,7 @@ from rewrite_support import files, has_marker, packed, relabel, rewrite, version
 from version_support import MARKER, version_of
 
 FAILURE = 1
+TIME = re.compile(r"[0-9.]+ s, .*")
 
 
 
@@ -183,6 +186,47 @@ def test_a_purge_that_fails_says_whether_samples_are_removed(bale, files, tmp_pa
         assert not has_marker(out)
         shutil.rmtree(out)
     assert seen == {True, False}
+
+
+def run_around(change, tmp_path, suffix, *command):
+    """Calls `change` while the command reads its first file with this suffix. Returns its exit code, output and errors."""
+    held = tmp_path / "held"
+    held.touch()
+    run = subprocess.Popen([PROGRAM, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           env=os.environ | shim(STALL=suffix, STALL_WHILE=held))
+    is_there = False
+    while not is_there:
+        assert run.poll() is None
+        with contextlib.suppress(FileNotFoundError):  # of a file that is closed then
+            is_there = any(os.readlink(link.path).endswith(suffix) for link in os.scandir(f"/proc/{run.pid}/fd"))
+    change()
+    held.unlink()
+    return run.communicate() + (run.returncode,)
+
+
+@pytest.mark.parametrize("purge", [[], ["--purge"]], ids=["kept", "purged"])
+@pytest.mark.parametrize("command,suffix", [("verify --jobs 1", ".tar"), ("report --json", ".bidx"), ("convert TO --on-error skip", ".bidx")])
+def test_commands_that_run(bale, files, purge, command, suffix, tmp_path):
+    """The shards that they have not opened yet are moved or deleted: neither is damage, nor are samples left out."""
+    def change():
+        bale.ok("remove", out, "amber/o_amber_0003", "brick/o_brick_0005")
+        rewrite(bale, out, *purge)
+
+    name, *options = command.replace("TO", str(tmp_path / "to")).split()
+    out = packed(bale, files, tmp_path / "out", samples=1)
+    expected = bale(name, out, *options).out
+    shutil.rmtree(tmp_path / "to", ignore_errors=True)
+    result, errors, code = run_around(change, tmp_path, suffix, name, out, *options)
+    assert (code, "removed on purpose" in errors) == ((FAILURE, True) if purge else (0, False)), result + errors
+    assert purge or TIME.sub("", result) == TIME.sub("", expected)
+
+
+def test_shards_that_are_added_to_one_of_several_while_they_are_verified(bale, files, tmp_path):
+    both = tmp_path / "both"
+    for name in "a", "b":
+        packed(bale, files, both / name)
+    result, errors, code = run_around(lambda: bale.ok("add", both / "b", files / "new"), tmp_path, ".tar", "verify", both)
+    assert code == 0, result + errors
 
 
 @pytest.mark.parametrize("purge", [[], ["--purge"]], ids=["kept", "purged"])
