@@ -11,6 +11,7 @@
 
 #include "bale/formats/base/codec/compression.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/errors/error_reason.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/names/contained_name.hpp"
@@ -129,7 +130,8 @@ std::vector<std::string> listed_classes(const std::string& directory) {
   try {
     const Json list = list_in(directory);
     return list.contains("classes") ? list.bytes_list("classes") : std::vector<std::string>();
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (!is_data_error(error)) throw;
     return {};  // not those of bale.to_mds(), or a list that is cut
   }
 }

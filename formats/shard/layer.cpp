@@ -29,7 +29,6 @@ namespace bale {
 namespace {
 
 constexpr std::uint64_t k_max_layer_bytes = std::uint64_t{4} << 30;
-constexpr std::string_view k_layer_suffix = ".blay";
 constexpr const char* k_copy_hint = "copy the whole dataset again";
 
 /// Values in layers have offsets from k_label_text on: 18 bits of the layer's number, from 1, and 44 of the offset.

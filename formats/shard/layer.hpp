@@ -30,6 +30,7 @@ namespace bale {
 
 /// Directory of the layers, next to the manifest.
 inline constexpr std::string_view k_layers_name = "layers";
+inline constexpr std::string_view k_layer_suffix = ".blay";
 
 enum class LayerKind : std::uint8_t { removed = 1, label = 2, field = 3 };
 /// As manifests have it: "removed", "label"; "field", which the name of the field follows.

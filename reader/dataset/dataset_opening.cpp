@@ -16,13 +16,25 @@
 namespace bale {
 namespace {
 
-/// The manifest next to shards that were given one by one, if it lists them all.
+bool is_of_another_program(const std::string& manifest) {
+  const std::vector<std::byte> content = read_file(manifest);
+  const auto has = [&](std::string_view text) { return as_text(content).find(text) != std::string_view::npos; };
+  return !has("\"bale_manifest\"") && !has("\"created_by\": \"bale");  // one of them may be damaged
+}
+
+/// The manifest next to shards that were given one by one, if it lists them all. One that cannot be read is an error:
+/// without it, samples that were removed from the dataset would be there again.
 std::optional<Manifest> manifest_beside(const DatasetPart& part, const std::string& path) {
   std::optional<Manifest> read;
   try {
     read = load_manifest(path);
-  } catch (const Error&) {  // shards that are given one by one can be read without it
-    return std::nullopt;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::not_found || (is_data_error(error) && is_of_another_program(path)))
+      return std::nullopt;
+    ErrorContext context = error.context();
+    if (context.hint.empty())
+      context.hint = "copy it again, or move it away to read the shards without what it says of them";
+    throw Error(error.code(), error.message(), std::move(context));
   }
   const Manifest& manifest = *read;
   std::set<std::string> files;

@@ -13,6 +13,7 @@
 #include "bale/formats/base/files/directory_entries.hpp"
 #include "bale/formats/base/names/url_rules.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/remote_cache.hpp"
 #include "bale/reader/spec/shard_directory.hpp"
@@ -181,6 +182,8 @@ std::vector<std::string> DatasetPart::paths_of(const Manifest& manifest) const {
 
 NoticeLog DatasetPart::missed() const {
   NoticeLog log = of_pattern;
+  if (has_lost_layers(path))
+    log.add(join_path(path, k_layers_name), "what was removed or changed after packing; manifest.json is missing");
   if (found_by == FoundBy::name) return log;
   if (found_by == FoundBy::directory) log.merge(not_read_beside(shards, path), {});
   log.merge(odd_shard_names(shards), path);

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/error.hpp"
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/names/known_names.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"

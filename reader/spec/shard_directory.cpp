@@ -15,6 +15,7 @@
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/format.hpp"
+#include "bale/formats/shard/layer.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/formats/shard/seek_point_file.hpp"
@@ -188,6 +189,17 @@ std::vector<std::string> list_shards(const std::string& directory) {
                 {.path = directory, .hint = hint_without_shards(directory)});
   }
   return shards;
+}
+
+bool has_lost_layers(const std::string& directory) {
+  if (remote_storage_of(directory) != nullptr || path_exists(join_path(directory, k_manifest_name))) return false;
+  bool found = false;
+  const std::string layers = join_path(directory, k_layers_name);
+  if (!path_exists(layers)) return false;
+  for_each_entry(layers, [&](const std::filesystem::directory_entry& entry) {
+    found = found || entry.path().extension() == k_layer_suffix;
+  });
+  return found;
 }
 
 NoticeLog not_read_beside(const std::vector<std::string>& shards, const std::string& directory) {

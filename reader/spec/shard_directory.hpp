@@ -27,6 +27,9 @@ std::vector<std::string> list_shards(const std::string& directory);
 /// images, directories of either. Files of one extension are looked into once.
 NoticeLog not_read_beside(const std::vector<std::string>& shards, const std::string& directory);
 
+/// Whether a directory has the layers of a dataset, such as lists of samples that were removed, without its manifest.
+bool has_lost_layers(const std::string& directory);
+
 /// Whether the file is named like a shard of a built-in format, but for the case of letters.
 bool is_called_as_shard(const std::string& name);
 

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/shard/shard_index.hpp"
 

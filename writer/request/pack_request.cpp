@@ -14,6 +14,7 @@
 #include "bale/formats/registry/registry.hpp"
 #include "bale/formats/shard/manifest.hpp"
 #include "bale/formats/storage/objects/object_store.hpp"
+#include "bale/reader/check/notice_lines.hpp"
 #include "bale/reader/dataset.hpp"
 #include "bale/reader/spec/directory_content.hpp"
 #include "bale/reader/where.hpp"

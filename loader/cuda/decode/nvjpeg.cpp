@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <vector>
+
 #include <fmt/format.h>
 
 namespace bale::cuda_detail {

@@ -67,6 +67,22 @@ def test_a_manifest_that_cannot_be_looked_at(bale, three):
         assert result.code != 0 and "Input/output error" in result.err + result.out, result
 
 
+def test_shards_named_one_by_one_are_not_read_without_what_their_manifest_removed(bale, three):
+    pattern, manifest = three / "a" / "x-*.tar", three / "a" / "manifest.json"
+    bale.ok("remove", three / "a", bale.ok("ls", three / "a").out.splitlines()[0])
+    text = manifest.read_text()
+    assert len(bale.ok("ls", pattern).out.splitlines()) == 5
+    for damaged in (text[:-40], text.replace("bale_manifest", "bale_manifesu"), text.replace('"layout"', '"layouu"')):
+        manifest.write_text(damaged)
+        assert str(manifest) in bale("ls", pattern).error_line()
+    manifest.write_text('{"audio": 1}\n{"audio": 2}\n')  # another program's
+    assert len(bale.ok("ls", pattern).out.splitlines()) == 6
+    manifest.unlink()
+    for spec in (pattern, three / "a", shards(three / "a")[0]):
+        assert "manifest.json is missing" in bale.ok("ls", spec).err
+        assert bale("ls", spec, "--strict").code != 0
+
+
 def test_a_shard_that_cannot_be_looked_at_is_not_changed(bale, three):
     result = bale("ls", three / "a", env=shim(UNSEEN=shards(three / "a")[1].name, ERRNO=errno.EIO))
     assert result.code == 1 and "Input/output error" in result.error_line(), result

@@ -10,6 +10,7 @@
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/text/ascii_case.hpp"
 #include "bale/formats/shard/sample/key.hpp"
+#include "bale/writer/source/classes/labels.hpp"
 #include "bale/writer/source/files/text_files.hpp"
 
 namespace bale {

@@ -1,6 +1,7 @@
 #include "bale/formats/storage/cache/entries/order_table.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "bale/formats/storage/cache/shared/shared_file.hpp"
