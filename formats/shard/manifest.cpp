@@ -1,5 +1,6 @@
 #include "bale/formats/shard/manifest.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -10,13 +11,14 @@
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/json/json.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/shard/shard_index.hpp"
 
 namespace bale {
 namespace {
 
-constexpr std::uint64_t k_schema_version = 1;
-/// Of a dataset with layers, which readers of schema 1 would ignore.
-constexpr std::uint64_t k_layered_version = 2;
+constexpr std::uint64_t k_first_version = 1;
+/// Of a dataset with layers or JPEG planes, which readers of schema 1 would ignore or take for damage.
+constexpr std::uint64_t k_second_version = 2;
 constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;
 
 /// The text between the other members and the checksum, which covers all text before this one.
@@ -111,9 +113,8 @@ class TakenShards : public JsonItems {
 
 void check_version(const Json& root, const std::string& path) {
   const std::uint64_t version = root.count("bale_manifest");
-  if (version == k_schema_version || version == k_layered_version) return;
-  throw Error(ErrorCode::unsupported,
-              fmt::format("manifest version {}, this bale reads {}", version, k_layered_version),
+  if (version == k_first_version || version == k_second_version) return;
+  throw Error(ErrorCode::unsupported, fmt::format("manifest version {}, this bale reads {}", version, k_second_version),
               {.path = path, .hint = "use a newer bale"});
 }
 
@@ -215,7 +216,9 @@ std::string manifest_text(const Manifest& manifest) {
     if (!shard.sidecars.empty()) listed["sidecars"] = Json::list_of(shard.sidecars);
     shards.push_back(std::move(listed));
   }
-  Json root = {{"bale_manifest", manifest.layers.empty() ? k_schema_version : k_layered_version},
+  const bool has_planes = std::any_of(manifest.fields.begin(), manifest.fields.end(),
+                                      [](const ManifestField& field) { return field.codec == name_of(Codec::planes); });
+  Json root = {{"bale_manifest", has_planes || !manifest.layers.empty() ? k_second_version : k_first_version},
                {"name", manifest.name},
                {"format", manifest.format},
                {"layout", manifest.layout},

@@ -27,6 +27,12 @@ constexpr std::size_t k_few_fields = 16;
               {.path = path, .hint = "make it again with `bale index`"});
 }
 
+Codec codec_of_row(std::uint8_t codec, const std::string& path) {
+  if (codec <= static_cast<std::uint8_t>(k_last_codec)) return static_cast<Codec>(codec);
+  throw Error(ErrorCode::unsupported, fmt::format("fields of codec {}", codec),
+              {.path = path, .hint = "use a newer bale"});
+}
+
 IndexHeader load_header(Bytes bytes, const std::string& path) {
   std::uint32_t version = k_index_version;
   if (bytes.size() >= sizeof(IndexHeader) &&
@@ -180,9 +186,8 @@ void ShardIndex::parse(const std::string& path, Checks checks) {
 void ShardIndex::parse_fields_version_1(std::uint64_t at, std::uint64_t count, const std::string& path) {
   for (std::uint64_t f = 0; f < count; ++f) {
     const auto row = load_at<FieldRowVersion1>(content_.data() + at + f * sizeof(FieldRowVersion1));
-    if (row.codec > static_cast<std::uint8_t>(k_last_codec)) fail_damaged_index(path, "unknown field codec");
     fields_.push_back({.name = std::string(row.name, ::strnlen(row.name, FieldRowVersion1::k_name_bytes)),
-                       .codec = static_cast<Codec>(row.codec),
+                       .codec = codec_of_row(row.codec, path),
                        .located = row.located != 0,
                        .stored_bytes = row.stored_bytes});
   }
@@ -193,13 +198,12 @@ void ShardIndex::parse_fields(std::uint64_t at, std::uint64_t names, std::uint64
   std::uint64_t begin = 0;
   for (std::uint64_t f = 0; f < count; ++f) {
     const auto row = load_at<FieldRow>(content_.data() + at + f * sizeof(FieldRow));
-    if (row.codec > static_cast<std::uint8_t>(k_last_codec)) fail_damaged_index(path, "unknown field codec");
     if (row.name_end < begin || row.name_end > name_bytes || row.name_end - begin > k_max_field_name_bytes) {
       fail_damaged_index(path, "field names out of order");
     }
     const std::byte* const name = content_.data() + names + begin;
     fields_.push_back({.name = std::string(as_text(Bytes(name, row.name_end - begin))),
-                       .codec = static_cast<Codec>(row.codec),
+                       .codec = codec_of_row(row.codec, path),
                        .located = row.located != 0,
                        .stored_bytes = row.stored_bytes});
     begin = row.name_end;

@@ -230,6 +230,15 @@ TEST_CASE("A field without a place is not a field") {
   CHECK_FALSE(index.extent(1, 0).present());
 }
 
+TEST_CASE("A codec of later versions is not damage") {
+  IndexBuilder builder;
+  builder.add_sample("k", -1);
+  builder.set_extent(0, builder.add_field("jpg", static_cast<Codec>(7)), 0, 1);
+  const Error error = test::error_of([&] { ShardIndex::from_bytes(builder.build(1, std::nullopt, false, "x"), "x"); });
+  CHECK(error.code() == ErrorCode::unsupported);
+  CHECK_THAT(error.what(), ContainsSubstring("codec 7; use a newer bale"));
+}
+
 TEST_CASE("An index that places a field beyond any file is refused") {
   IndexBuilder builder;
   builder.add_sample("a");

@@ -156,6 +156,9 @@ TEST_CASE("a manifest survives writing and reading, what is not a manifest is re
   CHECK(manifest_text(parse_manifest(text, "m")) == text);
   for (std::size_t size = 0; size < text.size(); ++size)
     CHECK_THROWS_AS(parse_manifest(text.substr(0, size), "m"), Error);
+  Manifest planes = small_manifest();
+  planes.fields.front().codec = "planes";
+  CHECK_THAT(manifest_text(planes), ContainsSubstring("\"bale_manifest\": 2"));
   const std::string unsealed = text.substr(0, text.rfind(",\n \"checksum\"")) + "\n}\n";
   CHECK(manifest_text(parse_manifest(unsealed, "m")) == text);
   const auto changed = [&](std::string_view from, std::string_view to) {
