@@ -131,6 +131,10 @@ Lines lines_of(const RewriteReport& report) {
   if (report.num_removed_files != 0) {
     lines.push_back(fmt::format("{} {}removed", plural(report.num_removed_files, "file"), would_be));
   }
+  if (report.num_linked_files != 0) {
+    lines.push_back(
+        fmt::format("{} of them linked with files elsewhere, where removed samples stay", report.num_linked_files));
+  }
   if (report.num_cache_bytes != 0) {
     lines.push_back(fmt::format("{} removed from the cache of remote files", human_bytes(report.num_cache_bytes)));
   }
@@ -153,6 +157,7 @@ Json json_of(const RewriteReport& report) {
           {"bytes", report.num_bytes},
           {"gone", Json::list_of(report.gone)},
           {"removed_files", report.num_removed_files},
+          {"linked_files", report.num_linked_files},
           {"cache_bytes", report.num_cache_bytes},
           {"bucket_keeps_removed", report.bucket_keeps_removed},
           {"version", report.version.empty() ? Json() : Json(report.version)},

@@ -1,6 +1,9 @@
 #include "bale/writer/rewrite.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -174,6 +177,20 @@ struct Group {
   std::uint64_t bytes = 0;
 };
 
+/// Files that keep their bytes when they are removed: links, and those with other names.
+std::uint64_t count_linked(const std::string& directory, const std::vector<std::string>& files) {
+  std::uint64_t count = 0;
+  std::map<std::pair<dev_t, ino_t>, std::uint64_t> other_names;
+  for (const std::string& file : files) {
+    struct stat info {};
+    if (::lstat(join_path(directory, file).c_str(), &info) != 0) continue;
+    if (S_ISLNK(info.st_mode)) ++count;
+    if (S_ISREG(info.st_mode)) --other_names.try_emplace({info.st_dev, info.st_ino}, info.st_nlink).first->second;
+  }
+  for (const auto& [file, names] : other_names) count += names != 0 ? 1 : 0;
+  return count;
+}
+
 class Rewriting {
  public:
   Rewriting(const RewriteOptions& asked, Progress& progress)
@@ -194,6 +211,7 @@ class Rewriting {
     remaining_ = RemainingLayers(layers_, std::move(written));
     retire();
     report_.num_removed_files = rewritten().removed.size();
+    if (asked_.purge) report_.num_linked_files = count_linked(asked_.destination, rewritten().removed);
     for (const GoneVersion& gone : rewritten().gone) report_.gone.push_back(gone.id);
   }
 

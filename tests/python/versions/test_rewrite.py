@@ -1,5 +1,6 @@
 """bale rewrite: layers are applied to the shards that they touch, and with --purge no byte of what was removed stays."""
 import json
+import os
 import shutil
 import tarfile
 
@@ -137,6 +138,19 @@ def test_a_purge_keeps_no_damaged_value(bale, files, tmp_path):
     before = tree_bytes(out)
     result = bale("remove", out, "amber/o_amber_0003", "--purge")
     assert result.code == FAILURE and layer.name in result.error_line() and tree_bytes(out) == before
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+def test_a_purge_says_if_shards_were_linked(bale, files, link, tmp_path):
+    """Their bytes stay where else they have names."""
+    elsewhere, out = packed(bale, files, tmp_path / "elsewhere"), tmp_path / "out"
+    out.mkdir()
+    for file in elsewhere.iterdir():
+        link(file, out / file.name)
+    removed = "remove", out, "amber/o_amber_0003", "--purge"
+    assert "2 of them linked with files elsewhere" in bale.ok(*removed).err
+    assert not has_marker(out) and has_marker(elsewhere) and bale.ok("verify", elsewhere)
+    assert "linked" not in bale.ok("remove", elsewhere, *removed[2:]).err and not has_marker(elsewhere)
 
 
 def test_what_was_purged_is_not_packed_again_in_its_place(bale, files, tmp_path):

@@ -42,6 +42,7 @@ struct RewriteReport {
   std::uint64_t num_bytes = 0;          // of these; of a dry run: of those that they would replace
   std::vector<std::string> gone{};      // ids of versions that were purged
   std::uint64_t num_removed_files = 0;  // that no version needs any more
+  std::uint64_t num_linked_files = 0;   // of a purge: of these, links and files with other names, which keep the bytes
   std::uint64_t num_cache_bytes = 0;    // that the cache of remote files had of purged shards
   bool bucket_keeps_removed = false;    // of an object store: older versions of the removed objects stay in it
 };
