@@ -3,9 +3,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <memory>
 
@@ -30,6 +32,14 @@ int open_directory_at(int parent, const std::string& name, int more_flags) {
 std::string subdirectory_of(const std::string& path) {
   const std::size_t slash = path.find('/');
   return slash == std::string::npos ? std::string{} : path.substr(0, slash);
+}
+
+/// What a relative link leads to, for a link in a subdirectory; empty for any other file.
+std::string target_from_below(const Directory& directory, const std::string& name) {
+  std::string target(PATH_MAX, '\0');
+  const ssize_t size = ::readlinkat(directory.fd(), name.c_str(), target.data(), target.size());
+  if (size <= 0 || target.front() == '/') return {};
+  return "../" + target.substr(0, static_cast<std::size_t>(size));
 }
 
 }  // namespace
@@ -152,7 +162,17 @@ bool DirectoryTree::take(const Directory& from, const std::string& name, const s
   return taken;
 }
 
-void DirectoryTree::move(const std::string& path, const std::string& new_path) {
+void DirectoryTree::link_below(const std::string& path, const std::string& new_path) {
+  const Directory* const to = parent_of(new_path);
+  const std::string target = target_from_below(root_, path);
+  if (target.empty()) {
+    ::linkat(root_.fd(), path.c_str(), to->fd(), base_name(new_path).c_str(), 0);
+  } else if (::symlinkat(target.c_str(), to->fd(), base_name(new_path).c_str()) != 0 && errno != EEXIST) {
+    throw_errno("create the link", join_path(to->path(), base_name(new_path)));
+  }
+}
+
+void DirectoryTree::move_below(const std::string& path, const std::string& new_path) {
   const Directory* const from = parent_of(path);
   const Directory* const to = parent_of(new_path);
   struct stat old_info {};
@@ -160,7 +180,8 @@ void DirectoryTree::move(const std::string& path, const std::string& new_path) {
   const bool is_linked = from != nullptr && to != nullptr &&
                          ::fstatat(from->fd(), base_name(path).c_str(), &old_info, AT_SYMLINK_NOFOLLOW) == 0 &&
                          ::fstatat(to->fd(), base_name(new_path).c_str(), &new_info, AT_SYMLINK_NOFOLLOW) == 0 &&
-                         old_info.st_dev == new_info.st_dev && old_info.st_ino == new_info.st_ino;
+                         ((S_ISLNK(old_info.st_mode) && S_ISLNK(new_info.st_mode)) ||
+                          (old_info.st_dev == new_info.st_dev && old_info.st_ino == new_info.st_ino));
   if (is_linked) return remove(path);  // rename() would leave both names
   if (from != nullptr && take(*from, base_name(path), new_path)) changed_[from->path()] = from;
 }

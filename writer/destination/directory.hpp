@@ -63,8 +63,11 @@ class DirectoryTree {
   void remove(const std::string& path);
   /// Moves an entry of `from` to `path`. Returns false if `from` has no such entry.
   bool take(const Directory& from, const std::string& name, const std::string& path);
-  /// Moves a file of this tree. A missing file is not an error.
-  void move(const std::string& path, const std::string& new_path);
+  /// Gives a file of the root a second name in a subdirectory, where the file system has links. A relative link leads
+  /// from there to the same file.
+  void link_below(const std::string& path, const std::string& new_path);
+  /// Moves a file of the root there, also if link_below() was called. A missing file is not an error.
+  void move_below(const std::string& path, const std::string& new_path);
   /// Makes the names in all changed directories durable.
   void sync();
 

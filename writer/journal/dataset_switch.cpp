@@ -25,10 +25,9 @@ void move_last(const std::vector<Replacement::Move>& moves, DirectoryTree& desti
   std::set<std::string> directories;
   for (const auto& [path, new_path] : moves) directories.insert(parent_directory(new_path));
   for (const std::string& directory : directories) destination.make(directory);
-  const int root = destination.root().fd();
-  for (const auto& [path, new_path] : moves) ::linkat(root, path.c_str(), root, new_path.c_str(), 0);
+  for (const auto& [path, new_path] : moves) destination.link_below(path, new_path);
   for (const std::string& directory : directories) sync_directory(join_path(destination.root().path(), directory));
-  for (const auto& [path, new_path] : moves) destination.move(path, new_path);
+  for (const auto& [path, new_path] : moves) destination.move_below(path, new_path);
 }
 
 /// What a change writes has the access of the dataset's manifest, not what the umask leaves: who trains reads it.

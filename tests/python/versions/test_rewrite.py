@@ -153,6 +153,18 @@ def test_a_purge_says_if_shards_were_linked(bale, files, link, tmp_path):
     assert "linked" not in bale.ok("remove", elsewhere, *removed[2:]).err and not has_marker(elsewhere)
 
 
+def test_shards_that_are_relative_links_are_moved(bale, files, tmp_path):
+    """As in the snapshots of a Hub's cache: what they lead to is the same from versions/."""
+    elsewhere, out = packed(bale, files, tmp_path / "elsewhere", "--seek-points"), tmp_path / "out"
+    out.mkdir()
+    for file in elsewhere.iterdir():
+        (out / file.name).symlink_to(f"../elsewhere/{file.name}")
+    before = tree_bytes(out)
+    rewrite(bale, out, "--all")
+    assert "12 samples" in bale.ok("verify", f"{out}@{versions_of(bale, out)[-1]}").out
+    assert tree_bytes(elsewhere) == before
+
+
 def test_what_was_purged_is_not_packed_again_in_its_place(bale, files, tmp_path):
     out = packed(bale, files, tmp_path / "out")
     bale.ok("remove", out, "amber/o_amber_0003", "--purge")
