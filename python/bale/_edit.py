@@ -38,6 +38,7 @@ class Edit:
         self._dataset, self._message, self._progress = dataset, message, progress
         self._edit: _bale.Edit | None = _bale.Edit(os.fsdecode(dataset))
         self.report: Report | None = None
+        self._has_begun = False
 
     def add(self, source: Path | None, /, **options: Unpack[AddOptions]) -> Report:
         """Adds images, as bale.add() does; once per edit. They are listed now, and packed when the block ends.
@@ -146,6 +147,7 @@ class Edit:
             return self._run("set", [f"{field}={path}"], {"keys": keys_path, "missing": missing})
 
     def __enter__(self) -> Self:
+        self._has_begun = True
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -156,6 +158,8 @@ class Edit:
             self._edit = None
 
     def _run(self, command: str, paths: list[Path], options: Options) -> Report:
+        if not self._has_begun:
+            raise make_error("invalid_argument", "outside of a with block nothing is published: write `with bale.edit(...) as e:`")
         if self._edit is None:
             raise make_error("invalid_argument", "the edit has ended: begin another one with bale.edit()")
         try:

@@ -99,6 +99,8 @@ def test_an_exception_leaves_everything(bale, out):
         e.set_field("score.txt", {FIRST: 1})
         raise KeyError("mine")
     assert e.report is None
+    with pytest.raises(ValueError, match="with block"):
+        bl.edit(out).remove(FIRST)
     with pytest.raises(ValueError, match="has ended"):
         e.remove(GONE)
     with bl.edit(out) as e:
