@@ -9,6 +9,7 @@
 #include "bale/formats/base/text/human.hpp"
 #include "bale/tools/cli/options/options.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/terminal/signals.hpp"
 
 namespace bale::tools {
 namespace {

@@ -1,5 +1,6 @@
 #include "bale/tools/cli/options/options.hpp"
 
+#include "bale/formats/base/options/option_values.hpp"
 #include "bale/formats/base/text/human.hpp"
 #include "bale/reader/check/check_table.hpp"
 #include "bale/tools/cli/options/values.hpp"

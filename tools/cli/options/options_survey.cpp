@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "bale/formats/base/options/option_values.hpp"
 #include "bale/tools/cli/options/values.hpp"
 #include "bale/writer/source/choose/source_table.hpp"
 

@@ -11,6 +11,7 @@
 #include "bale/formats/base/text/human.hpp"
 #include "bale/reader/version.hpp"
 #include "bale/tools/commands/commands.hpp"
+#include "bale/tools/terminal/signals.hpp"
 #include "bale/tools/terminal/table.hpp"
 #include "bale/writer/change.hpp"
 #include "bale/writer/request/versions_request.hpp"

@@ -3,6 +3,7 @@
 
 #include "bale/formats/base/error.hpp"
 #include "bale/formats/base/json/json.hpp"
+#include "bale/reader/check/report_json.hpp"
 #include "bale/tools/report/json/json_output.hpp"
 #include "bale/tools/report/text/survey_report.hpp"
 
