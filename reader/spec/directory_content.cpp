@@ -90,6 +90,7 @@ DirectoryContent directory_content(const std::string& path) {
     std::error_code unknown;
     (entry->is_directory(unknown) ? directories : files).push_back(entry->path().filename().string());
   }
+  if (error) return {};  // opening it says what is wrong
   return directory_content(path, directories, files);
 }
 
