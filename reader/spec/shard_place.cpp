@@ -2,6 +2,7 @@
 
 #include "bale/formats/base/file.hpp"
 #include "bale/formats/base/storage.hpp"
+#include "bale/formats/shard/shard.hpp"
 #include "bale/reader/version.hpp"
 
 namespace bale {
@@ -51,9 +52,16 @@ std::string place_of_shard(const std::string& path, const std::string& digest) {
 
 void require_kept(const std::string& path, const Manifest& manifest) {
   const std::string directory = directory_of(path);
-  const std::string kept = join_name(directory, kept_version(version_id(manifest)));
+  const std::string id = version_id(manifest);
+  const std::string kept = join_name(directory, kept_version(id));
   if (const Storage* const storage = remote_storage_of(kept)) storage->cache().refresh(kept);
-  if (path_exists(kept) && parse_gone_version(std::string(as_text(read_file(kept))))) load_manifest(kept);
+  if (path_exists(kept)) {
+    if (parse_gone_version(std::string(as_text(read_file(kept))))) load_manifest(kept);
+    return;
+  }
+  const std::string current = join_name(directory, k_manifest_name);
+  if (remote_storage_of(current) != nullptr || !path_exists(current)) return;
+  if (version_id(load_manifest(current)) != id) throw Error(changed_error(path));
 }
 
 }  // namespace bale

@@ -28,7 +28,8 @@ auto open_at_its_place(const std::string& path, const std::string& digest, const
   }
 }
 
-/// Throws `removed` with the reason if the version with this manifest, which has a shard at `path`, is gone.
+/// Throws `removed` with the reason if the version with this manifest, which has a shard at `path`, is gone, and
+/// `changed` if another dataset took its place.
 void require_kept(const std::string& path, const Manifest& manifest);
 
 }  // namespace bale

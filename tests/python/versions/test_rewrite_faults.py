@@ -221,6 +221,13 @@ def test_commands_that_run(bale, files, purge, command, suffix, tmp_path):
     assert purge or TIME.sub("", result) == TIME.sub("", expected)
 
 
+def test_a_dataset_that_is_replaced_while_it_is_verified(bale, files, tmp_path):
+    out = packed(bale, files, tmp_path / "out", samples=1)
+    result, errors, code = run_around(lambda: bale.pack(files / "new", out, "--name", "x", "--overwrite"), tmp_path, ".tar", "verify",
+                                      "--jobs", "1", out)
+    assert code == FAILURE and "was changed while it was read" in errors, result + errors
+
+
 def test_shards_that_are_added_to_one_of_several_while_they_are_verified(bale, files, tmp_path):
     both = tmp_path / "both"
     for name in "a", "b":
