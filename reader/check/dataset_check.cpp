@@ -355,7 +355,11 @@ bool Checker::is_finding(const Error& error, const Task& task) const {
 /// A run may move the shards of a version while it is checked. Throws if the version is gone.
 void Checker::find_again(Task& task) const {
   if (task.expected == nullptr || may_exist(task.path)) return;
-  task.path = place_of_shard(task.path, task.expected->digest);
+  try {
+    task.path = place_of_shard(task.path, task.expected->digest);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged) throw;  // of the manifest of another version
+  }
   if (!may_exist(task.path)) require_kept(task.path, *manifest_);
 }
 
@@ -375,7 +379,7 @@ void Checker::check(Task& task) {
   } catch (const Error& error) {
     if (task.expected != nullptr && error.code() == ErrorCode::not_found) {
       require_kept(task.path, *manifest_);
-      if (place_of_shard(task.path, task.expected->digest) != task.path) return check(task);
+      if (!may_exist(task.path) && place_of_shard(task.path) != task.path) return check(task);
     }
     if (!is_finding(error, task)) throw;
     const ErrorContext& where = error.context();

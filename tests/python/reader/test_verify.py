@@ -72,6 +72,10 @@ def test_missing_and_unreadable_shards(bale, packed, tmp_path, with_manifest):
     code, found = findings(bale, spec)
     assert code == 3
     assert {"path": str(middle), "what": "shard file is missing", "code": "damaged"} in found
+    if with_manifest:  # that of another version hides it no more
+        (packed / "versions").mkdir()
+        (packed / "versions" / "0123456789abcdef.json").write_text("damaged")
+        assert findings(bale, spec) == (code, found)
     assert key in [finding.get("key") for finding in found]
     os.mkfifo(middle)  # cannot be read as a file
     code, found = findings(bale, spec)
