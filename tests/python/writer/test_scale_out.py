@@ -307,6 +307,8 @@ def test_damaged_plans(bale, tiny, tmp_path):
     cases = [whole[:size] for size in rng.sample(range(len(whole)), by_tier(15, 200))] + [whole + b"\0"]
     for at in rng.sample(range(8, len(whole)), by_tier(60, len(whole) - 8)):
         cases.append(whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)]) + whole[at + 1:])
+    flags = whole.index(b"\x28\xb5\x2f\xfd") + 4  # of the first zstd frame: now it asks for a dictionary
+    cases.append(whole[:flags] + bytes([whole[flags] ^ 1]) + whole[flags + 1:])
     for case in cases:
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         plan.write_bytes(case)

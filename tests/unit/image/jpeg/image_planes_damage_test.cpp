@@ -66,8 +66,10 @@ Buffer with_another_row(const Buffer& planes, std::size_t at, std::byte value) {
 TEST_CASE("planes: every flipped bit and every cut is noticed, or the original comes back") {
   std::mt19937 random(4);
   for (int i = 0; i < by_tier(3, 40); ++i) {
-    const Buffer planes = packed(any_ending(make_jpeg(draw_planes_sample(random, 40), random), i));
+    Buffer planes = packed(any_ending(make_jpeg(draw_planes_sample(random, 40), random), i));
     CHECK(count_unnoticed<Buffer>(planes, restored) == 0);
+    planes.push_back(std::byte{0});
+    CHECK(message_of([&] { restored(planes); }).find("its size is wrong") != std::string::npos);
   }
 }
 
