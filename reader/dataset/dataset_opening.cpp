@@ -16,10 +16,18 @@
 namespace bale {
 namespace {
 
+constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;  // load_manifest() reads no more
+
 bool is_of_another_program(const std::string& manifest) {
-  const std::vector<std::byte> content = read_file(manifest);
+  std::vector<std::byte> content;
+  try {
+    content = read_file(manifest, k_max_manifest_bytes);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::unsupported) return true;  // a directory, a pipe, or too large
+    throw;
+  }
   const auto has = [&](std::string_view text) { return as_text(content).find(text) != std::string_view::npos; };
-  return !has("\"bale_manifest\"") && !has("\"created_by\": \"bale");  // one of them may be damaged
+  return !has("\"bale_manifest\"") && !has("\"created_by\": \"bale ");  // one of them may be damaged
 }
 
 /// The manifest next to shards that were given one by one, if it lists them all. One that cannot be read is an error:

@@ -75,9 +75,15 @@ def test_shards_named_one_by_one_are_not_read_without_what_their_manifest_remove
     for damaged in (text[:-40], text.replace("bale_manifest", "bale_manifesu"), text.replace('"layout"', '"layouu"')):
         manifest.write_text(damaged)
         assert str(manifest) in bale("ls", pattern).error_line()
-    manifest.write_text('{"audio": 1}\n{"audio": 2}\n')  # another program's
+    for content in '{"audio": 1}\n{"audio": 2}\n', '{"created_by": "baler 3"}':  # another program's
+        manifest.write_text(content)
+        assert len(bale.ok("ls", pattern).out.splitlines()) == 6
+    os.truncate(manifest, (1 << 30) + 1)  # larger than any of bale's
     assert len(bale.ok("ls", pattern).out.splitlines()) == 6
     manifest.unlink()
+    manifest.mkdir()
+    assert len(bale.ok("ls", pattern).out.splitlines()) == 6
+    manifest.rmdir()
     for spec in (pattern, three / "a", shards(three / "a")[0]):
         assert "manifest.json is missing" in bale.ok("ls", spec).err
         assert bale("ls", spec, "--strict").code != 0
