@@ -2,11 +2,15 @@
 #include "bale/formats/shard/shard_index.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <span>
 
 #include <fmt/format.h>
 
+#include "bale/formats/base/checksum.hpp"
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/shard/index/index_layout.hpp"
 #include "bale/formats/shard/index_builder.hpp"
 #include "bale/tests/support/catch.hpp"
 #include "bale/tests/support/error_of.hpp"
@@ -231,10 +235,18 @@ TEST_CASE("A field without a place is not a field") {
 }
 
 TEST_CASE("A codec of later versions is not damage") {
-  IndexBuilder builder;
-  builder.add_sample("k", -1);
-  builder.set_extent(0, builder.add_field("jpg", static_cast<Codec>(7)), 0, 1);
-  const Error error = test::error_of([&] { ShardIndex::from_bytes(builder.build(1, std::nullopt, false, "x"), "x"); });
+  std::vector<std::byte> index = sparse_index();
+  const FieldRow row{.stored_bytes = 20, .num_samples = 1, .name_end = 7, .codec = 1, .located = 1, .reserved = {}};
+  const auto at = std::search(index.begin(), index.end(), std::as_bytes(std::span(&row, 1)).begin(),
+                              std::as_bytes(std::span(&row, 1)).end());
+  REQUIRE(at != index.end());
+  at[offsetof(FieldRow, codec)] = std::byte{7};
+  auto header = load_at<IndexHeader>(index.data());
+  header.body_crc32c = crc32c(Bytes(index).subspan(sizeof header));
+  std::memcpy(index.data(), &header, sizeof header);
+  header.header_crc32c = crc32c(Bytes(index).first(offsetof(IndexHeader, header_crc32c)));
+  std::memcpy(index.data(), &header, sizeof header);
+  const Error error = test::error_of([&] { ShardIndex::from_bytes(std::move(index), "x"); });
   CHECK(error.code() == ErrorCode::unsupported);
   CHECK_THAT(error.what(), ContainsSubstring("codec 7; use a newer bale"));
 }
