@@ -22,6 +22,7 @@
 #include "bale/writer/source/arrays/array_source.hpp"
 #include "bale/writer/source/choose/source_table.hpp"
 #include "bale/writer/source/files/long_path.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 #include "bale/writer/source/folder/folder_walk.hpp"
 #include "bale/writer/source/rows/file_rows.hpp"
 #include "bale/writer/source/source.hpp"
@@ -60,6 +61,7 @@ std::optional<FirstName> first_name(const std::string& path) {
   std::vector<std::byte> head(k_first_bytes);
   head.resize(File::open_read(path).read_some(0, head));
   std::string_view text = as_text(head);
+  refuse_utf16(text, path);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   const std::size_t end = text.find_first_of(std::string_view("\0\r\n", 3));

@@ -41,6 +41,15 @@ def test_other_columns_in_cp1252(bale, photos):
     assert bale("pack", photos / "t.csv", photos / "skip", "--root", photos / "in", "--on-error", "skip").code == SKIPS
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_lists_in_utf16(bale, photos, encoding):
+    """As PowerShell's > writes them: their NULs end no name, and a list of what to leave out is not passed over."""
+    (photos / "l.txt").write_bytes("\ufefftea/1.ppm\r\n".encode(encoding))
+    for source in (["l.txt", "--root", "in"], ["in", "--exclude-from", "l.txt"]):
+        result = bale("pack", source[0], "out", *source[1:], cwd=photos)
+        assert result.code == FAILURE and "l.txt: a text in UTF-16; save it in UTF-8" in result.error_line(), result
+
+
 @pytest.mark.parametrize("text", ["café\ntea\n", "café,0\ntea,1\n", "0 café\n1 tea\n", '["café", "tea"]'])
 def test_class_maps_in_cp1252(bale, photos, text):
     (photos / "map").write_text(text, encoding="cp1252")

@@ -16,6 +16,7 @@
 #include "bale/formats/shard/sample/key.hpp"
 #include "bale/reader/where.hpp"
 #include "bale/writer/source/choose/chosen_source.hpp"
+#include "bale/writer/source/files/text_files.hpp"
 #include "bale/writer/source/rows/source_root.hpp"
 
 namespace bale {
@@ -27,6 +28,7 @@ class NameList {
  public:
   explicit NameList(const std::string& path) : bytes_(read_file(path)) {
     std::string_view text = as_text(bytes_);
+    refuse_utf16(text, path);
     is_printed_ = text.find('\0') == std::string_view::npos;  // one name per line: keys are as they are printed
     if (is_printed_ && text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
     const char end = is_printed_ ? '\n' : '\0';
