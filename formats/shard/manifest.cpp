@@ -287,4 +287,16 @@ Manifest load_manifest(const std::string& path) {
   });
 }
 
+bool is_of_another_program(const std::string& path) {
+  std::vector<std::byte> content;
+  try {
+    content = read_file(path, k_max_manifest_bytes);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::unsupported) return true;  // a directory, a pipe, or too large
+    throw;
+  }
+  const auto has = [&](std::string_view text) { return as_text(content).find(text) != std::string_view::npos; };
+  return !has("\"bale_manifest\"") && !has("\"created_by\": \"bale ");  // one of them may be damaged
+}
+
 }  // namespace bale

@@ -355,12 +355,13 @@ bool Checker::is_finding(const Error& error, const Task& task) const {
 /// A run may move the shards of a version while it is checked. Throws if the version is gone.
 void Checker::find_again(Task& task) const {
   if (task.expected == nullptr || may_exist(task.path)) return;
+  const bool may_be_replaced = bale::may_be_replaced(manifest_path_, manifest_file_);
   try {
-    task.path = place_of_shard(task.path, task.expected->digest);
+    task.path = place_of_shard(task.path, may_be_replaced ? task.expected->digest : std::string());
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;  // of the manifest of another version
   }
-  if (!may_exist(task.path)) require_kept(task.path, *manifest_);
+  if (may_be_replaced && !may_exist(task.path)) require_kept(task.path, *manifest_);
 }
 
 void Checker::check(Task& task) {

@@ -16,20 +16,6 @@
 namespace bale {
 namespace {
 
-constexpr std::uint64_t k_max_manifest_bytes = std::uint64_t{1} << 30;  // load_manifest() reads no more
-
-bool is_of_another_program(const std::string& manifest) {
-  std::vector<std::byte> content;
-  try {
-    content = read_file(manifest, k_max_manifest_bytes);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::unsupported) return true;  // a directory, a pipe, or too large
-    throw;
-  }
-  const auto has = [&](std::string_view text) { return as_text(content).find(text) != std::string_view::npos; };
-  return !has("\"bale_manifest\"") && !has("\"created_by\": \"bale ");  // one of them may be damaged
-}
-
 /// The manifest next to shards that were given one by one, if it lists them all. One that cannot be read is an error:
 /// without it, samples that were removed from the dataset would be there again.
 std::optional<Manifest> manifest_beside(const DatasetPart& part, const std::string& path) {
@@ -37,8 +23,9 @@ std::optional<Manifest> manifest_beside(const DatasetPart& part, const std::stri
   try {
     read = load_manifest(path);
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::not_found || (is_data_error(error) && is_of_another_program(path)))
-      return std::nullopt;
+    if (error.code() == ErrorCode::not_found) return std::nullopt;
+    if (!is_data_error(error)) throw;
+    if (is_of_another_program(path)) return std::nullopt;
     ErrorContext context = error.context();
     if (context.hint.empty())
       context.hint = "copy it again, or move it away to read the shards without what it says of them";
@@ -143,8 +130,14 @@ void Dataset::State::load_layers(const Entry& entry) const {
 }
 
 void Dataset::State::require_kept(const Entry& entry, const Error& error) const {
-  const std::optional<Manifest>& manifest = parts[entry.part].manifest;
-  if (error.code() == ErrorCode::not_found && manifest) bale::require_kept(entry.path, *manifest);
+  const Part& part = parts[entry.part];
+  if (error.code() != ErrorCode::not_found || !part.manifest) return;
+  if (may_be_replaced(part.manifest_path, part.manifest_file)) bale::require_kept(entry.path, *part.manifest);
+}
+
+std::string Dataset::State::digest_to_find(const Entry& entry) const {
+  const Part& part = parts[entry.part];
+  return may_be_replaced(part.manifest_path, part.manifest_file) ? entry.digest() : std::string();
 }
 
 void Dataset::State::leave_out_lost_shards() {
@@ -154,9 +147,9 @@ void Dataset::State::leave_out_lost_shards() {
   for (Entry& entry : entries) {
     const auto expected = entry.expected != nullptr ? std::optional(entry.expected->num_samples) : std::nullopt;
     try {
-      SalvagedShard salvaged = open_at_its_place(entry.path, entry.digest(), [&](const std::string& path) {
-        return salvage_shard(path, options.format, opening(entry));
-      });
+      SalvagedShard salvaged = open_at_its_place(
+          entry.path, [&] { return digest_to_find(entry); },
+          [&](const std::string& path) { return salvage_shard(path, options.format, opening(entry)); });
       const std::uint64_t size = salvaged.shard.size();
       if (!salvaged.loss.empty()) {
         losses.push_back({entry.path, std::move(salvaged.loss),
@@ -193,11 +186,13 @@ Shard Dataset::State::open(std::size_t number, const Format* format,
   load_layers(known);
   if (known.expected == nullptr) return open_now(known, format, index);
   try {
-    return open_at_its_place(known.path, known.digest(), [&](const std::string& path) {
-      Entry entry = known;
-      entry.path = path;
-      return open_now(entry, format, index);
-    });
+    return open_at_its_place(
+        known.path, [&] { return digest_to_find(known); },
+        [&](const std::string& path) {
+          Entry entry = known;
+          entry.path = path;
+          return open_now(entry, format, index);
+        });
   } catch (const Error& error) {
     require_kept(known, error);
     const Part& part = parts[known.part];

@@ -92,6 +92,8 @@ struct Dataset::State {
   void load_layers(const Entry& entry) const;
   /// Throws `removed` if a file of the shard was not found because its version is gone.
   void require_kept(const Entry& entry, const Error& error) const;
+  /// Of a shard that is not where it was; empty if only its name can tell where it is.
+  std::string digest_to_find(const Entry& entry) const;
   /// What `read` returns, or that error.
   template <typename Read>
   auto read_kept(const Entry& entry, const Read& read) const {

@@ -50,6 +50,10 @@ std::string place_of_shard(const std::string& path, const std::string& digest) {
   return found.empty() ? path : found;
 }
 
+bool may_be_replaced(const std::string& manifest, const FileStamp& read) {
+  return !read.is_known() || FileStamp::of(manifest) != read;
+}
+
 void require_kept(const std::string& path, const Manifest& manifest) {
   const std::string directory = directory_of(path);
   const std::string id = version_id(manifest);

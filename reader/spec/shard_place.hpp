@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bale/formats/base/error.hpp"
+#include "bale/formats/base/file_stamp.hpp"
 #include "bale/formats/shard/manifest.hpp"
 
 namespace bale {
@@ -15,14 +16,19 @@ namespace bale {
 /// Where a shard lies now that lay at `path`. With a digest ("xxh3:..."), also under another name.
 std::string place_of_shard(const std::string& path, const std::string& digest = {});
 
-/// What `open` returns for this place, which may have changed since the path became known.
-template <typename Open>
-auto open_at_its_place(const std::string& path, const std::string& digest, const Open& open) {
+/// True if the manifest was written since it was `read`, or if only its storage knows. Otherwise its shards are where
+/// their names say and its version is kept, so no manifest has to be read again for each shard that is missing.
+bool may_be_replaced(const std::string& manifest, const FileStamp& read);
+
+/// What `open` returns for this place, which may have changed since the path became known. `digest` is called only
+/// then.
+template <typename DigestOf, typename Open>
+auto open_at_its_place(const std::string& path, const DigestOf& digest, const Open& open) {
   try {
     return open(path);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::not_found) throw;
-    const std::string place = place_of_shard(path, digest);
+    const std::string place = place_of_shard(path, digest());
     if (place == path) throw;
     return open(place);
   }

@@ -213,7 +213,7 @@ HWY_INLINE void across_vector(const AcrossTable& table, std::uint32_t num_quads,
   Sums sums[k_rows];
   for (std::uint32_t k = 0; k < num_quads; ++k) {
     const V32 p[k_parts] = {part(k, 0), part(k, 1), part(k, 2), part(k, 3)};
-    // Not unrolled, as at -O2, GCC 12 makes wrong code of it for AVX-512 (-fno-ivopts does not).
+    // GCC 12 at -O2 makes wrong code of the rolled loop for AVX-512 (with -fno-ivopts it does not).
 #pragma GCC unroll 4
     for (std::size_t row = 0; row < k_rows; ++row) sums[row].add(quads(row, k), p[0], p[1], p[2], p[3]);
   }

@@ -113,13 +113,15 @@ void work(Ring& ring, std::uint32_t number, pid_t parent, const std::function<vo
       config.shards.size(), [&](std::size_t shard, const Format* format, std::shared_ptr<const ShardIndex> index) {
         const PinnedContent content(config.digests[shard]);
         if (!index) index = shared.find(shard, config.shards[shard]);
-        return open_at_its_place(config.shards[shard], config.digests[shard], [&](const std::string& path) {
-          ShardOpenOptions opening = options;
-          opening.layers = layers.of(shard);
-          opening.digest = config.digests[shard];
-          if (!index) return open_shard(path, opening);
-          return Shard::open(path, format != nullptr ? *format : probe_format(path), index, opening);
-        });
+        return open_at_its_place(
+            config.shards[shard], [&] { return config.digests[shard]; },
+            [&](const std::string& path) {
+              ShardOpenOptions opening = options;
+              opening.layers = layers.of(shard);
+              opening.digest = config.digests[shard];
+              if (!index) return open_shard(path, opening);
+              return Shard::open(path, format != nullptr ? *format : probe_format(path), index, opening);
+            });
       });
   const auto shard_of = [&](std::uint32_t shard, const ShardIdentity& known) {
     if (before_shard) before_shard(shard);

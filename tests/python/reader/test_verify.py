@@ -1,9 +1,11 @@
 """`bale verify` and what else looks at a whole dataset: it continues after what it cannot read, and takes several datasets."""
 import json
 import os
+import shlex
+import subprocess
 
 import pytest
-from conftest import NOBODY, flip, let_others_in, shards, shim, tree_bytes
+from conftest import NOBODY, PROGRAM, flip, let_others_in, make_images, shards, shim, tree_bytes
 
 
 @pytest.fixture
@@ -72,7 +74,7 @@ def test_missing_and_unreadable_shards(bale, packed, tmp_path, with_manifest):
     code, found = findings(bale, spec)
     assert code == 3
     assert {"path": str(middle), "what": "shard file is missing", "code": "damaged"} in found
-    if with_manifest:  # that of another version hides it no more
+    if with_manifest:  # an unreadable manifest of another version does not hide it
         (packed / "versions").mkdir()
         (packed / "versions" / "0123456789abcdef.json").write_text("damaged")
         assert findings(bale, spec) == (code, found)
@@ -81,6 +83,22 @@ def test_missing_and_unreadable_shards(bale, packed, tmp_path, with_manifest):
     code, found = findings(bale, spec)
     assert code == 3 and key in [finding.get("key") for finding in found]
     assert any(finding["path"] == str(middle) and "not a regular file" in finding["what"] for finding in found), found
+
+
+@pytest.mark.parametrize("verb", ["verify", "report"])
+def test_many_missing_shards_take_one_manifest(bale, tmp_path, verb):
+    """The manifest is not read again for each of them: what is read does not grow with the square of the shards."""
+    source, out = tmp_path / "source", tmp_path / "packed"
+    make_images.make_tree(source, classes=1, per_class=300, size=(8, 8))
+    bale.pack(source, out, "--name", "x", "--shard-samples", "1")
+    for shard in shards(out):
+        shard.unlink()
+    command = [PROGRAM, verb, out]
+    script = f"{shlex.join(map(str, command))} > /dev/null 2>&1; echo $?; cat /proc/$$/io"  # with its children's
+    code, *counts = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert int(code) == (3 if verb == "verify" else 1)
+    read = int(dict(line.split(": ") for line in counts)["rchar"])
+    assert read < 50 * (out / "manifest.json").stat().st_size
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")

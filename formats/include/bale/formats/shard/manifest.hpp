@@ -113,4 +113,8 @@ Manifest parse_manifest(const std::string& text, const std::string& path);
 /// Reads and parses a file of at most 1 GiB. Throws what parse_manifest() and read_file() throw.
 Manifest load_manifest(const std::string& path);
 
+/// True if nothing in a manifest.json says that bale wrote it, also if it is a directory, a pipe or larger than 1 GiB.
+/// For one that load_manifest() takes for damaged or unsupported. Throws what read_file() throws.
+bool is_of_another_program(const std::string& path);
+
 }  // namespace bale
