@@ -117,8 +117,8 @@ void Checker::list_tasks(const DatasetPart& dataset) {
   }
 }
 
-/// Reports shard files with this dataset's name that the manifest does not list. Those of an unfinished `add` are not
-/// read either, until it publishes its manifest.
+/// Reports shard files with this dataset's name that the manifest does not list. Next to an unfinished run they are of
+/// the version that it is about to publish, or of one that it replaced: no one may remove them.
 void Checker::find_strays() {
   const FormatAndLayout made = find_format(manifest_->format, manifest_->layout);
   std::unordered_set<std::string> known;
@@ -131,13 +131,9 @@ void Checker::find_strays() {
     if (!known.contains(file)) strays.push_back(file);
   });
   is_unfinished_ = path_exists(join_path(directory_, k_partial_name));
-  if (is_replaced()) return;
+  if (is_unfinished_ || is_replaced()) return;
   std::sort(strays.begin(), strays.end());
   for (const std::string& file : strays) {
-    if (is_unfinished_) {
-      report_.leftovers.push_back(join_path(directory_, file));
-      continue;
-    }
     report(report_.findings, {.path = join_path(directory_, file), .what = "shard is not in the manifest"});
   }
 }

@@ -1,5 +1,6 @@
 """bale rewrite while others read or change the dataset, and after kills."""
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -133,6 +134,18 @@ def test_a_killed_purge_is_called_what_it_was(bale, files, tmp_path):
         assert bale(command[0], out, *command[1:], env=shim(KILL_AT=n)).code == KILLED
         said |= {line.split(";")[0].split(": ")[-1] for line in bale(*NEXT["add"](out, files)).err.splitlines() if "unfinished" in line}
     assert said == {"holds an unfinished `bale remove --purge`"}
+
+
+def test_shards_of_a_killed_run_are_not_called_temporary(bale, files, tmp_path):
+    """They are of the version that is about to be published, or of the one before, and who removes them loses samples."""
+    old = packed(bale, files, tmp_path / "old")
+    calls, between = count_calls(bale, tmp_path, "rewrite", shutil.copytree(old, tmp_path / "count"), "--all"), False
+    for n in range(calls - 24, calls + 1, 2):
+        out = shutil.copytree(old, tmp_path / f"out{n}")
+        assert bale("rewrite", out, "--all", env=shim(KILL_AT=n)).code == KILLED
+        assert json.loads(bale.ok("verify", "--json", out).out)["leftovers"] == []
+        between = between or len(list(out.glob("*.tar"))) == 6
+    assert between
 
 
 def test_a_removal_while_it_begins(bale, files, tmp_path):
