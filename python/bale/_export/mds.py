@@ -9,7 +9,7 @@ from bale import _bale
 from bale._dataset.dataset import Dataset
 from bale._dataset.spec import shown
 from bale._export.atomic_dir import staged_directory
-from bale._export.sample_fields import field_sets, fields_to_write, main_image, read_ahead
+from bale._export.sample_fields import field_sets, fields_to_write, main_image, read_ahead, require_text_keys
 from bale._types import Path
 from bale._writer.writer import size_of
 from bale.errors import make_error
@@ -51,7 +51,7 @@ def to_mds(dataset: Dataset | Path | Sequence[Path], destination: Path, *, field
     ------
     bale.Error
         `exists` if the destination is not empty, or with overwrite has other files; `unsupported` for a sample without a field that others have (MDS has
-        no missing values) or that is larger than a shard can be; `damaged` for text and JSON that Streaming could not
+        no missing values) or with a key that is not UTF-8, or that is larger than a shard can be; `damaged` for text and JSON that Streaming could not
         read; and those of reading.
     ValueError
         For fields that are not there, a dataset without samples, and a shard_size that is not a size.
@@ -105,6 +105,7 @@ class _Columns:
     def __init__(self, dataset: Dataset, fields: Sequence[str] | None) -> None:
         if not len(dataset):
             raise ValueError(f"{shown(dataset.spec)}: has no samples")
+        require_text_keys(dataset, "MDS")
         sets = field_sets(dataset)
         others = fields_to_write(sets, fields)
         images = {main_image(names) for _, names in sets}
@@ -137,7 +138,7 @@ class _Columns:
         values = []
         for column in self.columns:
             if column.role == "key":
-                values.append(dataset.key(i).encode("utf-8", "surrogateescape"))
+                values.append(dataset.key(i).encode())
             elif column.role == "label":
                 values.append(struct.pack("<q", dataset.label(i)))
             else:

@@ -11,7 +11,7 @@ from bale import _bale
 from bale._dataset.dataset import Dataset
 from bale._dataset.spec import shown
 from bale._export.atomic_dir import staged_directory
-from bale._export.sample_fields import field_sets, fields_to_write, main_image, read_ahead
+from bale._export.sample_fields import field_sets, fields_to_write, main_image, read_ahead, require_text_keys
 from bale._types import Path
 from bale._writer.writer import size_of
 from bale.errors import make_error
@@ -74,7 +74,7 @@ def to_parquet(dataset: Dataset | Path | Sequence[Path], destination: Path, *, s
     Raises
     ------
     bale.Error
-        `exists` if the destination is not empty, or with overwrite has other files; `damaged` for text that is not UTF-8; and those of reading.
+        `exists` if the destination is not empty, or with overwrite has other files; `unsupported` for a key and `damaged` for text that is not UTF-8; and those of reading.
     ValueError
         For fields that are not there or would be one column, and for options that contradict each other.
     ImportError
@@ -114,6 +114,7 @@ class _Columns:
         self._picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
         self._features: dict[str, object] = {}
         self._types: list[tuple[str, pa.DataType]] = []
+        require_text_keys(dataset, "Parquet")
         sets = field_sets(dataset)
         if any(main_image(names) for _, names in sets):
             self._add(image, self._picture, {"_type": "Image"})

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from bale import _bale
 from bale._dataset.dataset import Dataset
+from bale._dataset.spec import shown
 from bale._progress_bar import bar_of_samples
+from bale.errors import make_error
 
 _AHEAD = 64
 
@@ -33,6 +35,14 @@ def read_ahead(dataset: Dataset, name: str, progress: bool | None) -> Iterator[i
 def main_image(fields: Iterable[str]) -> str | None:
     """The image of a sample with these fields: the first with an image's name."""
     return next((name for name in fields if _bale.is_image_field(name)), None)
+
+
+def require_text_keys(dataset: Dataset, format: str) -> None:
+    """Raises bale.Error for the first key that is not UTF-8, as readers of this format refuse it."""
+    for key in map(dataset.key, range(len(dataset))):
+        if not key.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in key):
+            raise make_error("unsupported", f"{shown(dataset.spec)}: the key {_bale.printed_key(key)} is not UTF-8, and keys in {format} are text",
+                             dataset.spec, key, hint="give the file a name in UTF-8 and pack it again")
 
 
 def fields_to_write(sets: Sequence[tuple[bool, Sequence[str]]], wanted: Sequence[str] | None) -> list[str]:

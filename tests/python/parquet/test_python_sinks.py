@@ -126,6 +126,10 @@ def test_all_files_or_none(packed, tmp_path, monkeypatch, write):
     with pytest.raises(bale.Error, match="field 'caption.txt' of a ") as failed:
         write(text, tmp_path / "out")
     assert failed.value.code == "damaged" and failed.value.key == "a" and not (tmp_path / "out").exists()
+    latin = pack(tmp_path / "latin", [("a", {"jpg": encoded(0)}, 0), ("caf\udce9", {"jpg": encoded(1)}, 0)])
+    with pytest.raises(bale.Error, match="the key caf.*e9 is not UTF-8") as failed:
+        write(latin, tmp_path / "out")
+    assert failed.value.code == "unsupported" and failed.value.key == "caf\udce9" and not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("write", [bale.to_parquet, bale.to_mds])
