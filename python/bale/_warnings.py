@@ -42,8 +42,9 @@ def _lines(report: Report) -> list[str]:
     lines += report.get("warnings", [])
     skipped = report.get("skipped", [])
     if isinstance(skipped, list) and skipped:
-        count = max(len(skipped), sum(output.get("skipped", 0) for output in report.get("outputs", [])))
-        lines.append(f"{count} sample{'s' if count > 1 else ''} skipped, the first: {_of_first(skipped[0])}")
+        counts = [sample.get("samples", 1) for sample in skipped]
+        count, least = sum(1 if one is None else one for one in counts), "at least " if None in counts else ""
+        lines.append(f"{least}{count} sample{'s' if count != 1 else ''} skipped, the first: {_of_first(skipped[0])}")
     return lines
 
 

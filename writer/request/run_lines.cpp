@@ -12,6 +12,14 @@
 
 namespace bale {
 
+std::string skipped_count(std::span<const SkippedSample> skipped) {
+  std::uint64_t count = 0;
+  for (const SkippedSample& sample : skipped) count += sample.num_samples.value_or(1);
+  const bool is_known =
+      std::all_of(skipped.begin(), skipped.end(), [](const auto& sample) { return sample.num_samples.has_value(); });
+  return fmt::format("{}{}", is_known ? "" : "at least ", plural(count, "sample"));
+}
+
 Lines skipped_lines(const std::vector<SkippedSample>& skipped, const OptionNames& options) {
   constexpr std::size_t k_max_listed = 10;
   Lines lines;
@@ -21,7 +29,7 @@ Lines skipped_lines(const std::vector<SkippedSample>& skipped, const OptionNames
     lines.push_back(why.starts_with(origin) ? "skipped " + why : fmt::format("skipped {}: {}", origin, why));
   }
   if (skipped.size() > k_max_listed) {
-    lines.push_back(fmt::format("skipped {} more", plural(skipped.size() - k_max_listed, "sample")));
+    lines.push_back(fmt::format("skipped {} more", skipped_count(std::span(skipped).subspan(k_max_listed))));
   }
   return lines;
 }

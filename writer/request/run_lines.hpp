@@ -19,6 +19,9 @@ namespace bale {
 /// One line per skipped sample, of the first ones.
 Lines skipped_lines(const std::vector<SkippedSample>& skipped, const OptionNames& options);
 
+/// "12 samples": what the entries stand for. "at least 3 samples" if that is not known of each.
+std::string skipped_count(std::span<const SkippedSample> skipped);
+
 /// One line per replaced dataset.
 Lines replaced_lines(const PackReport& report);
 

@@ -44,7 +44,7 @@ def test_a_truncated_archive_gives_the_samples_before_its_end(bale, archives, en
     assert bale("convert", directory, out).code == FAILURE
     result = bale("convert", directory, out, *SKIP)
     assert result.code == SKIPS, result
-    assert str(victim) in result.err
+    assert str(victim) in result.err and "at least 1 sample skipped" in result.err
     contents[2] = dict(list(contents[2].items())[:whole])
     assert fields_by_key(bale, out) == merged(contents)
     lines = ledger(out)
@@ -52,6 +52,8 @@ def test_a_truncated_archive_gives_the_samples_before_its_end(bale, archives, en
     assert lines[0]["samples"] is None and "3 samples before it are taken" in lines[0]["why"]
     assert manifest_of(out)["num_skipped"] == 1
     bale.ok("verify", out)
+    with pytest.warns(UserWarning, match="at least 1 sample skipped"):
+        pytest.importorskip("bale").convert(directory, tmp_path / "again", on_error="skip")
 
 
 @pytest.mark.parametrize("cut", [2048, 0], ids=["between members", "between samples"])
@@ -164,6 +166,7 @@ def test_a_damaged_shard_of_ours(bale, photos, layout, damage, tmp_path):
     manifest = manifest_of(out)
     lost = len(originals) - manifest["num_samples"]
     assert manifest["num_skipped"] == max(lost, 1)  # the shard's own line, even if all of its samples can be read
+    assert f"bale: {lost} sample{'s' if lost != 1 else ''} skipped; " in result.err  # and the shard's line is none
     assert manifest["num_samples"] >= 30
     if (layout, damage) == ("tar.plain", "truncated"):
         assert manifest["num_samples"] >= 33  # by the index, those whose bytes are there

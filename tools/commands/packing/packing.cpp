@@ -1,5 +1,4 @@
 // `pack`, `plan`, `merge`, and what changes a packed dataset: `add`, `remove`, `set` and `rewrite`.
-#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -32,11 +31,13 @@ struct SummaryStyle {
   bool checked_images = false;  // the run decoded all of them
 };
 
-std::uint64_t num_skipped(const PackReport& report) {
-  std::uint64_t skipped = 0;
-  if (report.added) return report.skipped.size();  // the manifest also counts those of earlier versions
+/// "12 samples"; empty if none were skipped.
+std::string skipped_text(const PackReport& report) {
+  if (!report.skipped.empty()) return skipped_count(report.skipped);
+  std::uint64_t skipped = 0;  // by the run that a resumed one found finished
+  if (report.added) return {};  // the manifest also counts those of earlier versions
   for (const PackReport::Output& output : report.outputs) skipped += output.manifest.num_skipped;
-  return std::max<std::uint64_t>(skipped, report.skipped.size());
+  return skipped == 0 ? std::string() : plural(skipped, "sample");
 }
 
 void print_skips(const PackReport& report, Terminal& terminal) {
@@ -46,7 +47,7 @@ void print_skips(const PackReport& report, Terminal& terminal) {
     if (output.manifest.num_skipped == 0) continue;
     ledgers += (ledgers.empty() ? "" : ", ") + printable(join_path(output.directory, k_ledger_name));
   }
-  terminal.error(fmt::format("{} skipped; {} lists them", plural(num_skipped(report), "sample"), ledgers));
+  terminal.error(fmt::format("{} skipped; {} lists them", skipped_text(report), ledgers));
 }
 
 std::string summary_text(const PackReport& report, double seconds, SummaryStyle style) {
@@ -132,7 +133,7 @@ int show_packed(const PackOutcome& outcome, const RunRemarks& remarks, SummarySt
   }
   show_lines(unusable_image_lines(outcome.images, terminal.options()), terminal);
   show_lines(undecodable_lines(report), terminal);
-  if (num_skipped(report) == 0) return k_exit_ok;
+  if (skipped_text(report).empty()) return k_exit_ok;
   terminal.flush();
   print_skips(report, terminal);
   return k_exit_skipped;
@@ -223,7 +224,7 @@ int run_part(const PackCommand& command, Terminal& terminal) {
   if (report.skipped.empty()) return k_exit_ok;
   terminal.flush();
   show_lines(skipped_lines(report.skipped, terminal.options()), terminal);
-  terminal.error(fmt::format("{} skipped; the merged dataset will list them", plural(report.skipped.size(), "sample")));
+  terminal.error(fmt::format("{} skipped; the merged dataset will list them", skipped_count(report.skipped)));
   return k_exit_skipped;
 }
 
