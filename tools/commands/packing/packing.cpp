@@ -34,7 +34,7 @@ struct SummaryStyle {
 /// "12 samples"; empty if none were skipped.
 std::string skipped_text(const PackReport& report) {
   if (!report.skipped.empty()) return skipped_count(report.skipped);
-  std::uint64_t skipped = 0;  // by the run that a resumed one found finished
+  std::uint64_t skipped = 0;    // by the run that a resumed one found finished
   if (report.added) return {};  // the manifest also counts those of earlier versions
   for (const PackReport::Output& output : report.outputs) skipped += output.manifest.num_skipped;
   return skipped == 0 ? std::string() : plural(skipped, "sample");
