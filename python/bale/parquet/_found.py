@@ -100,8 +100,8 @@ def _is_cached(names: list[str]) -> bool:
 def _splits_of_directory(directory: str) -> dict[str, Split]:
     names = sorted(os.listdir(directory))
     if "dataset_dict.json" in names:
-        splits = _json_of(directory, "dataset_dict.json").get("splits", [])
-        return {split: _saved(os.path.join(directory, split)) for split in splits}
+        splits = _json_of(directory, "dataset_dict.json").get("splits")
+        return {split: _saved(os.path.join(directory, split)) for split in _plain_names(splits, os.path.join(directory, "dataset_dict.json"))}
     if "state.json" in names:
         return {"": _saved(directory)}
     if _is_cached(names):
@@ -134,7 +134,9 @@ def _saved(directory: str) -> Split:
     if state.get("_indices_data_files"):
         raise make_error("unsupported", f"{directory}: saved with a mapping of indices, by an old version of datasets", directory,
                          hint="save it again with flatten_indices()")
-    files = [os.path.join(directory, file["filename"]) for file in state.get("_data_files", [])]
+    listed = state.get("_data_files")
+    names = [file.get("filename") if isinstance(file, dict) else None for file in listed] if isinstance(listed, list) else None
+    files = [os.path.join(directory, name) for name in _plain_names(names, os.path.join(directory, "state.json"))]
     _require_all(files)
     return Split(files)  # dataset_info.json counts what the dataset was made from, perhaps more than was saved
 
@@ -143,7 +145,7 @@ def _cached(directory: str, names: list[str]) -> dict[str, Split]:
     """A directory of the cache of datasets: NAME-SPLIT.arrow, or NAME-SPLIT-00000-of-00004.arrow."""
     info = _json_of(directory, "dataset_info.json")
     splits = {}
-    for split in info.get("splits") or {}:
+    for split in _plain_names(info.get("splits") or {}, os.path.join(directory, "dataset_info.json")):
         files = [name for name in names if re.fullmatch(rf"(.*-)?{re.escape(split)}(-\d{{5}}-of-\d{{5}})?\.arrow", name)]
         if not files:
             raise make_error("not_found", f"{directory}: no file of the split {split}, which dataset_info.json lists", directory)
@@ -152,7 +154,9 @@ def _cached(directory: str, names: list[str]) -> dict[str, Split]:
 
 
 def _num_rows(info: Json, split: str | None) -> int | None:
-    number = ((info.get("splits") or {}).get(split or "") or {}).get("num_examples")
+    splits = info.get("splits")
+    of_split = splits.get(split) if isinstance(splits, dict) else None
+    number = of_split.get("num_examples") if isinstance(of_split, dict) else None
     return number if isinstance(number, int) else None
 
 
@@ -188,6 +192,15 @@ def _require_all(files: list[str]) -> None:
     for file in files:
         if not os.path.exists(file):
             raise make_error("not_found", f"{file}: not there, and state.json lists it", file, hint="copy the dataset again")
+
+
+def _plain_names(names: object, path: str) -> list[str]:
+    """The names of splits or files that a JSON file lists. Raises bale.Error for others than those of files next to it: packs of splits
+    get their names, and would lie elsewhere."""
+    if isinstance(names, (list, dict)) and all(isinstance(name, str) and os.path.basename(name) == name and name not in ("", ".", "..")
+                                               for name in names):
+        return list(names)
+    raise make_error("damaged", f"{path}: does not list names of splits or files next to it", path, hint="copy the dataset again")
 
 
 def _json_of(directory: str, name: str) -> Json:

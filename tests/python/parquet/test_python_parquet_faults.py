@@ -25,6 +25,22 @@ def test_a_file_of_the_set_is_missing(written, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("name, content", [
+    ("dataset_dict.json", {"splits": ["../train"]}), ("dataset_dict.json", {"splits": "train"}), ("dataset_dict.json", {}),
+    ("state.json", {"_data_files": [{"filename": "../data.arrow"}]}), ("state.json", {"_data_files": [{}]}), ("state.json", {}),
+    ("dataset_info.json", {"splits": {"..": {}}}), ("dataset_info.json", {"splits": 1})])
+def test_lists_of_files_that_name_others(written, tmp_path, name, content):
+    """A split's name is that of its pack: it must not lead out of the destination."""
+    saved = tmp_path / "a" / "saved"
+    shutil.copytree(written["saved"], saved)
+    if name == "dataset_info.json":
+        (saved / "state.json").unlink()  # as in the cache
+    (saved / name).write_text(json.dumps(content))
+    with pytest.raises(bale.errors.DamagedError, match=rf"{name}: does not list names of splits or files next to it; copy the dataset again"):
+        bale.pack(saved, tmp_path / "b" / "out")
+    assert os.listdir(tmp_path) == ["a"]
+
+
 def test_classes_have_to_agree(whole, written, tmp_path):
     other = whole.cast_column("label", datasets.ClassLabel(names=CLASSES[::-1]))
     other.to_parquet(tmp_path / "other.parquet")
