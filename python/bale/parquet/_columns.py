@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -456,6 +457,8 @@ def _label(label: object, numbers: Mapping[str, int]) -> int | None:
         return None
     if isinstance(label, str):
         return numbers[label]
+    if isinstance(label, float) and (math.isnan(label) or label.is_integer()):  # of pandas, whose integers are floats if one is missing
+        return None if math.isnan(label) else int(label)
     if not isinstance(label, int) or isinstance(label, bool):
         raise ValueError(f"{label!r} is not a class number; choose another column with `label`")
     return label

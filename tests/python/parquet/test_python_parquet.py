@@ -214,6 +214,19 @@ def test_a_column_of_texts_that_is_named_like_a_label_is_said(tmp_path):
     assert bale.Dataset(tmp_path / "named").classes == ["cat", "dog"]
 
 
+def test_a_label_may_be_floats_that_are_whole(tmp_path):
+    """As pandas writes integers of which one is missing; the warning of such a column says to name it."""
+    name = write(tmp_path / "a.parquet", {"image": pictures("x.jpg", "y.jpg", "z.jpg"), "label": [3.0, float("nan"), 0.0]})
+    with pytest.warns(UserWarning, match="the column 'label' stays a field.*label='label'"):
+        bale.pack(name, tmp_path / "kept")
+    bale.pack(bale.parquet.samples(name, label="label"), tmp_path / "named")
+    packed = bale.Dataset(tmp_path / "named")
+    assert [packed.label(i) for i in range(3)] == [3, None, 0]
+    write(tmp_path / "a.parquet", {"image": pictures("x.jpg"), "label": [0.5]})
+    with pytest.raises(bale.errors.ArgumentError, match="0.5 is not a class number"):
+        bale.pack(bale.parquet.samples(name, label="label"), tmp_path / "bad")
+
+
 def test_rows_without_an_image(tmp_path):
     name = write(tmp_path / "x.parquet", {"image": pictures("x.jpg", None, "z.jpg"), "text": ["a", "b", "c"]})
     bale.pack(name, tmp_path / "kept")
