@@ -31,7 +31,8 @@ bool is_in_order(const ShardIndex& index) {
       const Extent extent = index.extent(i, f);
       if (!extent.present()) continue;
       if (extent.offset < end) return false;
-      next_end = std::max(next_end, extent.offset + extent.length);
+      // The length of a field that is made is not that of its bytes in the file.
+      next_end = std::max(next_end, extent.offset + (index.fields()[f].located ? extent.length : 0));
     }
     end = next_end;
   }

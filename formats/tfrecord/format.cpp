@@ -5,6 +5,7 @@
 #include <atomic>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,29 +19,40 @@
 namespace bale::tfrecord {
 namespace {
 
-/// The records of a file, and which of them have been checked. One sample per record, in the file's order.
+/// The records of a file up to the first damage, and which of them have been checked.
 class CheckedRecords {
  public:
   explicit CheckedRecords(const File& file) {
     FileWindow window(file);
     RecordWalk walk(window);
     Record record;
-    while (walk.next(record)) records_.push_back(record);
+    try {
+      while (walk.next(record)) records_.push_back(record);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::damaged) throw;
+      damage_ = error;
+    }
     sound_ = std::vector<std::atomic<bool>>(records_.size());
   }
 
-  /// Compares the record's checksum unless this was done before.
-  void check(const File& file, std::uint64_t number) {
-    if (number >= records_.size())
+  /// Compares the checksum of the record that has the byte at `offset`, unless this was done before.
+  void check(const File& file, std::uint64_t offset) {
+    const auto after = std::upper_bound(records_.begin(), records_.end(), offset,
+                                        [](std::uint64_t at, const Record& record) { return at < record.offset; });
+    const auto number = static_cast<std::size_t>(after - records_.begin());
+    if (number == 0 || offset >= records_[number - 1].end()) {
+      if (damage_) throw Error(*damage_);
       throw Error(ErrorCode::damaged, "has fewer records than it had", {.path = file.path()});
-    if (sound_[number]) return;
+    }
+    if (sound_[number - 1]) return;
     std::vector<std::byte> buffer;
-    check_data(file, records_[number], buffer);
-    sound_[number] = true;
+    check_data(file, records_[number - 1], buffer);
+    sound_[number - 1] = true;
   }
 
  private:
   std::vector<Record> records_;
+  std::optional<Error> damage_{};
   std::vector<std::atomic<bool>> sound_;
 };
 
@@ -52,7 +64,7 @@ class RecordPayload final : public FilePayload {
   void read(std::uint64_t sample, std::uint32_t field, const Extent& extent, MutableBytes out) const override {
     if (checks_) {
       std::call_once(walked_, [this] { records_ = std::make_unique<CheckedRecords>(file_); });
-      records_->check(file_, sample);
+      records_->check(file_, extent.offset);
     }
     if (index_.fields()[field].located) return FilePayload::read(sample, field, extent, out);
     FileWindow window(file_);

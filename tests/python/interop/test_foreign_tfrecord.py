@@ -172,3 +172,33 @@ def test_compressed_files_are_refused_by_name(bale, photos, tmp_path, name):
             done = bale(command, path)
             assert done.code in (1, 3) and f"the whole file is compressed by {kind}" in done.out + done.err, (name, done)
         assert bale("convert", path, tmp_path / "p").code == 1
+
+
+def numbers(name, count):
+    """A feature of one byte per number, which is three or more as text."""
+    return field(1, field(1, name) + field(2, field(3, field(1, bytes(i % 100 for i in range(count))))))
+
+
+def test_a_truncated_file_gives_the_records_before_its_end(bale, tmp_path):
+    """Also if values are longer as text than in the file, and samples differ in their fields."""
+    path = tmp_path / "in" / "s.tfrecord"
+    path.parent.mkdir()
+    records = [example(entry(b"txt", b"x%d" % i), *[entry(b"note", b"n")] * (i % 3 == 0), numbers(b"boxes", 200)) for i in range(9)]
+    path.write_bytes(b"".join(records[:6]) + records[6][:-10])
+    result = bale("convert", path.parent, tmp_path / "out", "--on-error", "skip")
+    assert result.code == 4 and "6 samples before it are taken" in result.err, result
+    assert [found["txt"] for found in fields_by_key(bale, tmp_path / "out").values()] == [b"x%d" % i for i in range(6)]
+
+
+def test_a_record_is_compared_with_its_own_checksum(bale, photos, tmp_path):
+    """Also if samples before it were removed, and the index that has checksums is gone."""
+    out = tmp_path / "out"
+    bale.pack(photos, out, "--format", "tfrecord")
+    shard, keys = next(path for path in out.iterdir() if "-of-" in path.name and path.suffix != ".bidx"), list(fields_by_key(bale, out))
+    bale.ok("remove", out, keys[0])
+    (out / f"{shard.name}.bidx").unlink()
+    content = bytearray(shard.read_bytes())
+    content[-100] ^= 1  # of the last record
+    shard.write_bytes(content)
+    result = bale("convert", out, tmp_path / "copy", "--on-error", "skip")
+    assert result.code == 4 and list(fields_by_key(bale, tmp_path / "copy")) == keys[1:-1], result
