@@ -4,9 +4,10 @@ import hashlib
 import json
 import os
 import random
+import shlex
 
 import pytest
-from conftest import LAYOUTS, fields_by_key, shim, tree_bytes
+from conftest import LAYOUTS, REPO, fields_by_key, shim, tree_bytes
 from image_support import png
 from PIL import Image
 
@@ -48,6 +49,16 @@ def test_the_longest_extension_wins(bale, tmp_path):
     fields = fields_by_key(bale, tmp_path / "p")["x/a"]
     assert fields["png"] == (source / "x/a.png").read_bytes()
     assert fields["mask.png"] == (source / "x/a.mask.png").read_bytes()
+
+
+def test_two_extensions_with_dots(bale, tmp_path):
+    """With the options that TROUBLESHOOTING.md has for `the image's extension`."""
+    page = (REPO / "docs/TROUBLESHOOTING.md").read_text()
+    options = shlex.split(page.partition("`X.depth.png` write\n")[2].split("`")[1])
+    for name in ("a.rgb.png", "a.depth.png"):
+        make_image(tmp_path / "in" / name, "png")
+    bale.ok("pack", tmp_path / "in", tmp_path / "out", "--flat", *options)
+    assert {key: set(fields) for key, fields in fields_by_key(bale, tmp_path / "out").items()} == {"a%2Ergb": {"png", "depth.png"}}
 
 
 def test_images_that_are_not_part_are_counted(bale, tmp_path):
