@@ -43,6 +43,16 @@ def test_open_images(bale, tmp_path):
     assert bale("pack", images, tmp_path / "q", "--annotations", table, "--on-error", "skip").code == 4
 
 
+def test_blanks_around_cells(bale, tmp_path):
+    """A class with a blank after it is no class of its own, as in tables of images."""
+    images = make_images(tmp_path / "images", ["a.jpg", "b.jpg"])
+    (tmp_path / "boxes.csv").write_text("filename,class,xmin,ymin,xmax,ymax\na.jpg,cat,1,2,3,4\nb.jpg , cat ,1,2, 3,4\na.jpg,dog,1,2,3,4\nb.jpg, , ,,,\n")
+    bale.ok("pack", images, tmp_path / "p", "--annotations", tmp_path / "boxes.csv")
+    assert list(bl.Dataset(tmp_path / "p").classes) == ["cat", "dog"]
+    got = rows(bale, tmp_path / "p")
+    assert got["a"][1].tolist() == [0, 1] and got["b"][1].tolist() == [0] and got["b"][2]["names"] == ["cat"]
+
+
 def test_labels_of_whole_images(bale, tmp_path):
     """Open Images' image-level labels; --class-map numbers them."""
     images = make_images(tmp_path / "images", ["000a.jpg", "000b.jpg", "none.jpg"])

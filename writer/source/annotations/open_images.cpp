@@ -268,6 +268,7 @@ class OpenImages : public AnnotationSet {
       throw Error(ErrorCode::damaged, fmt::format("{} cells, but the header has {}", cells.size(), num_cells_));
     }
     if (record.find('\n') != std::string_view::npos) throw Error(ErrorCode::damaged, "a cell with a line end");
+    for (const std::size_t column : columns_) cells[column] = std::string(stripped(cells[column]));
   }
 
   void add_row(const RecordReader& reader, std::string& before, std::uint64_t& num_lost, std::string& first_lost) {
@@ -298,7 +299,7 @@ class OpenImages : public AnnotationSet {
   void check_pixels() {
     for (const std::size_t column : std::span(columns_).subspan(2)) {
       try {
-        pixels_.add(parse_number(stripped(cells_[column])));
+        pixels_.add(parse_number(cells_[column]));
       } catch (const Error& error) {
         if (is_lack_of_resources(error)) throw;  // else reading the sample will report it
       }
@@ -326,7 +327,7 @@ class OpenImages : public AnnotationSet {
     const std::int64_t label = label_of(cells[columns_[1]]);
     if (has_boxes_) {
       std::array<double, 4> box{};
-      for (std::size_t i = 0; i < 4; ++i) box[i] = parse_number(stripped(cells[columns_[2 + i]]));
+      for (std::size_t i = 0; i < 4; ++i) box[i] = parse_number(cells[columns_[2 + i]]);
       if (is_relative_) {
         check_relative(box);
         const RelativeTo size(image);
