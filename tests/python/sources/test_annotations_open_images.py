@@ -44,7 +44,7 @@ def test_open_images(bale, tmp_path):
 
 
 def test_blanks_around_cells(bale, tmp_path):
-    """A class with a blank after it is no class of its own, as in tables of images."""
+    """A class with a blank after it is the same class, as in tables of images."""
     images = make_images(tmp_path / "images", ["a.jpg", "b.jpg"])
     (tmp_path / "boxes.csv").write_text("filename,class,xmin,ymin,xmax,ymax\na.jpg,cat,1,2,3,4\nb.jpg , cat ,1,2, 3,4\na.jpg,dog,1,2,3,4\nb.jpg, , ,,,\n")
     bale.ok("pack", images, tmp_path / "p", "--annotations", tmp_path / "boxes.csv")
