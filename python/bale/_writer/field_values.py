@@ -6,6 +6,7 @@ import json
 import numbers
 import sys
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bale._warnings import warn
@@ -96,7 +97,7 @@ class FieldValues:
             raise TypeError(f"field {name!r}: to store an image, name the field {', '.join(_PILLOW)}, or pass its bytes")
         made_as = _PILLOW[extension][0]
         if image.format == made_as:
-            file = _untouched_file(image)
+            file = _untouched_file(image, sys.modules["PIL.Image"])
             if file is not None:
                 return file
             if made_as == "JPEG":
@@ -131,10 +132,11 @@ def is_image_field(name: str) -> bool:
     return name.lower().rpartition(".")[2] in _PILLOW
 
 
-def _untouched_file(image: object) -> bytes | None:
-    """The file of an image that Pillow has opened and not decoded yet: nothing can have changed its pixels."""
+def _untouched_file(image: PilImage.Image, pillow: ModuleType) -> bytes | None:
+    """The file of an image that Pillow has opened and not decoded yet: nothing can have changed its pixels. None of a later frame and of a
+    draft(): the file would be read as another image."""
     file = getattr(image, "fp", None)
-    if not getattr(image, "tile", None) or file is None or getattr(image, "_exclusive_fp", None) is None:
+    if image.tell() or not getattr(image, "tile", None) or file is None or getattr(image, "_exclusive_fp", None) is None:
         return None
     try:
         at = file.tell()
@@ -143,9 +145,10 @@ def _untouched_file(image: object) -> bytes | None:
             content: bytes = file.read()
         finally:
             file.seek(at)
+        with pillow.open(io.BytesIO(content)) as first:
+            return content if (first.size, first.mode) == (image.size, image.mode) else None
     except (OSError, ValueError):
         return None
-    return content
 
 
 def plain(value: object) -> object:

@@ -93,6 +93,17 @@ def test_pixels_and_images(tmp_path):
     with Image.open(file) as image:
         image.putpixel((0, 0), (1, 2, 3))
         assert Image.open(io.BytesIO(_written(tmp_path / "changed", "png", image))).getpixel((0, 0)) == (1, 2, 3)
+    with Image.open(file) as image, pytest.warns(UserWarning, match="encoded again"):
+        image.draft("L", (4, 3))
+        assert Image.open(io.BytesIO(_written(tmp_path / "draft", "jpg", image))).mode == "L"
+    # Files of which readers take the first frame.
+    for name in "tif", "png":
+        frames = io.BytesIO()
+        Image.fromarray(pixels).save(frames, {"tif": "TIFF", "png": "PNG"}[name], save_all=True, append_images=[Image.fromarray(255 - pixels)])
+        with Image.open(frames) as image:
+            image.seek(1)
+            read = Image.open(io.BytesIO(_written(tmp_path / f"second-{name}", name, image)))
+            assert np.array_equal(np.asarray(read.convert("RGB")), 255 - pixels), name
 
 
 @pytest.mark.parametrize("name,value,words", [
