@@ -58,12 +58,15 @@ void require_kept(const std::string& path, const Manifest& manifest) {
   const std::string directory = directory_of(path);
   const std::string id = version_id(manifest);
   const std::string kept = join_name(directory, kept_version(id));
-  if (const Storage* const storage = remote_storage_of(kept)) storage->cache().refresh(kept);
+  const std::string current = join_name(directory, k_manifest_name);
+  if (const Storage* const storage = remote_storage_of(kept)) {
+    storage->cache().refresh(kept);
+    storage->cache().refresh(current);  // whoever opens the dataset next gets the version that took its place
+  }
   if (path_exists(kept)) {
     if (parse_gone_version(std::string(as_text(read_file(kept))))) load_manifest(kept);
     return;
   }
-  const std::string current = join_name(directory, k_manifest_name);
   if (remote_storage_of(current) != nullptr || !path_exists(current)) return;
   if (version_id(load_manifest(current)) != id) throw Error(changed_error(path));
 }

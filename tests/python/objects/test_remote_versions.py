@@ -450,6 +450,9 @@ OF_PURGED = """
             assert "removed on purpose" in str(error) and dataset.version in str(error)
             num_gone += 1
     assert num_gone == 2 or os.environ["BALE_CACHE_DIR"] != "none"  # what is in use of the cache is read on
+    if num_gone == 2:
+        current = bale.Dataset(name)  # not what this process knew of it
+        assert current.find(key) is None and all(current[i] for i in range(len(current)))
 """
 
 
