@@ -67,7 +67,7 @@ void require_kept(const std::string& path, const Manifest& manifest) {
     if (parse_gone_version(std::string(as_text(read_file(kept))))) load_manifest(kept);
     return;
   }
-  if (remote_storage_of(current) != nullptr || !path_exists(current)) return;
+  if (!path_exists(current)) return;
   if (version_id(load_manifest(current)) != id) throw Error(changed_error(path));
 }
 

@@ -307,6 +307,26 @@ def test_a_file_that_changes_is_an_error(serve, pack, env, fresh_copy):
     assert code in ("changed", "damaged") and "p-000003.tar" in text  # damaged: it was not opened before
 
 
+REPLACED = HEAD + """
+    dataset = bale.Dataset(SPEC)
+    first = dataset.version
+    os.rename(sys.argv[3], sys.argv[3] + ".old")
+    os.rename(sys.argv[4], sys.argv[3])
+    try:
+        dataset[len(dataset) - 1]
+    except bale.Error as error:
+        print(error.code)
+    print(bale.Dataset(SPEC).version != first)
+"""
+
+
+def test_a_dataset_that_is_replaced_is_an_error(bale, photos, serve, pack, env, fresh_copy, tmp_path):
+    """Also where its shard is gone; the process then opens the other one."""
+    www = fresh_copy(pack, "www")
+    bale.pack(photos, tmp_path / "other", "--name", "p", "--shard-samples", "30")
+    assert run_script(REPLACED, serve(www).url, "{}", www, tmp_path / "other", **env).split() == ["changed", "True"]
+
+
 @pytest.mark.parametrize("policy", ["fail", "skip"])
 def test_an_outage_condemns_no_sample(pack, server, env, policy):
     """The server is away for longer than the time limit: the loader says so, and continues when it is back. As after
