@@ -51,6 +51,7 @@ std::uint64_t bytes_if_there(const std::string& path) try { return file_bytes(pa
 struct Task {
   std::string path;
   const ManifestShard* expected = nullptr;
+  bool is_missing = false;
   std::vector<Damage> findings{};
   NoticeLog notices{};
 };
@@ -69,6 +70,7 @@ class Checker {
   void list_tasks(const DatasetPart& dataset);
   void check(Task& task);
   void find_again(Task& task) const;
+  void check_missing();
   bool is_finding(const Error& error, const Task& task) const;
   void check_open(Task& task, const Shard& shard);
   void check_file(Task& task);
@@ -351,13 +353,29 @@ bool Checker::is_finding(const Error& error, const Task& task) const {
 /// A run may move the shards of a version while it is checked. Throws if the version is gone.
 void Checker::find_again(Task& task) const {
   if (task.expected == nullptr || may_exist(task.path)) return;
-  const bool may_be_replaced = bale::may_be_replaced(manifest_path_, manifest_file_);
   try {
-    task.path = place_of_shard(task.path, may_be_replaced ? task.expected->digest : std::string());
+    task.path = place_of_shard(task.path, task.expected->digest);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::damaged) throw;  // of the manifest of another version
   }
-  if (may_be_replaced && !may_exist(task.path)) require_kept(task.path, *manifest_);
+  if (!may_exist(task.path)) require_kept(task.path, *manifest_);
+}
+
+/// Shards that are not where the manifest says. They may all be missing, so manifests are read again for each only if
+/// the version was replaced.
+void Checker::check_missing() {
+  std::vector<Task*> missing;
+  for (Task& task : tasks_) {
+    if (task.is_missing) missing.push_back(&task);
+  }
+  const bool is_replaced =
+      manifest_ && !missing.empty() && is_replaced_since(manifest_path_, manifest_file_, *manifest_);
+  for (Task* const task : missing) {
+    if (is_replaced) find_again(*task);
+    task->is_missing = !is_replaced || !may_exist(task->path);
+    if (!task->is_missing) check(*task);
+    if (task->is_missing) report(task->findings, {.path = task->path, .what = "shard file is missing"});
+  }
 }
 
 void Checker::check(Task& task) {
@@ -366,9 +384,9 @@ void Checker::check(Task& task) {
     throw Error(ErrorCode::not_found, "no such file", {.path = task.path, .hint = "check the path"});
   }
   try {
-    find_again(task);
+    if (task.expected != nullptr && !may_exist(task.path)) task.path = place_of_shard(task.path);
     if (!may_exist(task.path)) {
-      report(task.findings, {.path = task.path, .what = "shard file is missing"});
+      task.is_missing = true;
       return;
     }
     check_file(task);
@@ -430,6 +448,7 @@ CheckReport Checker::run() {
   }
   find_leftovers();
   run_parallel(tasks_.size(), options_.jobs, [&](std::size_t number) { check(tasks_[number]); });
+  check_missing();
   for (Task& task : tasks_) {
     std::move(task.findings.begin(), task.findings.end(), std::back_inserter(report_.findings));
     report_.notices.merge(task.notices, task.path);

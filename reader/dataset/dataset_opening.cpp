@@ -132,12 +132,14 @@ void Dataset::State::load_layers(const Entry& entry) const {
 void Dataset::State::require_kept(const Entry& entry, const Error& error) const {
   const Part& part = parts[entry.part];
   if (error.code() != ErrorCode::not_found || !part.manifest) return;
-  if (may_be_replaced(part.manifest_path, part.manifest_file)) bale::require_kept(entry.path, *part.manifest);
+  if (is_replaced_since(part.manifest_path, part.manifest_file, *part.manifest))
+    bale::require_kept(entry.path, *part.manifest);
 }
 
 std::string Dataset::State::digest_to_find(const Entry& entry) const {
   const Part& part = parts[entry.part];
-  return may_be_replaced(part.manifest_path, part.manifest_file) ? entry.digest() : std::string();
+  return part.manifest && is_replaced_since(part.manifest_path, part.manifest_file, *part.manifest) ? entry.digest()
+                                                                                                    : std::string();
 }
 
 void Dataset::State::leave_out_lost_shards() {

@@ -50,8 +50,16 @@ std::string place_of_shard(const std::string& path, const std::string& digest) {
   return found.empty() ? path : found;
 }
 
-bool may_be_replaced(const std::string& manifest, const FileStamp& read) {
-  return !read.is_known() || FileStamp::of(manifest) != read;
+bool is_replaced_since(const std::string& path, const FileStamp& read, const Manifest& manifest) {
+  const Storage* const storage = remote_storage_of(path);
+  if (storage == nullptr) return FileStamp::of(path) != read;
+  storage->cache().refresh(path);
+  try {
+    return !path_exists(path) || version_id(load_manifest(path)) != version_id(manifest);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged && error.code() != ErrorCode::removed) throw;
+    return true;
+  }
 }
 
 void require_kept(const std::string& path, const Manifest& manifest) {

@@ -16,9 +16,9 @@ namespace bale {
 /// Where a shard lies now that lay at `path`. With a digest ("xxh3:..."), also under another name.
 std::string place_of_shard(const std::string& path, const std::string& digest = {});
 
-/// True if the manifest was written since it was `read`, or if only its storage knows. Otherwise its shards are where
-/// their names say and its version is kept, so no manifest has to be read again for each shard that is missing.
-bool may_be_replaced(const std::string& manifest, const FileStamp& read);
+/// True if `manifest`, which was read from the file `read`, is not at `path` any more. Otherwise its shards are where
+/// their names say, and its version is kept. Asks a server.
+bool is_replaced_since(const std::string& path, const FileStamp& read, const Manifest& manifest);
 
 /// What `open` returns for this place, which may have changed since the path became known. `digest` is called only
 /// then.
