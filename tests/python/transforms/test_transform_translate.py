@@ -87,6 +87,9 @@ for given, words in [
     assert str(error).endswith(tail), error
 raises(TypeError, "transform: FiveCrop has no", lambda: T.translate(V.FiveCrop(3)))
 raises(ValueError, "transforms[1]: ColorJitter changes 8-bit pixels", lambda: T.translate(V.Compose([V.ToTensor(), V.ColorJitter()])))
+resize = V.Resize(3, antialias=False)
+raises(TypeError, "transforms[1]: Resize: antialias=False of a tensor has no", lambda: T.translate(V.Compose([V.PILToTensor(), resize])))
+same(V.Compose([resize, V.ToTensor()]), T.Resize(3), T.ToTensor())  # of an image of Pillow it changes nothing
 """)
 
 

@@ -15,8 +15,8 @@ from bale import _bale
 from bale.transforms._operations.arguments import MODES
 from bale.transforms._operations.compose import Compose
 from bale.transforms._operations.control import RandomApply, RandomChoice, RandomOrder
-from bale.transforms._operations.ending import ToDtype
-from bale.transforms._operations.markers import Identity
+from bale.transforms._operations.ending import ToDtype, ToTensor
+from bale.transforms._operations.markers import Identity, PILToTensor, ToImage
 from bale.transforms._operations.operation import Operation
 from bale.transforms._recipes import train
 from bale.transforms._translation import from_code, from_timm, from_torchvision
@@ -129,6 +129,7 @@ def _with_mode(transform: Compose, mode: str | None) -> Compose:
 class _Given:
     """What the transforms so far have made of the image."""
 
+    is_tensor = False
     is_float = False
 
 
@@ -140,6 +141,10 @@ def _parts(given: object, place: str, state: _Given) -> list[Operation]:
         return [part for i, child in enumerate(children) for part in _parts(child, f"{inner}[{i}]", state)]
     made = given if isinstance(given, Operation) else _one(given, place, state)
     parts = [made] if isinstance(made, Operation) else list(made)
+    if state.is_tensor and getattr(given, "antialias", True) is False and not isinstance(given, Operation):
+        raise TypeError(f"{place}: {type(given).__name__}: antialias=False of a tensor has no native counterpart: images are resized with "
+                        f"antialiasing, as those of Pillow are. {_RUNS_IT}")
+    state.is_tensor |= any(isinstance(part, (ToImage, PILToTensor, ToTensor)) for part in parts)
     state.is_float |= any(isinstance(part, ToDtype) and part.dtype != "uint8" for part in parts)
     return parts
 
