@@ -65,13 +65,18 @@ class Scan {
       ids.push_back(header.id);
       if (!list.has_labels_of(header)) relabeled.push_back(header.id);
     }
-    if (std::string odd = odd_index_beside(path(), ids.size()); !odd.empty()) index_.notices().warn(std::move(odd));
+    if (const std::string odd = odd_index_beside(path(), ids.size(), list); !odd.empty()) index_.notices().warn(odd);
     const auto unlisted =
         std::find_if(ids.begin(), ids.end(), [&](std::uint64_t id) { return list.key(id) == nullptr; });
     const bool listed = unlisted == ids.end();
     if (!listed && !list.path().empty()) {
       index_.notices().warn(fmt::format("{} does not have each record once (such as {}), so keys are numbers",
                                         printable(base_name(list.path())), *unlisted));
+    }
+    if (listed && list.doubtful() && std::find(ids.begin(), ids.end(), *list.doubtful()) != ids.end()) {
+      index_.notices().warn(
+          fmt::format("{} ends without a line end: if it was cut, the key of record {} is; then copy it again",
+                      printable(base_name(list.path())), *list.doubtful()));
     }
     if (listed && !relabeled.empty()) {
       index_.notices().warn(fmt::format(

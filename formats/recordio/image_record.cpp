@@ -159,6 +159,11 @@ std::optional<std::vector<std::byte>> read_beside(const std::string& record_path
   return read_file(path);
 }
 
+std::string odd_list(const std::string& path, std::uint64_t num_listed, std::uint64_t num_records) {
+  return fmt::format("{} lists {} records, and the file has {}: {}", printable(base_name(path)), num_listed,
+                     num_records, num_listed < num_records ? "all are read" : "was it cut? Then copy it again");
+}
+
 /// The key for a path. Our lists have keys, which are used unchanged; lists of other tools have file names.
 std::string key_of_path(std::string_view path) {
   const auto parts = split_member_name(path);
@@ -176,6 +181,7 @@ ImageList ImageList::beside(const std::string& record_path) {
   if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);  // the byte order mark of editors on Windows
   while (!rest.empty()) {
     std::string_view line = rest.substr(0, rest.find('\n'));
+    const bool has_end = line.size() != rest.size();
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
     std::uint64_t id = 0;
@@ -189,15 +195,17 @@ ImageList ImageList::beside(const std::string& record_path) {
     list.lines_.push_back({.id = id,
                            .key = key_of_path(line.substr(tab + 1)),
                            .labels = std::string(line.substr(labels_at, tab - labels_at))});
+    if (!has_end && !is_image_name(line.substr(tab + 1))) list.doubtful_ = id;
   }
   std::sort(list.lines_.begin(), list.lines_.end(), [](const Line& a, const Line& b) { return a.id < b.id; });
   return list;
 }
 
-std::string odd_index_beside(const std::string& record_path, std::uint64_t num_records) {
+std::string odd_index_beside(const std::string& record_path, std::uint64_t num_records, const ImageList& list) {
   std::string path;
   const auto bytes = read_beside(record_path, ".idx", path);
-  if (!bytes) return {};
+  if (!bytes && list.size() <= num_records) return {};
+  if (!bytes) return odd_list(list.path(), list.size(), num_records);
   std::uint64_t num_listed = 0;
   std::string_view rest = as_text(*bytes);
   while (!rest.empty()) {
@@ -205,9 +213,7 @@ std::string odd_index_beside(const std::string& record_path, std::uint64_t num_r
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (line.find('\t') != std::string_view::npos) ++num_listed;
   }
-  if (num_listed == num_records) return {};
-  return fmt::format("{} lists {} records, and the file has {}: {}", printable(base_name(path)), num_listed,
-                     num_records, num_listed < num_records ? "all are read" : "was it cut? Then copy it again");
+  return num_listed == num_records ? std::string() : odd_list(path, num_listed, num_records);
 }
 
 const ImageList::Line* ImageList::line(std::uint64_t id) const {

@@ -80,6 +80,9 @@ class ImageList {
   bool has_labels_of(const IrHeader& header) const;
   /// The path of the list; empty if there is none.
   const std::string& path() const { return path_; }
+  std::uint64_t size() const { return lines_.size(); }
+  /// The number of the last line, if it has no line end and its path does not end as that of an image: it may be cut.
+  const std::optional<std::uint64_t>& doubtful() const { return doubtful_; }
 
  private:
   struct Line {
@@ -91,10 +94,12 @@ class ImageList {
 
   std::string path_;
   std::vector<Line> lines_;  // sorted by number
+  std::optional<std::uint64_t> doubtful_;
 };
 
-/// What is odd about the `.idx` next to a `.rec` file, which has a line per record; empty if nothing is.
-std::string odd_index_beside(const std::string& record_path, std::uint64_t num_records);
+/// What is odd about the `.idx` next to a `.rec` file, which has a line per record, or about the list if there is none;
+/// empty if nothing is. A list may have more lines than an `.idx`: im2rec leaves out images that it cannot read.
+std::string odd_index_beside(const std::string& record_path, std::uint64_t num_records, const ImageList& list);
 
 /// A line of the list, as im2rec writes it.
 std::string list_line(const IrHeader& header, std::string_view key, std::string_view image_field);

@@ -80,6 +80,7 @@ class Reader {
     // Bytes before an archive, as of a program that unpacks itself, shift everything.
     shift_ = end.end - end.bytes - end.directory;
     if (rest_ != 0) notices_.add_rest(begin_ + bytes_ - rest_, rest_);
+    note_archive_before();
     directory_.resize(static_cast<std::size_t>(end.bytes));
     start_ = end.end - end.bytes;
     read(start_, directory_);
@@ -99,6 +100,15 @@ class Reader {
     throw Error(ErrorCode::damaged, what, {.path = file_.path(), .offset = begin_ + offset, .hint = "copy it again"});
   }
   void read(std::uint64_t offset, MutableBytes out) const { file_.read_exact(begin_ + offset, out); }
+
+  /// As `cat 1.zip 2.zip` makes it.
+  void note_archive_before() const {
+    std::byte head[4];
+    if (shift_ < sizeof head) return;
+    read(0, head);
+    if (as_text(Bytes(head)) != std::string_view("PK\3\4", 4)) return;
+    notices_.add(fmt::format("{} bytes at offset {}", shift_, begin_), "another archive before the last one");
+  }
 
   [[noreturn]] void fail_without_end() const {
     fail(bytes_, "no end of a central directory: the archive is cut short");

@@ -237,6 +237,15 @@ def test_bytes_after_the_archive_are_named(bale, photos, tmp_path, comment):
     assert "cut short" in bale("ls", outer).error_line()
 
 
+def test_an_archive_before_the_archive_is_named(bale, photos, tmp_path):
+    path, other = write(tmp_path / "x.zip", members(photos)), write(tmp_path / "other.zip", {"a.jpg": b"a", "b.jpg": b"b"}).read_bytes()
+    keys = bale.ok("ls", path).out
+    path.write_bytes(other + path.read_bytes())
+    done = bale.ok("ls", path)
+    assert f"ignored 1 entry: another archive before the last one (such as {path}: {len(other)} bytes at offset 0)" in done.err.splitlines()
+    assert done.out == keys
+
+
 def encrypted(path, name):
     """The archive with one member that says that it is encrypted (APPNOTE 4.4.4, 6.1), as by `zip -e`: 12 of its bytes are a header."""
     data = bytearray(path.read_bytes())

@@ -227,6 +227,17 @@ def test_lists_next_to_a_file(bale, photos, tmp_path):
     done = bale.ok("convert", tmp_path / "train.rec", tmp_path / "q")
     assert "train.idx lists 9 records, and the file has 5: was it cut? Then copy it again\n" in done.err
     assert bale("convert", tmp_path / "train.rec", tmp_path / "r", "--strict").code != 0
+    (tmp_path / "train.idx").unlink()
+    assert "train.lst lists 9 records, and the file has 5: was it cut? Then copy it again\n" in bale.ok("ls", tmp_path / "train.rec").err
+
+
+def test_a_list_that_was_cut_in_its_last_line_is_told(bale, photos, tmp_path):
+    samples = images_in_order(photos)[:3]
+    write_im2rec(tmp_path / "train", samples)
+    listed, told = (tmp_path / "train.lst").read_text(), "train.lst ends without a line end: if it was cut"
+    for lost, is_told in ((0, False), (1, False), (6, True)):
+        (tmp_path / "train.lst").write_text(listed[:len(listed) - lost])
+        assert (told in bale.ok("ls", tmp_path / "train.rec").err) == is_told
 
 
 @pytest.mark.parametrize("listed", ["{:f}\t0.500000", "7{:.0f}.000000", "cat"], ids=["more", "others", "words"])
