@@ -2,6 +2,7 @@
 import json
 import pickle
 
+import numpy as np
 import pytest
 from python_support import SYSTEM_PYTHON, run_script
 
@@ -48,6 +49,7 @@ def members(one):
 
 @pytest.mark.parametrize("one, expected", [
     (T.Resize(32, max_size=64), {"height": 32, "max_size": 64, "interpolation": "bilinear"}),
+    (T.Resize(np.array([32, 48])), {"height": 32, "width": 48, "interpolation": "bilinear"}),
     (T.Resize((32, 48), 3), {"height": 32, "width": 48, "interpolation": "bicubic"}),
     (T.RandomCrop(8, (1, 2)), {"size": [8, 8], "padding": [1, 2, 1, 2], "pad_if_needed": False, "fill": [0, 0, 0],
                                "padding_mode": "constant"}),

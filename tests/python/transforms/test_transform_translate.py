@@ -75,6 +75,9 @@ class Renamed(V.RandomInvert):
     def __init__(self):
         super().__init__(0.25)
 same(Renamed(), T.RandomInvert(0.25))
+v2 = type("RandomCrop", (V.RandomCrop,), {"__module__": "torchvision.transforms.v2._geometry"})
+same(type("Mine", (v2,), {"__module__": "mine"})(3, (1, 3, 2, 4)), T.RandomCrop(3, (1, 2, 3, 4)))
+same([V.Grayscale(1), V.Lambda(lambda image: image.convert("RGB"))], T.Grayscale(1), T.Grayscale(3))
 tail = "bale.torch.Dataset(spec, transform) with a torch DataLoader runs it"
 for given, words in [
         (V.Lambda(lambda image: image.convert("P")), "transforms[1]: Lambda has no native counterpart"),
@@ -90,6 +93,26 @@ raises(ValueError, "transforms[1]: ColorJitter changes 8-bit pixels", lambda: T.
 resize = V.Resize(3, antialias=False)
 raises(TypeError, "transforms[1]: Resize: antialias=False of a tensor has no", lambda: T.translate(V.Compose([V.PILToTensor(), resize])))
 same(V.Compose([resize, V.ToTensor()]), T.Resize(3), T.ToTensor())  # of an image of Pillow it changes nothing
+class OtherSpace(V.RandAugment):
+    def _augmentation_space(self, num_bins, image_size):
+        return {"Identity": (torch.tensor(0.0), False)}
+class Turned(V.Lambda):
+    def __call__(self, image):
+        return image.rotate(3)
+class Sometimes:
+    def __init__(self, lambd, p):
+        self.lambd, self.p = lambd, p
+    def __call__(self, image):
+        return self.lambd(image) if torch.rand(1) < self.p else image
+for given in (OtherSpace(), Turned(lambda image: image), Sometimes(lambda image: image.convert("L"), 0.2)):
+    raises(TypeError, "has no native counterpart", lambda: T.translate(given))
+replaced = V.RandomResizedCrop(3)
+replaced.get_params = lambda *_: (0, 0, 1, 1)
+raises(TypeError, "transform: RandomResizedCrop: a method of it was replaced", lambda: T.translate(replaced))
+theirs, V.RandomErasing.get_params = V.RandomErasing.get_params, staticmethod(lambda *_: (0, 0, 1, 1, 0))
+raises(TypeError, "transform: RandomErasing: a method of it was replaced", lambda: T.translate(V.RandomErasing()))
+V.RandomErasing.get_params = staticmethod(theirs)
+same(V.RandomErasing(), T.RandomErasing())
 """)
 
 

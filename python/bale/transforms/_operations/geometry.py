@@ -6,6 +6,7 @@ with antialiasing. `fill` is a number or (red, green, blue), 0 to 255; None is b
 """
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,7 +40,7 @@ class Resize(Operation):
             raise TypeError("size: None has no native counterpart. Give the shorter side and max_size")
         longest = None if self.max_size is None else arguments.whole("max_size", self.max_size, 1, arguments.MAX_SIDE)
         sides = arguments.sides("size", self.size)
-        size = sides if isinstance(self.size, (tuple, list)) and len(self.size) == 2 else sides[0]
+        size = sides[0] if isinstance(self.size, numbers.Real) or len(self.size) == 1 else sides
         if longest is not None:
             if not isinstance(size, int):
                 raise ValueError("max_size: is only for a size of one number")

@@ -15,7 +15,7 @@ from bale.transforms._operations.geometry import FixedSizeCrop
 from bale.transforms._operations.markers import Identity
 from bale.transforms._operations.operation import Operation
 from bale.transforms._translation import from_torchvision
-from bale.transforms._translation.from_torchvision import Foreign
+from bale.transforms._translation.from_torchvision import AS_RGB, Foreign
 
 if TYPE_CHECKING:
     import random
@@ -26,13 +26,16 @@ if TYPE_CHECKING:
 
 def recognized(given: Foreign) -> Operation | None:
     """The native transform of an object of such a class, or of a function; None for others."""
-    function = getattr(given, "lambd", given)
-    code = getattr(function, "__code__", None)
+    kind = type(given)
+    is_lambda = kind.__name__ == "Lambda" and kind.__module__.startswith("torchvision.")
+    code = getattr(given.lambd if is_lambda else given, "__code__", None)
     if code is not None:
         if _same_code(code, _as_gray.__code__):
             return Grayscale(1)
-        return Identity() if _same_code(code, _as_rgb.__code__) or _same_code(code, _as_it_is.__code__) else None
-    make = _LOCAL.get(type(given).__name__)
+        if _same_code(code, _as_rgb.__code__):
+            return AS_RGB
+        return Identity() if _same_code(code, _as_it_is.__code__) else None
+    make = _LOCAL.get(kind.__name__)
     return None if make is None else make(given)
 
 
@@ -191,7 +194,7 @@ def _maybe_to_tensor(given: Foreign) -> Operation | None:
 
 def _convert_mode(given: Foreign) -> Operation | None:
     """open_clip's MaybeConvertMode("RGB")."""
-    return Identity() if type(given).__module__.startswith("open_clip.") and given.mode == "RGB" else None
+    return AS_RGB if type(given).__module__.startswith("open_clip.") and given.mode == "RGB" else None
 
 _LOCAL = {"GaussianBlur": _blur, "Solarization": _solarize, "Solarize": _solarize, "RandomSolarization": _solarize,
           "gray_scale": _other, "color_jitter": _other, "FixedSizeCrop": _fixed_size_crop, "MaybeToTensor": _maybe_to_tensor, "MaybeConvertMode": _convert_mode}

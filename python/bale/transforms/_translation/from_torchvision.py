@@ -11,6 +11,8 @@ from bale.transforms._operations.operation import Operation
 Foreign: TypeAlias = Any  # a transform of another library, of which only the attributes are known
 Make: TypeAlias = Callable[[Foreign, bool], Operation | Sequence[Operation]]
 
+AS_RGB = markers.Identity()  # images are decoded to RGB
+
 _PLAIN: dict[str, tuple[type[Operation], tuple[str, ...]]] = {
     kind.__name__: (kind, names) for kind, names in (
         (geometry.Resize, ("size", "interpolation", "max_size")),
@@ -69,7 +71,7 @@ def _plain(kind: type[Operation], names: tuple[str, ...]) -> Make:
 
 def _random_crop(given: Foreign, _is_float: bool) -> Operation:
     padding = given.padding
-    if padding is not None and ".v2." in type(given).__module__:  # there (left, right, top, bottom)
+    if padding is not None and any(".v2." in kind.__module__ for kind in type(given).__mro__):  # there (left, right, top, bottom)
         padding = [padding[0], padding[2], padding[1], padding[3]]
     return geometry.RandomCrop(given.size, padding, given.pad_if_needed, for_images(given.fill), given.padding_mode)
 
@@ -124,7 +126,7 @@ def _to_pil_image(_given: Foreign, is_float: bool) -> Operation:
 
 
 def _rgb(_given: Foreign, _is_float: bool) -> Operation:
-    return markers.Identity()  # images are decoded to RGB
+    return AS_RGB
 
 
 def _image_classification(given: Foreign, _is_float: bool) -> list[Operation]:

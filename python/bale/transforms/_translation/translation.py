@@ -8,11 +8,12 @@ from __future__ import annotations
 import dis
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import NoReturn, Union
 
 from bale import _bale
 from bale.transforms._operations.arguments import MODES
+from bale.transforms._operations.color import Grayscale
 from bale.transforms._operations.compose import Compose
 from bale.transforms._operations.control import RandomApply, RandomChoice, RandomOrder
 from bale.transforms._operations.ending import ToDtype, ToTensor
@@ -20,13 +21,11 @@ from bale.transforms._operations.markers import Identity, PILToTensor, ToImage
 from bale.transforms._operations.operation import Operation
 from bale.transforms._recipes import train
 from bale.transforms._translation import from_code, from_timm, from_torchvision
-from bale.transforms._translation.from_torchvision import Foreign
+from bale.transforms._translation.from_torchvision import AS_RGB, Foreign
 
 _LIBRARIES = {"torchvision": from_torchvision.TABLE, "timm": from_timm.TABLE}
 _WITH_TORCH = (*_LIBRARIES, "torch")
 _CONTAINERS = {"Sequential", "ModuleList", "Compose"}
-# What a subclass may not change if it is to be translated as its base.
-_BEHAVIOR = {"__call__", "forward", "transform", "_transform", "make_params", "_get_params", "get_params", "_call_kernel"}
 _RUNS_IT = "bale.torch.Dataset(spec, transform) with a torch DataLoader runs it"
 # Instructions that build several views.
 _BUILD = ("BUILD_LIST", "BUILD_TUPLE", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "LIST_APPEND", "LIST_EXTEND")
@@ -131,6 +130,7 @@ class _Given:
 
     is_tensor = False
     is_float = False
+    is_gray = False
 
 
 def _parts(given: object, place: str, state: _Given) -> list[Operation]:
@@ -140,12 +140,17 @@ def _parts(given: object, place: str, state: _Given) -> list[Operation]:
         inner = "transforms" if place == "transform" else f"{place}.transforms"
         return [part for i, child in enumerate(children) for part in _parts(child, f"{inner}[{i}]", state)]
     made = given if isinstance(given, Operation) else _one(given, place, state)
+    if state.is_gray and made is AS_RGB:
+        made = Grayscale(3)
     parts = [made] if isinstance(made, Operation) else list(made)
     if state.is_tensor and getattr(given, "antialias", True) is False and not isinstance(given, Operation):
         raise TypeError(f"{place}: {type(given).__name__}: antialias=False of a tensor has no native counterpart: images are resized with "
                         f"antialiasing, as those of Pillow are. {_RUNS_IT}")
     state.is_tensor |= any(isinstance(part, (ToImage, PILToTensor, ToTensor)) for part in parts)
     state.is_float |= any(isinstance(part, ToDtype) and part.dtype != "uint8" for part in parts)
+    for part in parts:
+        if isinstance(part, Grayscale):
+            state.is_gray = part.num_output_channels == 1
     return parts
 
 
@@ -166,6 +171,10 @@ def _one(given: object, place: str, state: _Given) -> Operation | Sequence[Opera
         return local
     for kind in type(given).__mro__:
         library, name = kind.__module__.split(".")[0], kind.__name__
+        if _is_changed(given, kind):
+            if library in _WITH_TORCH:
+                raise TypeError(f"{place}: {name}: a method of it was replaced. {_RUNS_IT}")
+            break
         if library == "torch" and name == "Identity":
             return Identity()
         if library == "torchvision" and name in _CONTROLS:
@@ -176,9 +185,18 @@ def _one(given: object, place: str, state: _Given) -> Operation | Sequence[Opera
                 return make(given, state.is_float)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{place}: {name}: {error}. {_RUNS_IT}") from None
-        if _BEHAVIOR & vars(kind).keys():
-            break  # a subclass that does something else than its base
     _refuse(given, place)
+
+
+def _is_changed(given: object, kind: type) -> bool:
+    """Whether a method is not that of the library: a subclass, the object or somebody who patched the class has another."""
+    if kind.__module__.split(".")[0] not in _WITH_TORCH:
+        base = super(kind, type(given))
+        names = [name for name in vars(kind) if name == "__call__" or not (name.startswith("__") or name == "extra_repr")]
+        return any(hasattr(base, name) and getattr(kind, name) is not getattr(base, name) for name in names)
+    functions = [getattr(value, "__func__", value) for value in vars(kind).values()]
+    return (any(callable(getattr(kind, name, None)) for name in getattr(given, "__dict__", ()))
+            or any(isinstance(one, FunctionType) and one.__module__.split(".")[0] not in _WITH_TORCH for one in functions))
 
 _CONTROLS = ("RandomApply", "RandomChoice", "RandomOrder")
 
