@@ -21,6 +21,8 @@ _PILLOW: dict[str, tuple[str, dict[str, object]]] = {
     "jpg": ("JPEG", {}), "jpeg": ("JPEG", {}), "png": ("PNG", {}), "webp": ("WEBP", {"lossless": True}),
     "tif": ("TIFF", {}), "tiff": ("TIFF", {}), "bmp": ("BMP", {}), "ppm": ("PPM", {}), "pgm": ("PPM", {}),
 }
+# Modes that Pillow writes with other pixels, and says nothing.
+_CHANGED = {"WEBP": ("I", "I;16", "I;16L", "I;16B", "F"), "BMP": ("RGBA",), "PPM": ("RGBA",)}
 _LABELS_END = 1 << 63  # of both signs; its negative says that there is no label
 
 
@@ -96,7 +98,7 @@ class FieldValues:
         if extension not in _PILLOW:
             raise TypeError(f"field {name!r}: to store an image, name the field {', '.join(_PILLOW)}, or pass its bytes")
         made_as = _PILLOW[extension][0]
-        if image.format == made_as:
+        if image.format == made_as or (image.format, made_as) == ("MPO", "JPEG"):
             file = _untouched_file(image, sys.modules["PIL.Image"])
             if file is not None:
                 return file
@@ -120,11 +122,18 @@ class FieldValues:
             image.load()
         except (OSError, SyntaxError, ValueError) as error:
             raise make_error("damaged", f"field {name!r}: Pillow cannot read the image: {error}") from None
+        if image.mode in _CHANGED.get(kind, ()) or kind in ("PNG", "PPM") and image.mode == "I" and not _has_16_bits(image):
+            raise TypeError(f"field {name!r}: {kind} cannot hold these pixels of mode {image.mode}; name the field tiff")
         try:
             image.save(out, kind, **how)
         except (OSError, KeyError) as error:
             raise TypeError(f"field {name!r}: Pillow cannot write an image of mode {image.mode} as {kind}: {error}") from None
         return out.getbuffer()
+
+
+def _has_16_bits(image: PilImage.Image) -> bool:
+    low, high = image.getextrema()
+    return bool(0 <= low and high <= 65535)
 
 
 def is_image_field(name: str) -> bool:

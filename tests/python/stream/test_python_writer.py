@@ -96,6 +96,10 @@ def test_pixels_and_images(tmp_path):
     with Image.open(file) as image, pytest.warns(UserWarning, match="encoded again"):
         image.draft("L", (4, 3))
         assert Image.open(io.BytesIO(_written(tmp_path / "draft", "jpg", image))).mode == "L"
+    for frames in [Image.fromarray(255 - pixels)], []:  # as cameras write them
+        Image.fromarray(pixels).save(file, "MPO", quality=40, save_all=True, append_images=frames)
+        with Image.open(file) as image:
+            assert _written(tmp_path / f"{image.format}-{len(frames)}", "jpg", image) == file.read_bytes()
     # Files of which readers take the first frame.
     for name in "tif", "png":
         frames = io.BytesIO()
@@ -113,7 +117,10 @@ def test_pixels_and_images(tmp_path):
     ("json", [1, Image.new("L", (1, 1))], "Image cannot be JSON; give it a field of its own"),
     ("json", {"boxes": SimpleNamespace(format=SimpleNamespace(value="XYWH"), canvas_size=(1, 1), tolist=list)}, "in the format XYWH"),
     ("npy", np.array([None]), "allow_pickle"), ("bin", Image.new("L", (1, 1)), "to store an image"),
-    ("jpg", Image.new("RGBA", (1, 1)), "Pillow cannot write an image of mode RGBA as JPEG")])
+    ("jpg", Image.new("RGBA", (1, 1)), "Pillow cannot write an image of mode RGBA as JPEG"),
+    ("webp", Image.new("I;16", (1, 1), 300), "WEBP cannot hold these pixels of mode I;16; name the field tiff"),
+    ("webp", Image.new("F", (1, 1), 0.5), "WEBP cannot hold"), ("pgm", Image.new("I", (1, 1), 70000), "PPM cannot hold"),
+    ("png", Image.new("I", (1, 1), -1), "PNG cannot hold"), ("ppm", np.zeros((1, 1, 4), np.uint8), "PPM cannot hold")])
 def test_values_that_a_field_cannot_hold(tmp_path, name, value, words):
     with bale.Writer(tmp_path / "out") as writer:
         with pytest.raises((TypeError, ValueError), match=words):
