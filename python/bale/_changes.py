@@ -15,7 +15,7 @@ from bale._keywords import check_keywords
 from bale._requests import run
 from bale._types import Options, Path, Report
 from bale._writer.field_values import label_of, plain
-from bale.errors import Error
+from bale.errors import Error, make_error
 from bale.options import AddOptions
 
 if TYPE_CHECKING:
@@ -173,6 +173,8 @@ def set_field(dataset: Path, field: str, values: Path | Mapping[str, object] | o
 def values_files(field: str, values: Path | Mapping[str, object] | object,
                  keys: Path | Sequence[str] | None) -> Iterator[tuple[str, Path | None]]:
     """The paths of a file or folder with these values, and of one with the keys."""
+    if isinstance(values, Mapping) and (keys is not None or not values):
+        raise make_error("invalid_argument", "keys: only for an array; values by key have theirs" if values else "values: there are none")
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "values.npy")
         names = {os.path.join(directory, name): name.partition(".")[0] for name in ("values.npy", "values.jsonl", "keys")}

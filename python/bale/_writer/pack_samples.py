@@ -236,7 +236,8 @@ class _Samples:
             yield from self._after(count)
             return
         if self._at is not None and self.size is not None:
-            yield from map(self._at_or_why_not, range(count, self.size))
+            for i in range(count, self.size):
+                yield self._at_or_why_not(i)  # map() would end at a StopIteration of the source
             return
         items = iter(self._items)
         for i in itertools.count():

@@ -162,6 +162,8 @@ def test_ragged(run):
     run("""
     ragged = bt.Ragged(torch.arange(6, dtype=torch.uint8), torch.tensor([0, 2, 2, 6]))
     assert [row.tolist() for row in ragged[1:]] == [[], [2, 3, 4, 5]] and ragged.lengths.tolist() == [2, 0, 4]
+    long = bt.Ragged(torch.zeros(4099), torch.tensor([0, 2049, 4099])).to(torch.float16)
+    assert long.data.dtype == torch.float16 and long.offsets.tolist() == [0, 2049, 4099]
     moved = ragged.to(torch.float32)
     assert moved.data.dtype == torch.float32 and moved.offsets.dtype == torch.int64 and moved[-1].tolist() == [2, 3, 4, 5]
     raises(IndexError, "", lambda: ragged[3])

@@ -312,3 +312,13 @@ def test_a_dataset_of_hugging_face(tmp_path):
     splits = datasets.DatasetDict({"train": table, "val": table.select([0])})
     assert bale.pack(splits, tmp_path / "splits")["samples"] == 3
     assert [len(bale.Dataset(tmp_path / "splits" / name)) for name in splits] == [2, 1]
+
+
+def test_a_stop_iteration_of_a_sample_is_not_the_end(tmp_path):
+    class Source(list):
+        def __getitem__(self, i):
+            return next(iter([])) if i == 1 else super().__getitem__(i)
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        bale.pack(Source([(jpeg(0), 0)] * 3), tmp_path / "out")
+    assert not (tmp_path / "out" / "manifest.json").exists()

@@ -156,6 +156,9 @@ def test_errors_name_arguments_and_no_temporary_file(out):
             with bl.edit(out) as edit:
                 change(edit)
         assert found.value.path is None and "tmp" not in str(found.value).replace(str(out), "")
+    for values, keys, words in (({"a": [1.0]}, ["b"], "keys: only for an array"), ({}, None, "values: there are none")):
+        with pytest.raises(bl.errors.ArgumentError, match=words):
+            bl.set_field(out, "x.npy", values, keys=keys)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float16"])

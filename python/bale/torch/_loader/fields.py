@@ -43,8 +43,8 @@ class Ragged(PlainRagged):
         Ragged
             A new one; offsets stay int64.
         """
-        offsets = self.offsets.to(*args, **kwargs).to(torch.int64)
-        return type(self)(self.data.to(*args, **kwargs), offsets)
+        data = self.data.to(*args, **kwargs)
+        return type(self)(data, self.offsets.to(data.device, non_blocking=kwargs.get("non_blocking", False)))  # float16 would round them
 
     def pin_memory(self) -> Self:
         """Returns a copy in page-locked memory.
