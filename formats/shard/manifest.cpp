@@ -122,7 +122,8 @@ void check_version(const Json& root, const std::string& path) {
 Manifest manifest_from_json(const Json& root, TakenShards& shards, bool has_checksum, const std::string& path) {
   check_version(root, path);
   std::size_t num_optional = 0;
-  for (const char* const name : {"lists", "layers", "removals", "edits", "keys", "parent", "change", "next_shard"})
+  for (const char* const name :
+       {"lists", "layers", "removals", "edits", "keys", "label_base", "parent", "change", "next_shard"})
     num_optional += root.contains(name) ? 1 : 0;
   if (!has_checksum && root.size() != k_members_without_checksum + num_optional) {
     throw Error(ErrorCode::damaged, "its checksum is missing");
@@ -160,6 +161,7 @@ Manifest manifest_from_json(const Json& root, TakenShards& shards, bool has_chec
     for (const auto& [name, value] : root.members("edits")) manifest.edits[name] = value.as_text("edits");
   }
   if (root.contains("keys")) manifest.keys = key_form_named(root.text("keys"));
+  if (root.contains("label_base")) manifest.label_base = root.text("label_base");
   manifest.plan = root.text("plan");
   manifest.created_by = root.text("created_by");
   if (root.contains("parent")) manifest.parent = version_name(root.text("parent"), path);
@@ -244,6 +246,7 @@ std::string manifest_text(const Manifest& manifest) {
   }
   if (!manifest.edits.empty()) root["edits"] = Json::object_of(manifest.edits);
   if (manifest.keys != KeyForm::plain) root["keys"] = key_form_name(manifest.keys);
+  if (!manifest.label_base.empty()) root["label_base"] = manifest.label_base;
   if (!manifest.parent.empty()) {
     root["parent"] = manifest.parent;
     Json change{{"verb", manifest.change.verb}, {"num_samples", manifest.change.num_samples}};

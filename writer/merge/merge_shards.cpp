@@ -47,6 +47,10 @@ struct JoinedShard {
   std::string path() const { return place_of_shard(join_path(dataset->directory, shard->file)); }
 };
 
+std::string_view label_base(const FinishedDataset& dataset) {
+  return dataset.manifest.label_base.empty() ? "0" : std::string_view(dataset.manifest.label_base);
+}
+
 std::string_view keys_text(const FinishedDataset& dataset) {
   return dataset.manifest.keys == KeyForm::plain ? "not encoded" : key_form_name(dataset.manifest.keys);
 }
@@ -58,6 +62,12 @@ void require_alike(const std::vector<FinishedDataset>& datasets) {
       refuse(other,
              fmt::format("is {}.{}, and {} is {}.{}", other.manifest.format, other.manifest.layout,
                          printable(first.directory), first.manifest.format, first.manifest.layout),
+             "`bale convert 'A::B' DST` makes one dataset of both");
+    }
+    if (label_base(other) != label_base(first)) {
+      refuse(other,
+             fmt::format("its files number classes from {} on, and those of {} from {}", printable(label_base(other)),
+                         printable(first.directory), printable(label_base(first))),
              "`bale convert 'A::B' DST` makes one dataset of both");
     }
     if (other.manifest.keys != first.manifest.keys) {
@@ -104,6 +114,7 @@ class Join {
                 .jobs = options.jobs,
                 .mode = options.mode,
                 .on_warning = options.on_warning};
+    if (!first.label_base.empty()) options_.format_options["label_base"] = first.label_base;
     open_source();
     take_shards();
     std::vector<const Manifest*> manifests;

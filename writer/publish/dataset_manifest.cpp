@@ -27,6 +27,11 @@ std::vector<std::string> copies_of(const SourceLoss& loss, const PackOptions& op
   return Quarantine().add(dataset_directory(options, dataset), loss.files, staged);
 }
 
+std::string label_base_of(const PackOptions& options) {
+  const auto given = options.format_options.find("label_base");
+  return given == options.format_options.end() || given->second == "0" ? std::string() : given->second;
+}
+
 /// Adds up what the finished shards of a dataset say, and publishes its manifest and the files next to it.
 class DatasetManifest {
  public:
@@ -44,6 +49,7 @@ class DatasetManifest {
                  .removals = facts.removals,
                  .edits = std::move(edits),
                  .keys = facts.keys,
+                 .label_base = label_base_of(options),
                  .plan = plan.fingerprint,
                  .created_by = fmt::format("bale {}", version())};
     if (plan.base) begin_with(*plan.base, plan.rewritten ? &*plan.rewritten : nullptr, store);

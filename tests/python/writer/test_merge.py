@@ -1,6 +1,7 @@
 """bale merge A B -o DST: finished datasets become one, shard by shard; classes are merged by name."""
 import json
 import os
+import re
 import shutil
 
 import pytest
@@ -79,6 +80,19 @@ def test_classes_with_other_numbers(bale, zoo, tmp_path):
             extracted = tmp_path / "files" / image.parent.name / image.stem
             assert extracted.with_suffix(".jpg").read_bytes() == image.read_bytes()
             assert extracted.with_suffix(".cls").read_text() == numbers[image.parent.name]
+
+
+def test_classes_in_the_files_count_from_one_base(bale, tmp_path):
+    """Shards that are written again number classes for other readers as those that are copied."""
+    options = ["--format", "tfrecord", "--label-base", "1"]
+    one, two = pack(bale, tmp_path, "a", ["ant", "cat"], *options), pack(bale, tmp_path, "b", ["bee", "cat"], *options)
+    bale.ok("merge", one, two, "-o", tmp_path / "out")
+    stored = [re.findall(rb"image/class/label\x12\x05\x1a\x03\n\x01(.)", path.read_bytes(), re.DOTALL) for path in listed(tmp_path / "out")]
+    assert [label[0] - 1 for labels in stored for label in labels] == [row["label"] for row in rows(bale, tmp_path / "out")]
+    assert manifest_of(tmp_path / "out")["label_base"] == "1"
+    zero = pack(bale, tmp_path, "c", ["ant"], *options[:2])
+    assert "label_base" not in manifest_of(zero)
+    refused(bale, "its files number classes from 0 on, and those of", one, zero, "-o", tmp_path / "no")
 
 
 def test_a_dataset_with_the_first_classes_is_copied(bale, tmp_path):

@@ -83,6 +83,7 @@ struct Manifest {
   std::vector<ManifestRemovals> removals{};    // also of samples that no shard has anymore
   std::map<std::string, std::string> edits{};  // how the images were changed, by name of the edit; empty: unchanged
   KeyForm keys = KeyForm::plain;
+  std::string label_base{};  // number of the first class for other readers of the shards; empty: 0
   std::string plan{};        // hash of the input list and of the options that determine the output
   std::string created_by{};  // "bale 0.1.0"
   std::string parent{};      // id of the version before this one; empty: this is the first
