@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bale import _bale
@@ -65,6 +65,8 @@ class Labels:
 def class_names(names: Iterable[object], ids: Sequence[str] | None = None) -> list[str]:
     """Names of classes as texts. A tuple of synonyms, as torchvision's ImageNet has them, is the first that no other class has as its
     first, else all of them, else with its id. Raises TypeError for anything else."""
+    if isinstance(names, (str, bytes, Mapping, set, frozenset)):
+        raise TypeError(f"classes: a {type(names).__name__} is not a list of names in the order of their numbers")
     given = list(names)
     words = [[name] if isinstance(name, str) else list(name) if isinstance(name, (list, tuple)) else [] for name in given]
     for name, synonyms in zip(given, words, strict=True):

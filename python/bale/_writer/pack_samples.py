@@ -16,7 +16,7 @@ from bale._types import Options, Path, Report
 from bale._warnings import warn
 from bale._writer.field_values import is_image_field
 from bale._writer.image_files import OpenedFiles
-from bale._writer.labels import Labels, classes_of
+from bale._writer.labels import Labels, class_names, classes_of
 from bale._writer.writer import Writer
 from bale.errors import Error, error_of, make_error
 from bale.options import PackOptions
@@ -141,6 +141,8 @@ def pack_splits(tables: dict[str, TableSamples], destination: Path, make_bar: Ca
     without samples. The report of several is their sum."""
     if len(tables) == 1:
         return pack_samples(next(iter(tables.values())), destination, make_bar, options)
+    if options.get("classes") is not None:
+        options["classes"] = class_names(options["classes"])  # an iterator would be empty for the second split
     whole: Report = {}
     filled = {split: table for split, table in tables.items() if not _is_empty(table)} or tables
     if empty := [split for split in tables if split not in filled]:

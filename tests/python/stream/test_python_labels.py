@@ -58,6 +58,20 @@ def test_what_classes_refuse(tmp_path):
     assert caught.value.code == "not_found"
     with pytest.raises(TypeError, match="3 is not a name"):
         packed([(PIXELS[0], 0)], tmp_path / "e", classes=["a", 3])
+    for classes in ({"a": 1, "b": 0}, {"a", "b"}, "ab"):
+        with pytest.raises(TypeError, match="classes: a (dict|set|str) is not a list of names in the order of their numbers"):
+            packed([(PIXELS[0], 0)], tmp_path / "f", classes=classes)
+
+
+def test_an_iterator_names_the_classes_of_all_splits(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    out = io.BytesIO()
+    Image.new("L", (1, 1)).save(out, "PNG")
+    (tmp_path / "in").mkdir()
+    for name in ("train", "test"):
+        pq.write_table(pa.table({"image": [{"bytes": out.getvalue(), "path": None}], "label": [1]}), tmp_path / "in" / f"{name}-00000-of-00001.parquet")
+    bale.pack(tmp_path / "in", tmp_path / "out", classes=iter(["cat", "dog"]))
+    assert [bale.Dataset(tmp_path / "out" / name).classes for name in ("train", "test")] == [["cat", "dog"]] * 2
 
 
 def test_classes_name_a_source_that_has_none(tmp_path):
