@@ -378,10 +378,14 @@ ImageEdits edits_of(const std::string& directory, const Manifest& manifest, bool
 
 /// The side of the images in a layout of pixels, if all have one size.
 std::string side_of_images(const std::string& directory, const Manifest& manifest) {
-  if (manifest.shards.empty()) return {};
-  const ManifestShard& shard = manifest.shards.front();
-  const ShardIndex index = load_index_of(join_path(directory, shard.file), shard);
-  return index.size() != 0 && index.width(0) == index.height(0) ? fmt::to_string(index.width(0)) : std::string();
+  std::uint32_t side = 0;
+  for (const ManifestShard& shard : manifest.shards) {
+    const ShardIndex index = load_index_of(join_path(directory, shard.file), shard);
+    if (index.size() == 0) continue;  // all images of a shard have one size
+    if (index.width(0) != index.height(0) || (side != 0 && index.width(0) != side)) return {};
+    side = index.width(0);
+  }
+  return side == 0 ? std::string() : fmt::to_string(side);
 }
 
 }  // namespace

@@ -122,6 +122,16 @@ def test_a_dataset_of_pixels_is_not_compared(bale, files, tmp_path):
     assert "pixels" in bale("add", out, files / "new", "--skip-existing").error_line()
 
 
+def test_pixels_get_the_size_that_all_have(bale, files, tmp_path):
+    """If the dataset has images of several sizes, new ones keep theirs, which differ here."""
+    for number, (name, size) in enumerate((("one", "16"), ("two", "20"))):
+        bale.pack(files / "old", tmp_path / name, "--format", "npy", "--size", size, "--include", f"*_000{number}*")
+    bale.ok("merge", tmp_path / "one", tmp_path / "two", "-o", tmp_path / "both")
+    bale.ok("add", tmp_path / "one", files / "new")
+    assert {json.loads(line)["width"] for line in bale.ok("ls", "--json", tmp_path / "one").out.splitlines()} == {16}
+    assert "give --size N to resize and crop" in bale("add", tmp_path / "both", files / "new").error_line()
+
+
 def test_images_are_changed_as_those_before(bale, files, tmp_path):
     options = ["--resize-short", "16", "--quality", "80", "--strip-metadata"]
     out = packed(bale, files, tmp_path / "out", *options)
