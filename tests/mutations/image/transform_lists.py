@@ -15,7 +15,7 @@ MUTATIONS = [
     Mutation("an alternative that does nothing is lost", "python/bale/transforms/_operations/control.py",
              "if len(parts) == 1 else {", "if parts else {", (*LISTS, "-k", "json")),
     Mutation("a subclass that does something else is taken for its base", "python/bale/transforms/_translation/translation.py",
-             "        if _BEHAVIOR & vars(kind).keys():\n", "        if False:\n", (*TRANSLATE, "-k", "named")),
+             "        if _is_changed(given, kind):\n", "        if False:\n", (*TRANSLATE, "-k", "named")),
     Mutation("any function is taken for convert(\"RGB\")", "python/bale/transforms/_translation/from_code.py",
              "        return code.co_code, code.co_names, constants, code.co_argcount, code.co_freevars\n",
              "        return code.co_argcount\n", (*TRANSLATE, "-k", "named")),
