@@ -132,7 +132,8 @@ class FieldValues:
 
 
 def _has_16_bits(image: PilImage.Image) -> bool:
-    low, high = image.getextrema()
+    extrema: Any = image.getextrema()
+    low, high = extrema
     return bool(0 <= low and high <= 65535)
 
 

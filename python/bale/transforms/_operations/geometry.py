@@ -40,7 +40,7 @@ class Resize(Operation):
             raise TypeError("size: None has no native counterpart. Give the shorter side and max_size")
         longest = None if self.max_size is None else arguments.whole("max_size", self.max_size, 1, arguments.MAX_SIDE)
         sides = arguments.sides("size", self.size)
-        size = sides[0] if isinstance(self.size, numbers.Real) or len(self.size) == 1 else sides
+        size = sides[0] if isinstance(self.size, (int, numbers.Real)) or len(self.size) == 1 else sides
         if longest is not None:
             if not isinstance(size, int):
                 raise ValueError("max_size: is only for a size of one number")
