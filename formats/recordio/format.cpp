@@ -74,9 +74,9 @@ class Scan {
                                         printable(base_name(list.path())), *unlisted));
     }
     if (listed && list.doubtful() && std::find(ids.begin(), ids.end(), *list.doubtful()) != ids.end()) {
-      index_.notices().warn(
-          fmt::format("{} ends without a line end: if it was cut, the key of record {} is; then copy it again",
-                      printable(base_name(list.path())), *list.doubtful()));
+      index_.notices().warn(fmt::format(
+          "{} ends without a line end: if it was cut, the key of record {} is too short; then copy it again",
+          printable(base_name(list.path())), *list.doubtful()));
     }
     if (listed && !relabeled.empty()) {
       index_.notices().warn(fmt::format(

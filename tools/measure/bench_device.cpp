@@ -114,9 +114,11 @@ StageResult measure_device(const std::string& spec, const LoaderOptions& options
   trainer.finish();
 
   CudaCounters counted = loader.counters();
-  counted.copied_bytes -= before.copied_bytes;
-  counted.copy_seconds -= before.copy_seconds;
-  counted.stall_seconds -= before.stall_seconds;
+  if (counted.copy_seconds > before.copy_seconds) {  // else the loader had made all copies before the last pass began
+    counted.copied_bytes -= before.copied_bytes;
+    counted.copy_seconds -= before.copy_seconds;
+    counted.stall_seconds -= before.stall_seconds;
+  }
   if (counted.copy_seconds > 0) {
     figures.copy_bytes_per_s = static_cast<double>(counted.copied_bytes) / counted.copy_seconds;
   }
